@@ -1,0 +1,134 @@
+//! Action: something the model can decide to do.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+use crate::{
+    content::Content,
+    error::{Error, Result},
+    message::Address,
+    store::Effect,
+    turn::Turn,
+};
+
+/// Something the model can decide to do. Authors write typed code; JSON stays at the model's edge.
+#[async_trait]
+pub trait Action: Send + Sync + 'static {
+    /// elizaOS style name, such as `SEND_MESSAGE`.
+    const NAME: &'static str;
+    /// Arguments, with doc comments for the model.
+    type Params: DeserializeOwned + JsonSchema + Send;
+
+    /// What the model is told.
+    fn docs(&self) -> ActionDocs;
+    /// Whether it is offered in this turn.
+    async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
+    /// Does it. A failure becomes a result the model can see, never a crash.
+    async fn run(&self, turn: &Turn<'_>, params: Self::Params, earlier: &[ActionResult]) -> Result<ActionResult>;
+}
+
+/// What the model is told of an action.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ActionDocs {
+    /// Name.
+    pub name: String,
+    /// Other names that mean it.
+    pub similes: Vec<String>,
+    /// When to use it.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
+}
+
+impl ActionDocs {
+    /// Docs with the schema of `A::Params`.
+    pub fn of<A: Action>(description: &str, similes: &[&str]) -> Self {
+        Self {
+            name: A::NAME.to_owned(),
+            similes: similes.iter().map(|s| (*s).to_owned()).collect(),
+            description: description.to_owned(),
+            parameters: schemars::schema_for!(A::Params).to_value(),
+        }
+    }
+}
+
+/// What an action did. Drafts and effects are committed together with the turn.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ActionResult {
+    /// Whether it worked.
+    pub success: bool,
+    /// For the model and the log: what happened.
+    pub text: String,
+    /// Template values for later actions.
+    pub values: Map<String, Value>,
+    /// Structured result.
+    pub data: Map<String, Value>,
+    /// What to say in this room.
+    pub drafts: Vec<Content>,
+    /// What to say elsewhere.
+    pub elsewhere: Vec<(Address, Content)>,
+    /// Changes to apply.
+    pub effects: Vec<Effect>,
+    /// Name of the action; filled in by the line.
+    pub action: String,
+}
+
+impl ActionResult {
+    /// It worked.
+    pub fn ok(text: impl Into<String>) -> Self {
+        Self { success: true, text: text.into(), ..Self::default() }
+    }
+    /// It did not.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+    /// With something to say here.
+    #[must_use]
+    pub fn say(mut self, content: Content) -> Self {
+        self.drafts.push(content);
+        self
+    }
+    /// With a change to apply.
+    #[must_use]
+    pub fn effect(mut self, effect: Effect) -> Self {
+        self.effects.push(effect);
+        self
+    }
+}
+
+/// An [`Action`] with its parameter type erased; made by [`erase`].
+#[async_trait]
+pub trait AnyAction: Send + Sync {
+    /// What the model is told.
+    fn docs(&self) -> ActionDocs;
+    /// Whether it is offered.
+    async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
+    /// Does it, with arguments as the model wrote them.
+    async fn run(&self, turn: &Turn<'_>, params: Value, earlier: &[ActionResult]) -> Result<ActionResult>;
+}
+
+/// Erases the parameter type.
+pub fn erase<A: Action>(action: A) -> Arc<dyn AnyAction> {
+    Arc::new(Erased(action))
+}
+
+struct Erased<A>(A);
+
+#[async_trait]
+impl<A: Action> AnyAction for Erased<A> {
+    fn docs(&self) -> ActionDocs {
+        self.0.docs()
+    }
+    async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
+        self.0.validate(turn).await
+    }
+    async fn run(&self, turn: &Turn<'_>, params: Value, earlier: &[ActionResult]) -> Result<ActionResult> {
+        let params = if params.is_null() { Value::Object(Map::new()) } else { params };
+        let params =
+            serde_json::from_value(params).map_err(|e| Error::invalid("the model gave unusable arguments").with("action", A::NAME).with("cause", e))?;
+        self.0.run(turn, params, earlier).await
+    }
+}

@@ -1,0 +1,258 @@
+//! Connector and SendHandler: what a platform crate implements.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    error::Result,
+    gateway::Gateway,
+    ids::{Account, Source},
+    message::{Address, Delivery, Encoded, Found, Outgoing, Receipt},
+};
+
+/// The inbound side of a platform, for one account.
+#[async_trait]
+pub trait Connector: Send + Sync {
+    /// Source, account and abilities. No I/O.
+    fn info(&self) -> &ConnectorInfo;
+
+    /// Asks the platform whether the configuration works, without starting anything. Safe to call while running.
+    async fn check(&self) -> Vec<Finding>;
+
+    /// Runs until `stop` or a failure.
+    ///
+    /// # Behaviour
+    /// - Registers its send handler on the gateway before the first event.
+    /// - Advances the platform's offset only after [`Gateway::receive`] returned Ok.
+    /// - Does not retry a failed start: it returns the error and is restarted with backoff. `Retry::Never` parks it until the configuration changes.
+    /// - Returns Ok soon after `stop` is cancelled.
+    async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()>;
+}
+
+/// The outbound side of a platform, for one account.
+#[async_trait]
+pub trait SendHandler: Send + Sync {
+    /// Splits and renders for the platform. Pure: no I/O, same answer for the same input; each result fits one call.
+    /// Typing encodes to nothing when the platform cannot show it.
+    fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>>;
+
+    /// One attempt. No retry in here; flood waits come back as `RateLimited` with `Retry::After`.
+    /// An error says by [`crate::error::Sent`] whether the platform may have done it.
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt>;
+
+    /// Read-back of a delivery whose outcome is unknown.
+    async fn find(&self, delivery: &Delivery) -> Result<Found>;
+
+    /// Shows that an answer is being prepared; called again every few seconds while it is.
+    async fn typing(&self, address: &Address) -> Result<()>;
+}
+
+/// What a connector is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectorInfo {
+    /// Platform.
+    pub source: Source,
+    /// Login on it.
+    pub account: Account,
+    /// Abilities.
+    pub capabilities: Capabilities,
+}
+
+/// What a platform can do. Shared tests choose their cases by it; prompts state the limits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capabilities {
+    /// Longest text of one message, in `text_unit`s.
+    pub max_text: usize,
+    /// What `max_text` counts.
+    pub text_unit: TextUnit,
+    /// A message can be changed afterwards.
+    pub edit: bool,
+    /// A message can be removed.
+    pub delete: bool,
+    /// Reactions can be set.
+    pub react: bool,
+    /// Typing can be shown.
+    pub typing: bool,
+    /// Buttons can be shown.
+    pub buttons: bool,
+    /// Files can be sent.
+    pub files: bool,
+    /// Rooms can have threads or topics.
+    pub threads: bool,
+    /// An ambiguous send can be resolved.
+    pub read_back: ReadBack,
+    /// Strangers see what is said here: the offline script is off unless opted in.
+    pub public: bool,
+}
+
+/// Unit of a length limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextUnit {
+    /// UTF-16 code units.
+    Utf16,
+    /// Unicode code points.
+    CodePoints,
+    /// X's weighted length.
+    Weighted,
+}
+
+/// How an ambiguous send is resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadBack {
+    /// The platform accepts a key and never sends twice.
+    Key,
+    /// `find` can look.
+    Find,
+    /// Neither.
+    None,
+}
+
+/// Builds a connector from its typed configuration.
+pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
+    /// Its platform.
+    const SOURCE: Source;
+    /// Every setting it reads, for docs, `.env.example` and "did you mean".
+    const VARIABLES: &'static [Variable];
+
+    /// Reads the agent's settings. `Ok(None)` when nothing of this platform is configured; the reason is in [`Variable::required`].
+    fn from_settings(settings: &crate::settings::Settings) -> Result<Option<Self>>
+    where
+        Self: Sized;
+
+    /// Assembles the connector. No network calls.
+    fn build(self, host: &Host) -> Result<Arc<dyn Connector>>;
+}
+
+/// What a connector may need to be built.
+#[derive(Clone)]
+pub struct Host {
+    /// Whose connector it is.
+    pub agent: crate::ids::AgentIdentity,
+    /// The character's name, for help texts.
+    pub agent_name: String,
+    /// Folder for this connector's own files (a socket, a download cache); exists.
+    pub data_dir: std::path::PathBuf,
+    /// The clock.
+    pub clock: Arc<dyn crate::clock::Clock>,
+}
+
+/// One environment variable or setting, declared once by the crate that reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Variable {
+    /// Its name, elizaOS's where elizaOS has one.
+    pub name: &'static str,
+    /// Other names that are accepted.
+    pub aliases: &'static [&'static str],
+    /// One sentence: what it is for.
+    pub help: &'static str,
+    /// Shown as the value when unset.
+    pub default: Option<&'static str>,
+    /// A secret: masked everywhere, `<NAME>_FILE` is read too.
+    pub secret: bool,
+    /// Without it the feature stays off.
+    pub required: bool,
+}
+
+impl Variable {
+    /// An optional, public variable.
+    pub const fn new(name: &'static str, help: &'static str) -> Self {
+        Self { name, aliases: &[], help, default: None, secret: false, required: false }
+    }
+    /// With a default.
+    #[must_use]
+    pub const fn or(mut self, default: &'static str) -> Self {
+        self.default = Some(default);
+        self
+    }
+    /// As a secret.
+    #[must_use]
+    pub const fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+    /// As required.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+    /// With other accepted names.
+    #[must_use]
+    pub const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+}
+
+/// One thing `doctor` or `connector check` found out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Stable code, such as `GAL-TG-PRIVACY`.
+    pub id: String,
+    /// How bad.
+    pub severity: Severity,
+    /// What it is about: `connector`, `model`, `storage`, `character`, `file`, `variable`.
+    pub subject: String,
+    /// One sentence.
+    pub message: String,
+    /// What was seen, such as `getMe answered 401`.
+    pub cause: Option<String>,
+    /// Where the setting comes from.
+    pub origin: Option<String>,
+    /// The next action.
+    pub fix: Option<String>,
+}
+
+impl Finding {
+    /// A good result.
+    pub fn ok(id: impl Into<String>, subject: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Ok, id, subject, message)
+    }
+    /// Any result.
+    pub fn new(severity: Severity, id: impl Into<String>, subject: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { id: id.into(), severity, subject: subject.into(), message: message.into(), cause: None, origin: None, fix: None }
+    }
+    /// A failure, from an error's own code, message and fix.
+    pub fn failure(subject: impl Into<String>, error: &crate::Error) -> Self {
+        Self {
+            fix: error.fix().map(str::to_owned),
+            cause: error.context().iter().find(|(k, _)| *k == "cause").map(|(_, v)| v.clone()),
+            ..Self::new(Severity::Error, error.code().unwrap_or("GAL-UNEXPECTED"), subject, error.message())
+        }
+    }
+    /// With the next action.
+    #[must_use]
+    pub fn with_fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+    /// With what was seen.
+    #[must_use]
+    pub fn with_cause(mut self, cause: impl Into<String>) -> Self {
+        self.cause = Some(cause.into());
+        self
+    }
+}
+
+/// How bad a [`Finding`] is, from best to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Works.
+    Ok,
+    /// Works, with something to know.
+    Info,
+    /// Works in part.
+    Warning,
+    /// Does not work.
+    Error,
+}

@@ -1,0 +1,228 @@
+//! The one error of the workspace: what kind, whether to try again, where, and why.
+
+use std::{borrow::Cow, fmt, time::Duration};
+
+/// Result with [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+type Source = Box<dyn std::error::Error + Send + Sync + 'static>;
+
+/// What went wrong, in terms every layer understands. Layers, outbox and HTTP answers branch on this, never on a platform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The input breaks a rule; sending it again cannot help.
+    Invalid,
+    /// The thing asked for does not exist (any more).
+    NotFound,
+    /// Credentials are missing or refused.
+    Unauthorized,
+    /// Credentials are fine, the right is missing.
+    Forbidden,
+    /// The other side asked us to slow down.
+    RateLimited,
+    /// The other side is down or unreachable.
+    Unavailable,
+    /// No answer within the time allowed; the work may have been done.
+    Timeout,
+    /// This platform, model or build cannot do it.
+    Unsupported,
+    /// Somebody else holds it, or it exists already.
+    Conflict,
+    /// A fault of ours or an answer nobody documented.
+    Unexpected,
+}
+
+/// Retry advice carried by the error, so that the one retrying layer needs no knowledge of platforms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Retry {
+    /// Trying again gives the same failure.
+    Never,
+    /// Try again with backoff.
+    Soon,
+    /// Try again, not before this long from now (a server's Retry-After).
+    After(Duration),
+}
+
+/// One failure: kind, retry advice, a sentence for people, context pairs, an optional stable code and the source.
+///
+/// `Display` prints the sentence and the context, never the source: what a chat user reads must not contain it.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    retry: Retry,
+    message: Cow<'static, str>,
+    code: Option<&'static str>,
+    fix: Option<Cow<'static, str>>,
+    context: Vec<(&'static str, String)>,
+    sent: Sent,
+    source: Option<Source>,
+}
+
+/// Whether the request may have taken effect on the other side when it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sent {
+    /// Provably not: refused, or it never left.
+    #[default]
+    No,
+    /// Bytes may have left and no answer came: only a read-back can tell.
+    Maybe,
+}
+
+impl Error {
+    /// A failure with the usual retry advice of its kind: `RateLimited`, `Unavailable` and `Timeout` soon, others never.
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        let retry = match kind {
+            ErrorKind::RateLimited | ErrorKind::Unavailable | ErrorKind::Timeout => Retry::Soon,
+            _ => Retry::Never,
+        };
+        let sent = if kind == ErrorKind::Timeout { Sent::Maybe } else { Sent::No };
+        Self(Box::new(Inner { kind, retry, message: message.into(), code: None, fix: None, context: Vec::new(), sent, source: None }))
+    }
+
+    /// Shorthand for [`ErrorKind::Invalid`].
+    pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// Shorthand for [`ErrorKind::NotFound`].
+    pub fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// Shorthand for [`ErrorKind::Unexpected`].
+    pub fn unexpected(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Unexpected, message)
+    }
+
+    /// Replaces the retry advice.
+    #[must_use]
+    pub fn with_retry(mut self, retry: Retry) -> Self {
+        self.0.retry = retry;
+        self
+    }
+
+    /// Adds a stable code such as `GAL-TG-409` that `galatea explain` knows.
+    #[must_use]
+    pub fn with_code(mut self, code: &'static str) -> Self {
+        self.0.code = Some(code);
+        self
+    }
+
+    /// Adds the one next action that repairs it.
+    #[must_use]
+    pub fn with_fix(mut self, fix: impl Into<Cow<'static, str>>) -> Self {
+        self.0.fix = Some(fix.into());
+        self
+    }
+
+    /// Adds a context pair, printed after the sentence. Never put secrets or message text here.
+    #[must_use]
+    pub fn with(mut self, key: &'static str, value: impl fmt::Display) -> Self {
+        self.0.context.push((key, value.to_string()));
+        self
+    }
+
+    /// States whether the request may have taken effect.
+    #[must_use]
+    pub fn with_sent(mut self, sent: Sent) -> Self {
+        self.0.sent = sent;
+        self
+    }
+
+    /// Attaches the underlying failure (for logs only).
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Source>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The retry advice.
+    pub fn retry(&self) -> Retry {
+        self.0.retry
+    }
+
+    /// The sentence without context.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The stable code, if this failure has one.
+    pub fn code(&self) -> Option<&'static str> {
+        self.0.code
+    }
+
+    /// The next action, if one is known.
+    pub fn fix(&self) -> Option<&str> {
+        self.0.fix.as_deref()
+    }
+
+    /// Whether the request may have taken effect on the other side.
+    pub fn sent(&self) -> Sent {
+        self.0.sent
+    }
+
+    /// Context pairs in the order they were added.
+    pub fn context(&self) -> &[(&'static str, String)] {
+        &self.0.context
+    }
+
+    /// The sentence, the context and every source, for a log line.
+    pub fn report(&self) -> String {
+        let mut text = self.to_string();
+        let mut next = std::error::Error::source(self);
+        while let Some(source) = next {
+            text.push_str(": ");
+            text.push_str(&source.to_string());
+            next = source.source();
+        }
+        text
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        for (i, (key, value)) in self.0.context.iter().enumerate() {
+            write!(f, "{}{key}={value}", if i == 0 { " (" } else { ", " })?;
+        }
+        if !self.0.context.is_empty() {
+            f.write_str(")")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|s| s as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn display_has_context_but_not_the_source() {
+        let error = Error::invalid("bad room").with("room", 7).with_source("https://host/botSECRET/x");
+        assert_eq!(error.to_string(), "bad room (room=7)");
+        assert!(error.report().contains("botSECRET"));
+    }
+
+    #[test]
+    fn kinds_carry_their_usual_advice() {
+        assert_eq!(Error::invalid("x").retry(), Retry::Never);
+        assert_eq!(Error::new(ErrorKind::Timeout, "x").retry(), Retry::Soon);
+        assert_eq!(Error::new(ErrorKind::Timeout, "x").sent(), Sent::Maybe);
+    }
+}

@@ -1,0 +1,121 @@
+//! Gateway: all that a connector may call.
+
+use async_trait::async_trait;
+use std::sync::Arc;
+
+use crate::{
+    clock::Clock,
+    connector::{ConnectorInfo, SendHandler},
+    error::Result,
+    ids::AgentIdentity,
+    message::{Batch, Connection, Cursor, Place, Received, WorldSync},
+};
+
+/// A cheap handle for one connector of one agent. Everything it does is durable when it returns Ok.
+#[derive(Clone)]
+pub struct Gateway {
+    info: Arc<ConnectorInfo>,
+    agent: AgentIdentity,
+    backend: Arc<dyn GatewayBackend>,
+    clock: Arc<dyn Clock>,
+}
+
+/// What the runtime implements behind [`Gateway`].
+#[async_trait]
+pub trait GatewayBackend: Send + Sync {
+    /// See [`Gateway::ensure_connection`].
+    async fn ensure_connection(&self, info: &ConnectorInfo, connection: &Connection) -> Result<Place>;
+    /// See [`Gateway::ensure_connections`].
+    async fn ensure_connections(&self, info: &ConnectorInfo, world: WorldSync) -> Result<()>;
+    /// See [`Gateway::receive`].
+    async fn receive(&self, info: &ConnectorInfo, batch: Batch) -> Result<Received>;
+    /// See [`Gateway::cursor`].
+    async fn cursor(&self, info: &ConnectorInfo, stream: &str) -> Result<Option<Cursor>>;
+    /// See [`Gateway::register_send_handler`].
+    fn register_send_handler(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>);
+    /// See [`Gateway::report`].
+    fn report(&self, info: &ConnectorInfo, health: Health);
+}
+
+/// How a connector is doing, for the banner, `doctor`, `/readyz` and the dashboard.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Health {
+    /// Not connected yet.
+    Starting,
+    /// Receiving. `detail` is for people: `@acme_bot, polling`.
+    Up {
+        /// For people.
+        detail: String,
+    },
+    /// Works in part.
+    Degraded {
+        /// What is missing and how to get it.
+        reason: String,
+    },
+    /// Not connected; tried again by itself.
+    Retrying {
+        /// Why.
+        reason: String,
+        /// Stable code, if there is one.
+        code: Option<String>,
+    },
+    /// Needs a person.
+    Down {
+        /// Why.
+        reason: String,
+        /// Stable code, if there is one.
+        code: Option<String>,
+        /// The next action.
+        fix: Option<String>,
+    },
+}
+
+impl Gateway {
+    /// Made by the runtime for one connector.
+    pub fn new(info: ConnectorInfo, agent: AgentIdentity, backend: Arc<dyn GatewayBackend>, clock: Arc<dyn Clock>) -> Self {
+        Self { info: Arc::new(info), agent, backend, clock }
+    }
+
+    /// Whose gateway this is.
+    pub fn agent(&self) -> &AgentIdentity {
+        &self.agent
+    }
+
+    /// The clock to use instead of the machine's.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Makes sure that World, Room, Entity and both Participants exist and are up to date.
+    /// Idempotent, also under concurrency; a known, unchanged connection costs no SQL.
+    pub async fn ensure_connection(&self, connection: &Connection) -> Result<Place> {
+        self.backend.ensure_connection(&self.info, connection).await
+    }
+
+    /// Guild or chat sync in bulk.
+    pub async fn ensure_connections(&self, world: WorldSync) -> Result<()> {
+        self.backend.ensure_connections(&self.info, world).await
+    }
+
+    /// Stores events and cursor in one commit. Ok means durable, so the platform's offset may advance.
+    /// Events known already are counted, not stored twice.
+    pub async fn receive(&self, batch: Batch) -> Result<Received> {
+        self.backend.receive(&self.info, batch).await
+    }
+
+    /// The cursor stored last for this account's stream.
+    pub async fn cursor(&self, stream: &str) -> Result<Option<Cursor>> {
+        self.backend.cursor(&self.info, stream).await
+    }
+
+    /// Makes this account reachable for sending.
+    pub fn register_send_handler(&self, handler: Arc<dyn SendHandler>) {
+        self.backend.register_send_handler(&self.info, handler);
+    }
+
+    /// Tells how the connector is doing.
+    pub fn report(&self, health: Health) {
+        self.backend.report(&self.info, health);
+    }
+}

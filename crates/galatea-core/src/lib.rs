@@ -1,0 +1,62 @@
+//! The contract of Galatea: nouns, traits, errors. No SQL, no HTTP, no platform, no runtime.
+
+pub mod action;
+pub mod character;
+pub mod clock;
+pub mod connector;
+pub mod content;
+pub mod entity;
+pub mod error;
+pub mod evaluator;
+pub mod event;
+pub mod gateway;
+pub mod ids;
+pub mod memory;
+pub mod message;
+pub mod middleware;
+pub mod model;
+pub mod plugin;
+pub mod provider;
+pub mod relationship;
+pub mod room;
+pub mod secret;
+pub mod service;
+pub mod settings;
+pub mod state;
+pub mod store;
+pub mod task;
+pub mod turn;
+pub mod verdict;
+pub mod world;
+
+pub use action::{Action, ActionDocs, ActionResult, AnyAction};
+pub use character::Character;
+pub use clock::{Clock, SystemClock, Timestamp};
+pub use connector::{Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, ReadBack, SendHandler, Severity, TextUnit, Variable};
+pub use content::{Button, Content, Media, MediaKind, Press};
+pub use entity::{Entity, Participant, ParticipantState};
+pub use error::{Error, ErrorKind, Result, Retry, Sent};
+pub use evaluator::Evaluator;
+pub use event::{Event, EventBus};
+pub use gateway::{Gateway, GatewayBackend, Health};
+pub use ids::{Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemoryId, RelationshipId, RemoteId, RoomId, Source, TaskId, TurnId, WorldId};
+pub use memory::{Memory, MemoryKind};
+pub use message::{
+    Address, Addressed, Batch, Command, Connection, Cursor, Delivery, Encoded, EntityRef, Found, Incoming, IncomingEvent, IncomingMessage, Outgoing, OwnStatus,
+    Place, Receipt, Received, RoomRef, WorldRef, WorldSync,
+};
+pub use middleware::Middleware;
+pub use model::{EmbeddingModel, ModelInfo, Models, TextModel};
+pub use plugin::Plugin;
+pub use provider::{Provider, ProviderUse};
+pub use relationship::Relationship;
+pub use room::{ChannelType, Room};
+pub use secret::{ExposeSecret, SecretString};
+pub use service::{Service, Services};
+pub use settings::Settings;
+pub use state::{Fragment, State};
+pub use store::Store;
+pub use task::Task;
+pub use turn::{AgentView, FinishedTurn, Outbound, Turn};
+pub use verdict::{Decision, Verdict};
+pub use world::{Role, World, WorldMetadata};

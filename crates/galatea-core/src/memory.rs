@@ -1,0 +1,80 @@
+//! Memory: a stored message, fact or document.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    clock::Timestamp,
+    content::Content,
+    ids::{AgentId, EntityId, MemoryId, RoomId, WorldId},
+};
+
+/// A stored message, fact or document. JSON names are elizaOS's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Memory {
+    /// For platform messages derived from the platform's id, else fresh.
+    pub id: MemoryId,
+    /// What sort of memory.
+    #[serde(rename = "type")]
+    pub kind: MemoryKind,
+    /// Whose memory.
+    pub agent_id: AgentId,
+    /// Who said it.
+    pub entity_id: EntityId,
+    /// Where.
+    pub room_id: RoomId,
+    /// In which World.
+    pub world_id: Option<WorldId>,
+    /// What was said.
+    pub content: Content,
+    /// Free keys; `trust`, `sourceId`, `tags`, …
+    #[serde(default)]
+    pub metadata: Map<String, Value>,
+    /// When, in milliseconds.
+    pub created_at: Timestamp,
+}
+
+/// elizaOS memory tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryKind {
+    /// A message, ours or theirs.
+    Messages,
+    /// The result of an action.
+    ActionResult,
+    /// Something learnt.
+    Facts,
+    /// A document.
+    Documents,
+    /// A piece of a document.
+    Fragments,
+    /// Anything plugins keep.
+    Custom,
+}
+
+impl MemoryKind {
+    /// The stored spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::ActionResult => "action_result",
+            Self::Facts => "facts",
+            Self::Documents => "documents",
+            Self::Fragments => "fragments",
+            Self::Custom => "custom",
+        }
+    }
+
+    /// Reads the stored spelling; unknown ones are `Custom`.
+    pub fn from_stored(text: &str) -> Self {
+        match text {
+            "messages" => Self::Messages,
+            "action_result" => Self::ActionResult,
+            "facts" => Self::Facts,
+            "documents" => Self::Documents,
+            "fragments" => Self::Fragments,
+            _ => Self::Custom,
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Models: text, embeddings, and the set an agent uses. Wire formats live in `galatea-models`.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+
+use crate::error::Result;
+
+/// Turns a conversation into text or tool calls.
+#[async_trait]
+pub trait TextModel: Send + Sync {
+    /// Name and provider, for logs and badges. No I/O.
+    fn info(&self) -> &ModelInfo;
+
+    /// One call: no retry and no fallback in here. `on_text` is called with each piece of visible text as it arrives when
+    /// `request.stream` is set, and never otherwise.
+    async fn generate(&self, request: &TextRequest, on_text: &(dyn Fn(&str) + Send + Sync)) -> Result<TextAnswer>;
+}
+
+/// Turns text into vectors.
+#[async_trait]
+pub trait EmbeddingModel: Send + Sync {
+    /// Name and provider. No I/O.
+    fn info(&self) -> &ModelInfo;
+    /// One vector per text, all of the same width.
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>>;
+}
+
+/// What a model is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelInfo {
+    /// `openai`, `anthropic`, `ollama`, `google`, `openrouter`, `offline`.
+    pub provider: String,
+    /// The model's name there.
+    pub model: String,
+    /// Tool calls work.
+    pub tools: bool,
+    /// Pictures can be shown to it.
+    pub vision: bool,
+    /// A script, not AI: its answers carry a label.
+    pub scripted: bool,
+}
+
+/// elizaOS model types for text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Tier {
+    /// Quick decisions.
+    TextSmall,
+    /// Answers.
+    TextLarge,
+}
+
+/// The models of one agent. A configured model that fails says so; nothing falls back silently.
+#[derive(Clone)]
+pub struct Models {
+    /// For decisions.
+    pub small: Arc<dyn TextModel>,
+    /// For answers.
+    pub large: Arc<dyn TextModel>,
+    /// For describing pictures; none when the provider has no such model.
+    pub vision: Option<Arc<dyn TextModel>>,
+    /// For search; none means keyword search.
+    pub embedding: Option<Arc<dyn EmbeddingModel>>,
+}
+
+impl Models {
+    /// elizaOS `useModel` for text types.
+    pub fn text(&self, tier: Tier) -> &Arc<dyn TextModel> {
+        match tier {
+            Tier::TextSmall => &self.small,
+            Tier::TextLarge => &self.large,
+        }
+    }
+}
+
+/// One call to a text model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TextRequest {
+    /// Instructions.
+    pub system: Option<String>,
+    /// The conversation, oldest first.
+    pub messages: Vec<ChatMessage>,
+    /// Tools it may call.
+    pub tools: Vec<ToolSpec>,
+    /// Sampling; unset values are left to the provider.
+    pub params: Sampling,
+    /// Ask for a stream.
+    pub stream: bool,
+}
+
+impl TextRequest {
+    /// One prompt from the user's side.
+    pub fn prompt(system: Option<String>, prompt: impl Into<String>) -> Self {
+        Self { system, messages: vec![ChatMessage::user(prompt)], ..Self::default() }
+    }
+}
+
+/// One message of a model conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChatMessage {
+    /// Whose.
+    pub role: ChatRole,
+    /// Text and pictures.
+    pub parts: Vec<ChatPart>,
+}
+
+impl ChatMessage {
+    /// The user's side.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self { role: ChatRole::User, parts: vec![ChatPart::Text { text: text.into() }] }
+    }
+    /// The model's side.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self { role: ChatRole::Assistant, parts: vec![ChatPart::Text { text: text.into() }] }
+    }
+    /// Its text parts joined.
+    pub fn text(&self) -> String {
+        self.parts.iter().filter_map(|p| if let ChatPart::Text { text } = p { Some(text.as_str()) } else { None }).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Whose message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChatRole {
+    /// The other side.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// A piece of a model message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ChatPart {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// A picture, bytes in base64.
+    Image {
+        /// MIME type.
+        mime: String,
+        /// Base64, standard alphabet.
+        data: String,
+    },
+}
+
+/// A tool the model may call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Letters, digits, `_`, `-`; at most 64 (OpenAI function names).
+    pub name: String,
+    /// When to use it.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
+}
+
+/// Sampling parameters; elizaOS names in capitals (`MAX_TOKENS`, `TEMPERATURE`, …).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sampling {
+    /// Upper bound of the answer, in tokens.
+    pub max_tokens: Option<u32>,
+    /// Randomness.
+    pub temperature: Option<f32>,
+    /// Nucleus.
+    pub top_p: Option<f32>,
+    /// Candidates.
+    pub top_k: Option<u32>,
+    /// Minimum probability.
+    pub min_p: Option<f32>,
+    /// Repeatability.
+    pub seed: Option<i64>,
+    /// Repetition penalty.
+    pub repetition_penalty: Option<f32>,
+    /// Frequency penalty.
+    pub frequency_penalty: Option<f32>,
+    /// Presence penalty.
+    pub presence_penalty: Option<f32>,
+    /// Stop texts.
+    pub stop: Vec<String>,
+}
+
+/// What a text model answered.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TextAnswer {
+    /// Visible text.
+    pub text: String,
+    /// Tools it wants called, arguments as the model wrote them.
+    pub tool_calls: Vec<ToolCall>,
+    /// Tokens used, as the provider counts.
+    pub usage: Usage,
+    /// Why it ended.
+    pub finish: Finish,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Provider's id of the call.
+    pub id: String,
+    /// Tool.
+    pub name: String,
+    /// Arguments as text: JSON if the model kept to it.
+    pub arguments: String,
+}
+
+/// Tokens used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Read by the model.
+    pub input: u64,
+    /// Written by the model.
+    pub output: u64,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// Complete.
+    #[default]
+    Stop,
+    /// Cut at the token limit.
+    Length,
+    /// It wants tools called.
+    Tools,
+    /// Withheld by the provider's filter.
+    Filtered,
+}

@@ -1,0 +1,24 @@
+//! Relationship: how two entities are connected.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::ids::{AgentId, EntityId, RelationshipId};
+
+/// A directed tie between two entities; unique per (agent, source, target).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Relationship {
+    /// Its id.
+    pub id: RelationshipId,
+    /// Who knows of it.
+    pub agent_id: AgentId,
+    /// From whom.
+    pub source_entity_id: EntityId,
+    /// To whom.
+    pub target_entity_id: EntityId,
+    /// Words for it, such as `friend`.
+    pub tags: Vec<String>,
+    /// Free keys; `interactions` counts.
+    pub metadata: Map<String, Value>,
+}

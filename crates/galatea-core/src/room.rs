@@ -1,0 +1,102 @@
+//! Room: a channel, direct message, thread or topic.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::ids::{Account, AgentId, RemoteId, RoomId, Source, WorldId};
+
+/// A channel, direct message, thread or topic as one agent sees it. Turns of one Room run in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Room {
+    /// Derived from the platform's id.
+    pub id: RoomId,
+    /// The agent it belongs to.
+    pub agent_id: AgentId,
+    /// The World it is in.
+    pub world_id: WorldId,
+    /// The Room it is a thread or topic of.
+    pub parent_id: Option<RoomId>,
+    /// Platform.
+    pub source: Source,
+    /// The login through which it is reached.
+    pub account: Account,
+    /// The platform's id of it (elizaOS `channelId`).
+    pub remote: RemoteId,
+    /// Kind of place.
+    #[serde(rename = "type")]
+    pub kind: ChannelType,
+    /// Its name there.
+    pub name: String,
+    /// Free keys, such as `threadId`, `isForumTopic`, `parentChatId`.
+    pub metadata: Map<String, Value>,
+}
+
+/// elizaOS `ChannelType`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ChannelType {
+    /// The agent's own room.
+    #[serde(rename = "SELF")]
+    OneSelf,
+    /// Two speakers.
+    Dm,
+    /// Several speakers.
+    Group,
+    /// A call of two.
+    VoiceDm,
+    /// A call of several.
+    VoiceGroup,
+    /// Public posts.
+    Feed,
+    /// A thread or topic.
+    Thread,
+    /// The container itself.
+    World,
+    /// A forum, which holds threads only.
+    Forum,
+    /// Programmatic (deprecated in elizaOS, still sent by clients).
+    Api,
+}
+
+impl ChannelType {
+    /// True where every message is meant for the agent: DM, VOICE_DM, SELF, API.
+    pub fn is_direct(self) -> bool {
+        matches!(self, Self::Dm | Self::VoiceDm | Self::OneSelf | Self::Api)
+    }
+
+    /// The elizaOS spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OneSelf => "SELF",
+            Self::Dm => "DM",
+            Self::Group => "GROUP",
+            Self::VoiceDm => "VOICE_DM",
+            Self::VoiceGroup => "VOICE_GROUP",
+            Self::Feed => "FEED",
+            Self::Thread => "THREAD",
+            Self::World => "WORLD",
+            Self::Forum => "FORUM",
+            Self::Api => "API",
+        }
+    }
+}
+
+impl std::str::FromStr for ChannelType {
+    type Err = crate::Error;
+    fn from_str(text: &str) -> crate::Result<Self> {
+        Ok(match text {
+            "SELF" => Self::OneSelf,
+            "DM" => Self::Dm,
+            "GROUP" => Self::Group,
+            "VOICE_DM" => Self::VoiceDm,
+            "VOICE_GROUP" => Self::VoiceGroup,
+            "FEED" => Self::Feed,
+            "THREAD" => Self::Thread,
+            "WORLD" => Self::World,
+            "FORUM" => Self::Forum,
+            "API" => Self::Api,
+            other => return Err(crate::Error::invalid("unknown channel type").with("value", other)),
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! State and Fragment: the composed context of a turn, and one provider's part of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One provider's part of the [`State`].
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Fragment {
+    /// Rendered for the prompt.
+    pub text: String,
+    /// Values for templates, by elizaOS names (`recentMessages`, `agentName`, …).
+    pub values: Map<String, Value>,
+    /// Structured data for actions and evaluators.
+    pub data: Map<String, Value>,
+}
+
+impl Fragment {
+    /// Text only.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+    /// With a template value.
+    #[must_use]
+    pub fn value(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.values.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+/// The composed context of a turn.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    /// Fragments by provider name, in prompt order.
+    pub fragments: Vec<(String, Fragment)>,
+    /// Providers left out, with the reason.
+    pub left_out: Vec<(String, String)>,
+}
+
+impl State {
+    /// One provider's part.
+    pub fn fragment(&self, provider: &str) -> Option<&Fragment> {
+        self.fragments.iter().find(|(name, _)| name == provider).map(|(_, f)| f)
+    }
+
+    /// A template value; the first provider that has it wins.
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        self.fragments.iter().find_map(|(_, f)| f.values.get(key))
+    }
+}

@@ -1,0 +1,100 @@
+//! Turn and FinishedTurn: all that plugin code may see.
+
+use std::sync::Arc;
+
+use crate::{
+    character::Character,
+    clock::{Clock, Timestamp},
+    event::EventBus,
+    ids::{AgentIdentity, TurnId},
+    memory::Memory,
+    message::{Address, Outgoing},
+    model::Models,
+    room::Room,
+    service::Services,
+    settings::Settings,
+    state::State,
+    store::{Envelope, Store},
+    verdict::Verdict,
+    world::World,
+};
+
+/// The agent as plugin code sees it: a value, no behaviour.
+#[derive(Clone)]
+pub struct AgentView {
+    /// Who it is.
+    pub identity: AgentIdentity,
+    /// Its persona.
+    pub character: Arc<Character>,
+    /// Its settings.
+    pub settings: Settings,
+}
+
+/// One answer in the making.
+pub struct Turn<'a> {
+    /// Its id.
+    pub id: TurnId,
+    /// Whose.
+    pub agent: &'a AgentView,
+    /// Where.
+    pub room: &'a Room,
+    /// The container; none before the platform told.
+    pub world: Option<&'a World>,
+    /// What is being answered; the last one when several are answered together.
+    pub message: &'a Memory,
+    /// How it came.
+    pub envelope: &'a Envelope,
+    /// Earlier messages answered together with it, oldest first.
+    pub merged: &'a [Memory],
+    /// The composed context; empty while it is being composed.
+    pub state: &'a State,
+    /// Storage.
+    pub store: &'a Arc<dyn Store>,
+    /// Models.
+    pub models: &'a Models,
+    /// Services.
+    pub services: &'a Services,
+    /// What can be called and asked for in this turn.
+    pub catalog: &'a Catalog,
+    /// Time.
+    pub clock: &'a Arc<dyn Clock>,
+    /// Where events go.
+    pub events: &'a EventBus,
+    /// How to reach other rooms.
+    pub outbound: &'a Arc<dyn Outbound>,
+}
+
+impl Turn<'_> {
+    /// Now, by the turn's clock.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+/// Names and descriptions of what a turn can use, for prompts.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    /// Actions whose `validate` passed.
+    pub actions: Vec<crate::action::ActionDocs>,
+    /// Providers the model may ask for.
+    pub providers: Vec<(String, String)>,
+    /// Evaluators: name and description.
+    pub evaluators: Vec<(String, String)>,
+}
+
+/// Sends to any room from any other: elizaOS `sendMessageToTarget`.
+#[async_trait::async_trait]
+pub trait Outbound: Send + Sync {
+    /// Puts it into the outbox; Ok means durable.
+    async fn send_message_to_target(&self, address: &Address, outgoing: Outgoing) -> crate::Result<()>;
+}
+
+/// A turn after its commit.
+pub struct FinishedTurn<'a> {
+    /// The turn.
+    pub turn: &'a Turn<'a>,
+    /// What was remembered of the answer.
+    pub replies: &'a [Memory],
+    /// Why it was or was not answered.
+    pub verdict: &'a Verdict,
+}

@@ -1,0 +1,2 @@
+//! The galatea binary.
+fn main() {}
