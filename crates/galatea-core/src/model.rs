@@ -15,7 +15,7 @@ pub trait TextModel: Send + Sync {
 
     /// One call: no retry and no fallback in here. `on_text` is called with each piece of visible text as it arrives when
     /// `request.stream` is set, and never otherwise.
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn Fn(&str) + Send + Sync)) -> Result<TextAnswer>;
+    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer>;
 }
 
 /// Turns text into vectors.

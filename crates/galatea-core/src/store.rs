@@ -456,6 +456,8 @@ pub trait InboxStore: Send + Sync {
     async fn ingest(&self, ingest: Ingest) -> Result<Vec<bool>>;
     /// Messages not finished, oldest first, of one agent's account.
     async fn unfinished(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<InboxItem>>;
+    /// Messages of one Room not finished, in the order they were stored: read back when a lane had to spill.
+    async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>>;
     /// Counts a begun turn on these rows, so that a message that kills the process is given up in the end.
     async fn begin_turn(&self, ids: &[MemoryId]) -> Result<()>;
     /// T2. A turn is committed exactly once: rows finished already make it fail with `Conflict` and write nothing.

@@ -24,6 +24,13 @@ pub struct World {
     pub metadata: WorldMetadata,
 }
 
+impl World {
+    /// elizaOS `messageServerId`: the plain, unswizzled hash of the platform's id.
+    pub fn message_server_id(&self) -> uuid::Uuid {
+        crate::ids::uuid_of(self.remote.as_str())
+    }
+}
+
 /// elizaOS world metadata: `ownership.ownerId`, `roles`, and free keys.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WorldMetadata {

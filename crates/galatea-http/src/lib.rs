@@ -1,1 +1,25 @@
-//! galatea-http
+//! The one outgoing HTTP client: timeouts, proxy, redaction, status → [`galatea_core::Error`], Retry-After, and a guard for addresses that strangers name.
+//!
+//! Errors made here never contain a URL's path or query, a header or a body: platform tokens live there. They name the host.
+
+pub mod client;
+pub mod error;
+pub mod guard;
+pub mod redact;
+pub mod request;
+pub mod response;
+pub mod retry_after;
+pub mod untrusted;
+
+pub use client::{HttpClient, HttpOptions};
+pub use error::{codes, status_error};
+pub use guard::denied;
+pub use redact::{redact, shorten};
+pub use request::Request;
+pub use reqwest::{
+    Method,
+    multipart::{Form, Part},
+};
+pub use response::Response;
+pub use retry_after::parse_retry_after;
+pub use untrusted::{FetchLimits, Fetched};

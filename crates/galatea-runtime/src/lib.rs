@@ -1,1 +1,20 @@
-//! galatea-runtime
+//! The engine: takes in what connectors decode, decides, answers, delivers.
+
+mod agent;
+pub mod config;
+mod delivery;
+pub mod explain;
+mod intake;
+mod lanes;
+pub mod orchestrator;
+mod outbound;
+pub mod pairing;
+pub mod plan;
+mod registry;
+mod rooms;
+mod supervise;
+mod turn;
+
+pub use config::{PLATFORM_VARIABLES, VARIABLES};
+pub use orchestrator::{AgentSpec, ConnectorStatus, Orchestrator, RuntimeOptions};
+pub use turn::COMMANDS;

@@ -1,13 +1,51 @@
 //! Character: a persona as written in a character file, with elizaOS's fields.
+//!
+//! [`load`] reads every generation of elizaOS's files, [`convert`] writes the present one, [`settings_layers`] puts a character's
+//! settings in the order of elizaOS's `getSetting`. Nothing in here touches the disk.
+
+mod convert;
+mod diagnostic;
+mod diff;
+mod example;
+mod json;
+mod keys;
+mod layers;
+mod legacy;
+mod load;
+mod node;
+mod notes;
+mod read;
+mod schema;
+mod secrets;
+mod snippet;
+#[cfg(test)]
+mod tests;
+mod toml;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use crate::ids::AgentIdentity;
 
-/// A persona. Field names are elizaOS's; files of all its versions are read by [`crate::character`]'s loader.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+pub use convert::convert;
+pub use diagnostic::{CODES, Diagnostic, Explanation, Refused};
+pub use diff::{Difference, diff};
+pub use example::template;
+pub use layers::settings_layers;
+pub use load::{Generation, Loaded, load, load_bytes};
+pub use schema::{SCHEMA_FILE, schema};
+pub use secrets::Secrets;
+
+/// Largest character file read, in bytes. Everything in it goes into prompts.
+pub const MAX_SIZE: usize = 1024 * 1024;
+/// Deepest nesting read. elizaOS's own fields need six levels.
+const MAX_DEPTH: usize = 64;
+
+/// A persona. Field names are elizaOS's; [`load`] reads files of all its versions.
+///
+/// `Serialize` leaves every secret out, so that a stored character holds none; `Debug` shows the names of settings, not their values.
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Character {
     /// Fixes the agent's id; otherwise it follows from the name.
@@ -46,14 +84,22 @@ pub struct Character {
     /// elizaOS plugin names; those built in here are recognised.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<String>,
-    /// Free settings; `secrets` inside holds secrets.
-    #[serde(skip_serializing_if = "Map::is_empty")]
+    /// Free settings by name. What the file has under `settings.secrets` is in [`Character::settings_secrets`].
+    #[serde(skip_serializing_if = "Map::is_empty", serialize_with = "without_secrets")]
     pub settings: Map<String, Value>,
-    /// Secrets; never stored in a database, never shown.
+    /// Secrets by name; never stored in a database, never shown.
     #[serde(skip_serializing)]
-    pub secrets: Map<String, Value>,
+    #[schemars(with = "BTreeMap<String, Scalar>")]
+    pub secrets: Secrets,
+    /// The file's `settings.secrets`: the weakest of the three places elizaOS looks in. Filled by [`load`] only.
+    #[serde(skip)]
+    pub settings_secrets: Secrets,
     /// How it writes.
     pub style: Style,
+    /// Fields nobody reads, kept so that nothing is lost. Inner ones have dotted names: `style.shouting`, `messageExamples.0.1.mood`.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub extra: Map<String, Value>,
 }
 
 /// One line of an example conversation. `{{user1}}` and the like stand for anybody.
@@ -113,6 +159,30 @@ impl Character {
     }
 }
 
+impl fmt::Debug for Character {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Character")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("username", &self.username)
+            .field("system", &self.system)
+            .field("templates", &self.templates)
+            .field("bio", &self.bio)
+            .field("message_examples", &self.message_examples)
+            .field("post_examples", &self.post_examples)
+            .field("topics", &self.topics)
+            .field("adjectives", &self.adjectives)
+            .field("knowledge", &self.knowledge)
+            .field("plugins", &self.plugins)
+            .field("settings", &self.settings.keys().collect::<Vec<_>>())
+            .field("secrets", &self.secrets)
+            .field("settings_secrets", &self.settings_secrets)
+            .field("style", &self.style)
+            .field("extra", &self.extra.keys().collect::<Vec<_>>())
+            .finish()
+    }
+}
+
 #[derive(Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 enum TextOrList {
@@ -120,9 +190,23 @@ enum TextOrList {
     List(Vec<String>),
 }
 
+/// What a secret may be in a file.
+#[derive(schemars::JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "describes a file's values in the schema; they are held as JSON")]
+enum Scalar {
+    Text(String),
+    Number(f64),
+    Switch(bool),
+}
+
 fn text_or_list<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Ok(match TextOrList::deserialize(deserializer)? {
         TextOrList::Text(text) => vec![text],
         TextOrList::List(list) => list,
     })
+}
+
+fn without_secrets<S: serde::Serializer>(settings: &Map<String, Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    secrets::open_part(settings).serialize(serializer)
 }

@@ -1,0 +1,86 @@
+//! Loading: text → Character, or every reason why not.
+
+use std::path::Path;
+
+use super::{
+    Character, MAX_SIZE,
+    diagnostic::{Diagnostic, Refused, SIZE, SourceText, TEXT, TYPE},
+    json,
+    node::Kind,
+    notes::Notes,
+    read, toml,
+};
+
+/// A character that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// The persona.
+    pub character: Character,
+    /// Which elizaOS generation the file was written for.
+    pub generation: Generation,
+    /// What could be better, in the order of the text.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Generations of elizaOS character files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Generation {
+    /// 0.x and early 1.x: `clients`, `modelProvider`, `lore`, `user` in examples.
+    Legacy,
+    /// 1.x since 2025: `plugins`, `name` in examples.
+    Present,
+}
+
+/// Reads a character file. TOML if the name ends in `.toml`, else JSON.
+///
+/// # Errors
+/// Every fault found, each with its place: broken syntax, wrong types, a missing name or bio, more than 1 MiB, half surrogate pairs.
+pub fn load(name: &str, text: &str) -> Result<Loaded, Refused> {
+    if text.len() > MAX_SIZE {
+        let message = format!("{} KiB are too much for a character file: at most {} KiB", text.len() / 1024, MAX_SIZE / 1024);
+        return Err(refuse(Diagnostic::whole(name, SIZE, message).help("move long texts into files listed under `knowledge`")));
+    }
+    let source = SourceText { file: name, text: text.strip_prefix('\u{FEFF}').unwrap_or(text) };
+    let mut remarks = Vec::new();
+    let is_toml = Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
+    let parsed = if is_toml { toml::parse(source) } else { json::parse(source, &mut remarks) };
+    let root = match parsed {
+        Ok(root) => root,
+        Err(fault) => {
+            remarks.push(*fault);
+            return Err(Refused { diagnostics: remarks });
+        }
+    };
+    let mut notes = Notes::new(source);
+    let Kind::Object(entries) = &root.kind else {
+        let what = root.sort();
+        notes.error(TYPE, &root.range, format!("a character file holds an object, this is {what}"), Some("it starts with { and ends with }".to_owned()));
+        return Err(Refused { diagnostics: notes.finish().0 });
+    };
+    let (character, generation) = read::character(entries, &root.range, &mut notes);
+    let (found, refused) = notes.finish();
+    remarks.extend(found);
+    remarks.sort_by_key(|d| (d.line, d.column));
+    if refused { Err(Refused { diagnostics: remarks }) } else { Ok(Loaded { character, generation, warnings: remarks }) }
+}
+
+/// [`load`] for bytes as they come from a disk.
+///
+/// # Errors
+/// As [`load`], and for bytes that are not UTF-8.
+pub fn load_bytes(name: &str, bytes: &[u8]) -> Result<Loaded, Refused> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => load(name, text),
+        Err(_) if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) => {
+            Err(refuse(Diagnostic::whole(name, TEXT, "the file is UTF-16").help("save it as UTF-8")))
+        }
+        Err(error) => {
+            let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+            Err(refuse(Diagnostic::whole(name, TEXT, format!("line {line} is not UTF-8 text")).help("save the file as UTF-8")))
+        }
+    }
+}
+
+fn refuse(diagnostic: Diagnostic) -> Refused {
+    Refused { diagnostics: vec![diagnostic] }
+}

@@ -1,0 +1,170 @@
+//! `HttpClient`: a cheap handle to one connection pool.
+
+use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
+
+use galatea_core::{Clock, Error, Result, SystemClock};
+use reqwest::{Method, redirect::Policy};
+use url::{Host, Url};
+
+use crate::{
+    error::codes,
+    request::Request,
+    untrusted::{self, FetchLimits, Fetched},
+};
+
+/// How the client behaves unless a request says otherwise.
+#[derive(Clone)]
+pub struct HttpOptions {
+    /// Longest wait for a connection, DNS and TLS included.
+    pub connect_timeout: Duration,
+    /// Longest time from sending to the last byte of the answer.
+    pub total_timeout: Duration,
+    /// Sent as `User-Agent`.
+    pub user_agent: String,
+    /// How long an unused connection is kept.
+    pub idle_connection: Duration,
+    /// Longest answer read, in bytes after decompression.
+    pub max_body: usize,
+    /// Obey `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. Loopback addresses never go through a proxy.
+    pub proxy_from_environment: bool,
+    /// Addresses the operator exempts from the guard of [`HttpClient::fetch_untrusted`], such as an internal file server.
+    pub untrusted_exceptions: Vec<IpAddr>,
+    /// Tells the time for `Retry-After` dates.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for HttpOptions {
+    /// 5 s to connect, 120 s in all, 16 MiB; connections are kept for 90 s.
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(5),
+            total_timeout: Duration::from_secs(120),
+            user_agent: concat!("galatea/", env!("CARGO_PKG_VERSION")).to_owned(),
+            idle_connection: Duration::from_secs(90),
+            max_body: 16 << 20,
+            proxy_from_environment: true,
+            untrusted_exceptions: Vec::new(),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+impl fmt::Debug for HttpOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpOptions")
+            .field("connect_timeout", &self.connect_timeout)
+            .field("total_timeout", &self.total_timeout)
+            .field("max_body", &self.max_body)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The outgoing HTTP client. Clones share one pool of connections.
+#[derive(Clone)]
+pub struct HttpClient(Arc<Inner>);
+
+struct Inner {
+    options: HttpOptions,
+    direct: reqwest::Client,
+    proxied: reqwest::Client,
+    guarded: reqwest::Client,
+}
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HttpClient").field(&self.0.options).finish()
+    }
+}
+
+impl HttpClient {
+    /// Builds the pool. No network calls.
+    ///
+    /// # Errors
+    /// `Invalid` when the user agent is no header value or a proxy variable is no URL; `Unexpected` when TLS cannot be set up.
+    pub fn new(options: HttpOptions) -> Result<Self> {
+        let direct = build(base(&options).no_proxy())?;
+        let proxied = if options.proxy_from_environment && proxy_in_environment() { build(base(&options))? } else { direct.clone() };
+        let guarded = build(untrusted::guard(base(&options).no_proxy(), &options.untrusted_exceptions))?;
+        Ok(Self(Arc::new(Inner { options, direct, proxied, guarded })))
+    }
+
+    /// Starts a GET request.
+    pub fn get(&self, url: &str) -> Request {
+        self.request(Method::GET, url)
+    }
+
+    /// Starts a POST request.
+    pub fn post(&self, url: &str) -> Request {
+        self.request(Method::POST, url)
+    }
+
+    /// Starts a request of any method. A bad URL is reported by [`Request::send`].
+    pub fn request(&self, method: Method, url: &str) -> Request {
+        match Url::parse(url) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") => {
+                let client = if is_loopback(&url) { &self.0.direct } else { &self.0.proxied };
+                Request::new(self.clone(), client.request(method, url.clone()), place(&url))
+            }
+            Ok(_) => Request::broken(self.clone(), Error::invalid("only http and https addresses can be called").with_code(codes::URL)),
+            Err(error) => Request::broken(self.clone(), Error::invalid("this is no valid URL").with_code(codes::URL).with("cause", error)),
+        }
+    }
+
+    /// Fetches an address that a stranger named: see [`crate::untrusted`].
+    ///
+    /// # Errors
+    /// `Forbidden` with [`codes::SSRF`] for an address inside our network, `Invalid` for another scheme or too many bytes,
+    /// `Timeout`, `Unavailable`, or the kind that belongs to the HTTP status.
+    pub async fn fetch_untrusted(&self, url: &str, limits: &FetchLimits) -> Result<Fetched> {
+        untrusted::fetch(self, &self.0.guarded, url, limits).await
+    }
+
+    /// The options it was built with.
+    pub fn options(&self) -> &HttpOptions {
+        &self.0.options
+    }
+}
+
+fn base(options: &HttpOptions) -> reqwest::ClientBuilder {
+    // Redirects are not followed: custom key headers would travel to the new host, and no API we call redirects.
+    reqwest::Client::builder()
+        .redirect(Policy::none())
+        .referer(false)
+        .tcp_nodelay(true)
+        .connect_timeout(options.connect_timeout)
+        .pool_idle_timeout(options.idle_connection)
+        .user_agent(&options.user_agent)
+}
+
+fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client> {
+    builder.build().map_err(|error| {
+        Error::unexpected("the HTTP client could not be set up")
+            .with_code(codes::SETUP)
+            .with_fix("check the proxy variables and the certificate file named by SSL_CERT_FILE")
+            .with_source(crate::error::chain(&error.without_url()))
+    })
+}
+
+fn proxy_in_environment() -> bool {
+    ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+/// `host:port` of a URL: all of it that may be shown.
+pub fn place(url: &Url) -> String {
+    match (url.host_str(), url.port_or_known_default()) {
+        (Some(host), Some(port)) => format!("{host}:{port}"),
+        (Some(host), None) => host.to_owned(),
+        _ => "unknown host".to_owned(),
+    }
+}

@@ -1,0 +1,162 @@
+//! `Request`: one call in the making.
+
+use std::{fmt, time::Duration};
+
+use bytes::Bytes;
+use galatea_core::{Error, ExposeSecret, Result, SecretString};
+use reqwest::{
+    RequestBuilder,
+    header::{CONTENT_TYPE, HeaderName, HeaderValue},
+    multipart::Form,
+};
+use serde::Serialize;
+use tokio::time::{Instant, timeout_at};
+
+use crate::{
+    client::HttpClient,
+    error::{timed_out, transport},
+    response::Response,
+};
+
+/// One call in the making. A mistake made while building is kept and returned by [`Request::send`].
+#[must_use = "a request does nothing until it is sent"]
+pub struct Request {
+    client: HttpClient,
+    builder: Result<RequestBuilder>,
+    place: String,
+    total: Duration,
+    head: Option<Duration>,
+    idle: Option<Duration>,
+    max_body: usize,
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").field("host", &self.place).finish_non_exhaustive()
+    }
+}
+
+impl Request {
+    pub(crate) fn new(client: HttpClient, builder: RequestBuilder, place: String) -> Self {
+        let (total, max_body) = (client.options().total_timeout, client.options().max_body);
+        Self { client, builder: Ok(builder), place, total, head: None, idle: None, max_body }
+    }
+
+    pub(crate) fn broken(client: HttpClient, error: Error) -> Self {
+        let (total, max_body) = (client.options().total_timeout, client.options().max_body);
+        Self { client, builder: Err(error), place: String::new(), total, head: None, idle: None, max_body }
+    }
+
+    fn map(mut self, change: impl FnOnce(RequestBuilder) -> Result<RequestBuilder>) -> Self {
+        self.builder = self.builder.and_then(change);
+        self
+    }
+
+    /// Adds a public header.
+    pub fn header(self, name: &'static str, value: &str) -> Self {
+        self.set_header(name, value, false)
+    }
+
+    /// Adds a header that holds a secret.
+    pub fn secret_header(self, name: &'static str, value: &SecretString) -> Self {
+        self.set_header(name, value.expose_secret(), true)
+    }
+
+    /// Adds `Authorization: Bearer …` (RFC 6750 §2.1).
+    pub fn bearer(self, token: &SecretString) -> Self {
+        let value = SecretString::from(format!("Bearer {}", token.expose_secret()));
+        self.secret_header("authorization", &value)
+    }
+
+    fn set_header(self, name: &'static str, value: &str, secret: bool) -> Self {
+        self.map(|builder| {
+            let key = HeaderName::try_from(name).map_err(|_| Error::invalid("not a header name").with("header", name))?;
+            let mut value = HeaderValue::from_str(value)
+                .map_err(|_| Error::invalid("a header value holds a line break or another forbidden character").with("header", name))?;
+            value.set_sensitive(secret);
+            Ok(builder.header(key, value))
+        })
+    }
+
+    /// Adds query parameters.
+    pub fn query(self, pairs: &[(&str, &str)]) -> Self {
+        self.map(|builder| Ok(builder.query(pairs)))
+    }
+
+    /// Sends JSON.
+    pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Self {
+        self.map(|builder| {
+            let bytes = serde_json::to_vec(body).map_err(|_| Error::unexpected("the request could not be written as JSON"))?;
+            Ok(builder.header(CONTENT_TYPE, "application/json").body(bytes))
+        })
+    }
+
+    /// Sends bytes of the given media type.
+    pub fn body(self, content_type: &str, bytes: Bytes) -> Self {
+        let value = HeaderValue::from_str(content_type);
+        self.map(|builder| Ok(builder.header(CONTENT_TYPE, value.map_err(|_| Error::invalid("not a media type"))?).body(bytes)))
+    }
+
+    /// Sends `application/x-www-form-urlencoded` pairs.
+    pub fn form(self, pairs: &[(&str, &str)]) -> Self {
+        self.map(|builder| Ok(builder.form(pairs)))
+    }
+
+    /// Sends `multipart/form-data`, files among it.
+    pub fn multipart(self, form: Form) -> Self {
+        self.map(|builder| Ok(builder.multipart(form)))
+    }
+
+    /// Longest time until the last byte of the answer.
+    pub fn total_timeout(mut self, limit: Duration) -> Self {
+        self.total = limit;
+        self
+    }
+
+    /// Longest time until the answer's headers.
+    pub fn head_timeout(mut self, limit: Duration) -> Self {
+        self.head = Some(limit);
+        self
+    }
+
+    /// Longest silence between two pieces of the answer.
+    pub fn idle_timeout(mut self, limit: Duration) -> Self {
+        self.idle = Some(limit);
+        self
+    }
+
+    /// Longest answer read, in bytes after decompression.
+    pub fn max_body(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
+        self
+    }
+
+    /// Sends it and waits for the headers. Any status is Ok here; see [`Response::ok`].
+    ///
+    /// # Errors
+    /// `Invalid` for what cannot be sent, `Unavailable` when no connection could be made ([`galatea_core::Sent::No`]) or it broke
+    /// ([`galatea_core::Sent::Maybe`]), `Timeout`.
+    pub async fn send(self) -> Result<Response> {
+        let builder = self.builder?;
+        let start = Instant::now();
+        let head = self.head.unwrap_or(self.total).min(self.total);
+        let answer = match timeout_at(start + head, builder.send()).await {
+            Ok(answer) => answer.map_err(|error| transport(error, &self.place))?,
+            Err(_) => return Err(timed_out("no answer within the time allowed", &self.place, head)),
+        };
+        Ok(Response::new(answer, self.place, start, self.total, self.idle, self.max_body, self.client.options().clock.clone()))
+    }
+
+    /// Sends it, asks for a success status and reads JSON.
+    ///
+    /// # Errors
+    /// As [`Request::send`], [`Response::ok`] and [`Response::json`].
+    pub async fn send_json<T: serde::de::DeserializeOwned>(self) -> Result<T> {
+        self.send().await?.ok()?.json().await
+    }
+
+    /// `host:port` it goes to; empty for an unusable URL.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+}

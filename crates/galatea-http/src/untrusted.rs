@@ -1,0 +1,184 @@
+//! Fetching addresses that strangers name, without letting them reach into our network.
+//!
+//! The check sits in the resolver that the connection itself uses, so the address checked is the address connected to, and a name that
+//! changes its address between two look-ups gains nothing. Literal addresses bypass resolvers, so they are checked before each hop.
+//! No proxy is used: it would resolve names on its own, unchecked.
+
+use std::{
+    error::Error as StdError,
+    fmt, io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use galatea_core::{Error, ErrorKind, Result, Sent};
+use reqwest::{
+    ClientBuilder,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header::LOCATION,
+};
+use tokio::time::{Instant, timeout_at};
+use url::{Host, Url};
+
+use crate::{
+    client::{HttpClient, place},
+    error::{codes, status_error, timed_out, transport},
+    guard::denied,
+    response::Response,
+};
+
+/// Bounds of one fetch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FetchLimits {
+    /// Longest body, in bytes after decompression.
+    pub max_bytes: usize,
+    /// Longest time in all, redirects included.
+    pub total: Duration,
+    /// Most redirects followed; each is checked again.
+    pub max_redirects: u8,
+}
+
+impl Default for FetchLimits {
+    /// 20 MiB, 20 s, 5 redirects.
+    fn default() -> Self {
+        Self { max_bytes: 20 << 20, total: Duration::from_secs(20), max_redirects: 5 }
+    }
+}
+
+/// What a fetch brought.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// The body.
+    pub bytes: Bytes,
+    /// Media type without parameters, as the server claims; empty when it does not say.
+    pub media_type: String,
+}
+
+impl fmt::Debug for Fetched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fetched({} bytes, {})", self.bytes.len(), self.media_type)
+    }
+}
+
+type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
+
+/// A client that connects to public addresses only.
+pub(crate) fn guard(builder: ClientBuilder, exceptions: &[IpAddr]) -> ClientBuilder {
+    guard_with(builder, exceptions, Arc::new(|host| Box::pin(async move { Ok(tokio::net::lookup_host((host, 0)).await?.collect()) })))
+}
+
+fn guard_with(builder: ClientBuilder, exceptions: &[IpAddr], lookup: Lookup) -> ClientBuilder {
+    // Connections are not kept: a stranger's server must not hold our sockets.
+    builder.pool_max_idle_per_host(0).dns_resolver(GuardedResolver { lookup, exceptions: exceptions.into() })
+}
+
+struct GuardedResolver {
+    lookup: Lookup,
+    exceptions: Arc<[IpAddr]>,
+}
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let found = (self.lookup)(name.as_str().to_owned());
+        let exceptions = self.exceptions.clone();
+        Box::pin(async move {
+            let addresses = found.await?;
+            // One bad address condemns the name: a mixed answer is the mark of rebinding.
+            if let Some(why) = addresses.iter().find_map(|address| check(address.ip(), &exceptions)) {
+                return Err(Denied(why).into());
+            }
+            let addresses: Addrs = Box::new(addresses.into_iter());
+            Ok(addresses)
+        })
+    }
+}
+
+fn check(ip: IpAddr, exceptions: &[IpAddr]) -> Option<&'static str> {
+    if exceptions.contains(&ip) { None } else { denied(ip) }
+}
+
+#[derive(Debug)]
+struct Denied(&'static str);
+
+impl fmt::Display for Denied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "address refused: {}", self.0)
+    }
+}
+
+impl StdError for Denied {}
+
+pub(crate) async fn fetch(client: &HttpClient, guarded: &reqwest::Client, url: &str, limits: &FetchLimits) -> Result<Fetched> {
+    let start = Instant::now();
+    let exceptions = &client.options().untrusted_exceptions;
+    let mut url = Url::parse(url).map_err(|error| Error::invalid("this is no valid URL").with_code(codes::URL).with("cause", error))?;
+    for _ in 0..=limits.max_redirects {
+        admit(&url, exceptions)?;
+        let here = place(&url);
+        let answer = match timeout_at(start + limits.total, guarded.get(url.clone()).send()).await {
+            Ok(answer) => answer.map_err(|error| explain(error, &here))?,
+            Err(_) => return Err(timed_out("no answer within the time allowed", &here, limits.total).with_sent(Sent::No)),
+        };
+        if answer.status().is_redirection()
+            && let Some(next) = answer.headers().get(LOCATION)
+        {
+            url = next
+                .to_str()
+                .ok()
+                .and_then(|next| url.join(next).ok())
+                .ok_or_else(|| Error::invalid("the server redirects to something that is no URL").with_code(codes::URL).with("host", &here))?;
+            continue;
+        }
+        let answer = Response::new(answer, here, start, limits.total, None, limits.max_bytes, client.options().clock.clone());
+        if !answer.is_success() {
+            return Err(status_error(answer.status(), answer.place(), answer.retry_after()).with_sent(Sent::No));
+        }
+        let media_type = answer.media_type();
+        return Ok(Fetched { bytes: answer.bytes().await?, media_type });
+    }
+    Err(Error::invalid("the server redirects too often").with_code(codes::URL).with("host", place(&url)))
+}
+
+/// Scheme, user info and literal addresses; names are checked when they are resolved.
+fn admit(url: &Url, exceptions: &[IpAddr]) -> Result<()> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(Error::invalid("only http and https addresses are fetched").with_code(codes::URL));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Error::invalid("addresses with a user name are not fetched").with_code(codes::URL).with("host", place(url)));
+    }
+    let literal = match url.host() {
+        Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
+        Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
+        Some(Host::Domain(_)) => None,
+        None => return Err(Error::invalid("the address names no host").with_code(codes::URL)),
+    };
+    match literal.and_then(|ip| check(ip, exceptions)) {
+        Some(why) => Err(refused(why, &place(url))),
+        None => Ok(()),
+    }
+}
+
+fn explain(error: reqwest::Error, place: &str) -> Error {
+    let mut next: Option<&(dyn StdError + 'static)> = Some(&error);
+    while let Some(source) = next {
+        if let Some(Denied(why)) = source.downcast_ref() {
+            return refused(why, place);
+        }
+        next = source.source();
+    }
+    transport(error, place)
+}
+
+fn refused(why: &'static str, place: &str) -> Error {
+    Error::new(ErrorKind::Forbidden, "this address lies inside a network that strangers must not reach")
+        .with_code(codes::SSRF)
+        .with("host", place)
+        .with("why", why)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Anthropic's Messages API.
+
+mod decode;
+mod encode;
+mod error;
+mod stream;
+
+pub(crate) use error::read as read_error;
+
+use async_trait::async_trait;
+use galatea_core::{
+    ModelInfo, Result, TextModel,
+    model::{TextAnswer, TextRequest},
+};
+
+use crate::wire::{Call, Endpoint, drive, event_frames, require_answer, require_messages, show};
+
+/// API version sent with every call (API reference, "Versioning").
+pub const VERSION: &str = "2023-06-01";
+
+/// A text model behind `/messages`.
+pub struct AnthropicText {
+    endpoint: Endpoint,
+    info: ModelInfo,
+}
+
+impl AnthropicText {
+    /// A model at an endpoint whose base address ends in `/v1`.
+    pub fn new(endpoint: Endpoint, info: ModelInfo) -> Self {
+        Self { endpoint, info }
+    }
+}
+
+#[async_trait]
+impl TextModel for AnthropicText {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+        require_messages(request)?;
+        let on_text = &|text: &str| show(on_text, text);
+        let model = self.info.model.as_str();
+        let body = encode::encode(request, model);
+        let call = Call { model, read: error::read };
+        let response = self.endpoint.post("/messages", &body, request.stream, &call).await?;
+        let answer = if request.stream && response.media_type() != "application/json" {
+            drive(&self.endpoint, model, event_frames(response), stream::Pieces::default(), on_text).await?
+        } else {
+            let bytes = self.endpoint.body(response).await?;
+            let answer = decode::decode(&bytes).map_err(|fail| self.endpoint.fail(fail, model))?;
+            if request.stream && !answer.text.is_empty() {
+                on_text(&answer.text);
+            }
+            answer
+        };
+        require_answer(&self.endpoint, model, answer)
+    }
+}

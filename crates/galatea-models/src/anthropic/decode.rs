@@ -1,0 +1,78 @@
+//! Body of an answer → [`TextAnswer`].
+
+use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::wire::Fail;
+
+#[derive(Deserialize)]
+struct Body {
+    content: Vec<Block>,
+    stop_reason: Option<String>,
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block {
+    Text {
+        text: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        #[serde(default)]
+        input: Value,
+    },
+    #[serde(other)]
+    Other,
+}
+
+/// Token counts; the prompt is counted in three parts when caches take part.
+#[derive(Deserialize, Default)]
+pub(super) struct Tokens {
+    pub(super) input_tokens: Option<u64>,
+    pub(super) cache_creation_input_tokens: Option<u64>,
+    pub(super) cache_read_input_tokens: Option<u64>,
+    pub(super) output_tokens: Option<u64>,
+}
+
+impl Tokens {
+    /// Counts given here replace earlier ones: a stream tells them at its start and again, complete, at its end.
+    pub(super) fn update(&self, usage: &mut Usage) {
+        let parts = [self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens];
+        if self.input_tokens.is_some() {
+            usage.input = parts.into_iter().flatten().fold(0, u64::saturating_add);
+        }
+        if let Some(output) = self.output_tokens {
+            usage.output = output;
+        }
+    }
+}
+
+pub(super) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
+    let body: Body = serde_json::from_slice(bytes).map_err(|_| Fail::Garbage("a message"))?;
+    let mut answer = TextAnswer { finish: finish(body.stop_reason.as_deref()), ..TextAnswer::default() };
+    for block in body.content {
+        match block {
+            Block::Text { text } => answer.text.push_str(&text),
+            Block::ToolUse { id, name, input } => {
+                let arguments = if input.is_null() { "{}".to_owned() } else { input.to_string() };
+                answer.tool_calls.push(ToolCall { id, name, arguments });
+            }
+            Block::Other => {}
+        }
+    }
+    body.usage.unwrap_or_default().update(&mut answer.usage);
+    Ok(answer)
+}
+
+pub(super) fn finish(reason: Option<&str>) -> Finish {
+    match reason {
+        Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
+        Some("tool_use") => Finish::Tools,
+        Some("refusal") => Finish::Filtered,
+        _ => Finish::Stop,
+    }
+}

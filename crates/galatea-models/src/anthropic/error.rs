@@ -1,0 +1,45 @@
+//! Error bodies of Anthropic (API reference, "Errors").
+
+use serde_json::Value;
+
+use crate::wire::{Fail, Hint, Refusal, says};
+
+/// Reads an error body.
+pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
+    let (word, sentence, _) = Refusal::read(body);
+    Refusal::new(hint(status, word.as_deref(), &sentence), word.as_deref(), &sentence)
+}
+
+/// Reads an error that came inside a stream.
+pub(super) fn in_band(error: &Value) -> Fail {
+    let word = error["type"].as_str();
+    let sentence = error["message"].as_str().unwrap_or_default();
+    let status = match word {
+        Some("invalid_request_error") => 400,
+        Some("authentication_error") => 401,
+        Some("billing_error") => 402,
+        Some("permission_error") => 403,
+        Some("rate_limit_error") => 429,
+        Some("overloaded_error") => 529,
+        _ => 500,
+    };
+    Fail::Refused(status, Refusal::new(hint(status, word, sentence), word, sentence))
+}
+
+fn hint(status: u16, word: Option<&str>, sentence: &str) -> Option<Hint> {
+    if word == Some("billing_error") || says(sentence, &["credit balance is too low", "spend limit", "spending limit", "usage limits"]) {
+        return Some(Hint::NoMoney);
+    }
+    match status {
+        401 => Some(Hint::BadKey),
+        402 => Some(Hint::NoMoney),
+        404 if word == Some("not_found_error") => Some(Hint::UnknownModel),
+        404 => Some(Hint::WrongPath),
+        413 => Some(Hint::TooLong),
+        400 if says(sentence, &["prompt is too long", "context limit", "context window"]) => Some(Hint::TooLong),
+        400 if says(sentence, &["support tool use", "support tools"]) => Some(Hint::NoTools),
+        429 => Some(Hint::RateLimited),
+        500.. => Some(Hint::Busy),
+        _ => None,
+    }
+}

@@ -1,0 +1,134 @@
+//! Events of a streamed answer → [`TextAnswer`].
+
+use std::collections::BTreeMap;
+
+use galatea_core::model::{TextAnswer, ToolCall};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    decode::{Tokens, finish},
+    error,
+};
+use crate::wire::{Fail, Gather, Progress};
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Event {
+    MessageStart {
+        message: Start,
+    },
+    ContentBlockStart {
+        index: u64,
+        content_block: Block,
+    },
+    ContentBlockDelta {
+        index: u64,
+        delta: Delta,
+    },
+    MessageDelta {
+        delta: Ending,
+        usage: Option<Tokens>,
+    },
+    MessageStop,
+    Error {
+        error: Value,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block {
+    Text {
+        text: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Delta {
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: String },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Ending {
+    stop_reason: Option<String>,
+}
+
+/// An answer coming together.
+#[derive(Default)]
+pub(super) struct Pieces {
+    answer: TextAnswer,
+    calls: BTreeMap<u64, ToolCall>,
+    ended: bool,
+}
+
+impl Gather for Pieces {
+    fn take(&mut self, frame: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail> {
+        let event: Event = serde_json::from_str(frame).map_err(|_| Fail::Garbage("an event of a message"))?;
+        match event {
+            Event::MessageStart { message } => message.usage.unwrap_or_default().update(&mut self.answer.usage),
+            Event::ContentBlockStart { content_block: Block::Text { text }, .. } => self.show(&text, on_text),
+            Event::ContentBlockStart { index, content_block: Block::ToolUse { id, name } } => {
+                self.calls.insert(index, ToolCall { id, name, arguments: String::new() });
+            }
+            Event::ContentBlockDelta { delta: Delta::Text { text }, .. } => self.show(&text, on_text),
+            Event::ContentBlockDelta { index, delta: Delta::InputJson { partial_json } } => {
+                let call = self.calls.get_mut(&index).ok_or(Fail::Garbage("arguments after the start of their tool call"))?;
+                call.arguments.push_str(&partial_json);
+            }
+            Event::MessageDelta { delta, usage } => {
+                if let Some(reason) = delta.stop_reason {
+                    self.answer.finish = finish(Some(&reason));
+                    self.ended = true;
+                }
+                usage.unwrap_or_default().update(&mut self.answer.usage);
+            }
+            Event::MessageStop => return Ok(Progress::Done),
+            Event::Error { error } => return Err(error::in_band(&error)),
+            Event::ContentBlockStart { .. } | Event::ContentBlockDelta { .. } | Event::Other => {}
+        }
+        Ok(Progress::More)
+    }
+
+    fn complete(&self) -> bool {
+        self.ended
+    }
+
+    fn finish(mut self) -> TextAnswer {
+        self.answer.tool_calls = self.calls.into_values().collect();
+        for call in &mut self.answer.tool_calls {
+            if call.arguments.trim().is_empty() {
+                call.arguments = "{}".to_owned();
+            }
+        }
+        self.answer
+    }
+}
+
+impl Pieces {
+    fn show(&mut self, text: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
+        if !text.is_empty() {
+            self.answer.text.push_str(text);
+            on_text(text);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Who is chosen, with which models and parameters.
+
+use crate::config::{build, variables};
+use galatea_core::{ErrorKind, Settings, SystemClock};
+use galatea_http::{HttpClient, HttpOptions};
+use serde_json::Value;
+use std::sync::Arc;
+
+use super::*;
+
+fn configured_by(pairs: &[(&str, &str)]) -> Result<Configured> {
+    let settings = Settings::from_pairs(pairs.iter().map(|(k, v)| ((*k).to_owned(), Value::from(*v))));
+    build(&settings, &HttpClient::new(HttpOptions::default()).unwrap(), Arc::new(SystemClock))
+}
+
+fn of(pairs: &[(&str, &str)]) -> Configured {
+    configured_by(pairs).unwrap()
+}
+
+#[test]
+fn nothing_configured_is_the_offline_script() {
+    let none = of(&[]);
+    assert!(none.is_offline() && none.models.large.info().scripted && !none.offline_public);
+    assert_eq!(none.description, "offline script (built-in rules): pattern matching, not AI");
+    assert!(of(&[("OFFLINE_RESPONDER_PUBLIC", "true")]).offline_public);
+    assert!(of(&[("OPENAI_API_KEY", "k"), ("GALATEA_MODEL_PROVIDER", "offline")]).is_offline());
+    assert!(of(&[("OPENAI_API_KEY", "")]).is_offline(), "an empty line of a template configures nothing");
+}
+
+#[test]
+fn the_first_configured_is_taken() {
+    let order = [
+        ("ANTHROPIC_API_KEY", "anthropic", "claude-sonnet-4-20250514"),
+        ("OPENROUTER_API_KEY", "openrouter", "google/gemini-2.5-flash"),
+        ("OPENAI_API_KEY", "openai", "gpt-4o"),
+        ("GOOGLE_GENERATIVE_AI_API_KEY", "google", "gemini-2.5-pro"),
+        ("GROQ_API_KEY", "groq", "llama-3.3-70b-versatile"),
+        ("OLLAMA_API_ENDPOINT", "ollama", "gemma3:latest"),
+    ];
+    let value = |key: &str| if key.ends_with("ENDPOINT") { "http://localhost:11434/api" } else { "k" };
+    for from in 0..order.len() {
+        let pairs: Vec<(&str, &str)> = order[from..].iter().map(|(key, _, _)| (*key, value(key))).collect();
+        let chosen = of(&pairs);
+        assert_eq!((chosen.provider, chosen.models.large.info().model.as_str()), (order[from].1, order[from].2));
+    }
+}
+
+#[test]
+fn explicit_and_older_choices() {
+    let both = [("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")];
+    let with = |pair: (&'static str, &'static str)| of(&[both[0], both[1], pair]);
+    assert_eq!(with(("GALATEA_MODEL_PROVIDER", "OpenAI")).provider, "openai");
+    assert_eq!(with(("MODEL_PROVIDER", "openai")).provider, "openai");
+    let kept = with(("MODEL_PROVIDER", "groq"));
+    assert_eq!((kept.provider, kept.notes.len()), ("anthropic", 1));
+    assert!(with(("MODEL_PROVIDER", "eternalai")).notes[0].contains("eternalai"));
+    assert_eq!(of(&[("GALATEA_MODEL_PROVIDER", "ollama")]).provider, "ollama", "its address has a default");
+    let error = configured_by(&[("GALATEA_MODEL_PROVIDER", "groq")]).err().unwrap();
+    assert_eq!((error.code(), error.fix()), (Some("GAL-MODEL-CONFIG"), Some("set GROQ_API_KEY")));
+    assert_eq!(configured_by(&[("GALATEA_MODEL_PROVIDER", "skynet")]).err().unwrap().kind(), ErrorKind::Invalid);
+}
+
+#[test]
+fn a_local_server_needs_no_key_but_openai_does() {
+    let local = of(&[("OPENAI_BASE_URL", "http://localhost:1234/v1"), ("OPENAI_LARGE_MODEL", "qwen")]);
+    assert_eq!((local.provider, local.description.as_str()), ("openai", "openai qwen at http://localhost:1234"));
+    assert!(local.models.embedding.is_none() && local.models.vision.is_none(), "it need not have OpenAI's models");
+    assert!(of(&[("OPENAI_BASE_URL", "https://api.openai.com/v1")]).is_offline());
+    let openai = of(&[("OPENAI_API_KEY", "k")]);
+    assert_eq!(openai.models.embedding.unwrap().info().model, "text-embedding-3-small");
+    assert_eq!(openai.models.vision.unwrap().info().model, "gpt-5-nano");
+}
+
+#[test]
+fn model_names_by_elizaos_rules() {
+    let chosen = of(&[("OPENAI_API_KEY", "k"), ("SMALL_MODEL", "s"), ("LARGE_MODEL", "l"), ("OPENAI_LARGE_MODEL", "own")]);
+    assert_eq!((chosen.models.small.info().model.as_str(), chosen.models.large.info().model.as_str()), ("s", "own"));
+    let ollama = of(&[("OLLAMA_API_URL", "http://h:1"), ("OLLAMA_MEDIUM_MODEL", "m"), ("OLLAMA_EMBEDDING_MODEL", "e")]);
+    assert_eq!(ollama.models.large.info().model, "m");
+    assert_eq!(ollama.models.embedding.unwrap().info().model, "e");
+    assert_eq!(ollama.description, "ollama m at http://h:1");
+    assert!(!ollama.models.small.info().tools);
+    assert!(of(&[("OLLAMA_API_URL", "http://h:1"), ("MODEL_TOOLS", "true")]).models.small.info().tools);
+}
+
+#[test]
+fn parameters_by_precedence() {
+    let settings = Settings::from_pairs([
+        ("TEXT_SMALL_TEMPERATURE", "0.1"),
+        ("DEFAULT_TEMPERATURE", "0.2"),
+        ("MODEL_TEMPERATURE", "0.3"),
+        ("MODEL_MAX_TOKEN", "100"),
+        ("DEFAULT_MAX_TOKENS", "200"),
+        ("MODEL_FREQ_PENALTY", "0.5"),
+    ]);
+    let small = sampling(&settings, Tier::TextSmall).unwrap();
+    let large = sampling(&settings, Tier::TextLarge).unwrap();
+    assert_eq!((small.temperature, large.temperature), (Some(0.1), Some(0.2)));
+    assert_eq!((small.max_tokens, large.frequency_penalty, large.top_k), (Some(200), Some(0.5), None));
+    let mut call = Sampling { temperature: Some(0.9), ..Sampling::default() };
+    crate::tuned::fill(&mut call, &small);
+    assert_eq!((call.temperature, call.max_tokens), (Some(0.9), Some(200)));
+    let error = sampling(&Settings::from_pairs([("DEFAULT_TOP_K", "many")]), Tier::TextLarge).unwrap_err();
+    assert!(error.to_string().contains("DEFAULT_TOP_K"));
+}
+
+#[test]
+fn bad_values_name_their_variable_and_repeat_no_secret() {
+    for (name, value) in [
+        ("OPENAI_BASE_URL", "not a url CANARY"),
+        ("OPENAI_BASE_URL", "ftp://CANARY/"),
+        ("OPENAI_BASE_URL", "https://user:CANARY@host/v1"),
+        ("OPENAI_BASE_URL", "https://host/v1?key=CANARY"),
+        ("MODEL_TOTAL_TIMEOUT", "CANARY"),
+        ("MODEL_IDLE_TIMEOUT", "-1"),
+        ("MODEL_TOOLS", "CANARY"),
+        ("OPENAI_EMBEDDING_DIMENSIONS", "CANARY"),
+    ] {
+        let error = configured_by(&[("OPENAI_API_KEY", "k"), ("OPENAI_EMBEDDING_MODEL", "e"), (name, value)]).err().unwrap();
+        let told = format!("{error} {error:?}");
+        assert!(told.contains(name) && !told.contains("CANARY"), "{name}: {told}");
+    }
+}
+
+#[test]
+fn a_script_of_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rules.txt");
+    std::fs::write(&path, "greeting: Ahoy.\nnone:\n  say: Arr.\n").unwrap();
+    let text = path.to_str().unwrap();
+    assert!(of(&[("OFFLINE_SCRIPT", text)]).description.contains("own rules"));
+    std::fs::write(&path, "greeting: Ahoy.\nnone:\n  say: {1}\n").unwrap();
+    let error = configured_by(&[("OFFLINE_SCRIPT", text)]).err().unwrap();
+    assert!(error.to_string().contains("line=3, column=8"), "{error}");
+    assert!(configured_by(&[("OFFLINE_SCRIPT", "/nowhere/at/all")]).err().unwrap().to_string().contains("OFFLINE_SCRIPT"));
+}
+
+#[test]
+fn variables_are_declared_once_and_explained() {
+    let mut names: Vec<&str> =
+        variables::VARIABLES.iter().flat_map(|(_, list)| list.iter()).flat_map(|v| std::iter::once(v.name).chain(v.aliases.iter().copied())).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+    assert!(variables::VARIABLES.iter().flat_map(|(_, list)| list.iter()).all(|v| v.help.ends_with('.') && v.secret == v.name.ends_with("_API_KEY")));
+}
+
+#[test]
+fn families_that_see() {
+    for name in
+        ["gpt-4o", "openai/gpt-4.1", "o3-mini", "claude-sonnet-4-20250514", "google/gemini-2.5-flash", "gemma3:latest", "llama3.2-vision", "qwen2.5vl:7b"]
+    {
+        assert!(sees(name), "{name}");
+    }
+    for name in ["llama3.2", "mistral", "llama-3.3-70b-versatile", "foo1"] {
+        assert!(!sees(name), "{name}");
+    }
+}

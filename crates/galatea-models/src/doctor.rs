@@ -1,0 +1,92 @@
+//! The offline responder: Weizenbaum's ELIZA (Communications of the ACM 9/1, 1966) with rules of our own.
+//!
+//! Its algorithm is the published one: keywords are ranked and stacked, decomposition patterns take the sentence apart, reassembly rules
+//! used in turn put an answer together, a rule may hand over to another keyword (`goto`), to the next on the stack (`next`) or restate the
+//! sentence first (`restate`, PRE in the paper), and a memory brings back earlier topics when nothing matches. One thing differs: of several
+//! clauses the one with the best keyword is answered, not the first. The rules are a text file; its format is described in [`script`].
+//!
+//! A request carries the whole conversation, so nothing is kept here: the user's turns are replayed, and a restart changes no answer.
+
+mod engine;
+mod pattern;
+pub mod script;
+
+pub use engine::State;
+pub use script::Script;
+
+use std::collections::VecDeque;
+
+use async_trait::async_trait;
+use galatea_core::{
+    ModelInfo, Result, TextModel,
+    model::{ChatRole, TextAnswer, TextRequest},
+};
+
+/// Earlier turns replayed; memory and turns of rules do not reach further back.
+const MAX_TURNS: usize = 64;
+/// Lines of one turn answered one by one; longer texts are answered as a whole.
+const MAX_LINES: usize = 4;
+
+/// A [`TextModel`] that follows a script.
+pub struct OfflineModel {
+    info: ModelInfo,
+    script: Script,
+}
+
+impl OfflineModel {
+    /// A model that follows this script.
+    pub fn new(script: Script) -> Self {
+        let info = ModelInfo { provider: "offline".to_owned(), model: "script".to_owned(), tools: false, vision: false, scripted: true };
+        Self { info, script }
+    }
+
+    /// The answer to the last of these turns of the user, oldest first. Never empty.
+    pub fn answer<'a>(&self, turns: impl IntoIterator<Item = &'a str>) -> String {
+        let mut state = State::new(&self.script);
+        let mut answer = String::new();
+        for turn in turns {
+            answer = self.turn(&mut state, turn);
+        }
+        if answer.is_empty() { self.script.greeting().to_owned() } else { answer }
+    }
+
+    fn turn(&self, state: &mut State, text: &str) -> String {
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        if lines.len() > MAX_LINES {
+            return engine::respond(&self.script, state, &lines.join(". "));
+        }
+        let mut replies: Vec<String> = Vec::new();
+        for line in lines {
+            let reply = engine::respond(&self.script, state, line);
+            if !replies.contains(&reply) {
+                replies.push(reply);
+            }
+        }
+        if replies.is_empty() { engine::respond(&self.script, state, "") } else { replies.join("\n") }
+    }
+}
+
+#[async_trait]
+impl TextModel for OfflineModel {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+        let mut turns: VecDeque<String> = VecDeque::new();
+        for message in request.messages.iter().filter(|message| message.role == ChatRole::User) {
+            if turns.len() == MAX_TURNS {
+                turns.pop_front();
+            }
+            turns.push_back(message.text());
+        }
+        let text = self.answer(turns.iter().map(String::as_str));
+        if request.stream {
+            crate::wire::show(on_text, &text);
+        }
+        Ok(TextAnswer { text, ..TextAnswer::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Bodies and events of an answer → [`TextAnswer`]; both have the same shape.
+
+use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error;
+use crate::wire::{Fail, Gather, Progress};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Body {
+    candidates: Option<Vec<Candidate>>,
+    prompt_feedback: Option<Feedback>,
+    usage_metadata: Option<Tokens>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate {
+    content: Option<Content>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    #[serde(default)]
+    parts: Vec<Part>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    text: Option<String>,
+    #[serde(default)]
+    thought: bool,
+    function_call: Option<Call>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    id: Option<String>,
+    name: String,
+    #[serde(default)]
+    args: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Feedback {
+    block_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Tokens {
+    #[serde(default)]
+    prompt_token_count: u64,
+    #[serde(default)]
+    candidates_token_count: u64,
+    #[serde(default)]
+    thoughts_token_count: u64,
+}
+
+/// An answer coming together.
+#[derive(Default)]
+pub(super) struct Pieces {
+    answer: TextAnswer,
+    ended: bool,
+}
+
+impl Gather for Pieces {
+    fn take(&mut self, frame: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail> {
+        const SHAPE: &str = "generated content";
+        let body: Body = serde_json::from_str(frame).map_err(|_| Fail::Garbage(SHAPE))?;
+        if let Some(told) = body.error.filter(|e| !e.is_null()) {
+            return Err(error::in_band(&told));
+        }
+        if body.candidates.is_none() && body.prompt_feedback.is_none() && body.usage_metadata.is_none() {
+            return Err(Fail::Garbage(SHAPE));
+        }
+        if let Some(tokens) = body.usage_metadata {
+            let output = tokens.candidates_token_count.saturating_add(tokens.thoughts_token_count);
+            self.answer.usage = Usage { input: tokens.prompt_token_count, output };
+        }
+        if body.prompt_feedback.is_some_and(|feedback| feedback.block_reason.is_some()) {
+            self.answer.finish = Finish::Filtered;
+            self.ended = true;
+        }
+        if let Some(candidate) = body.candidates.unwrap_or_default().into_iter().next() {
+            for part in candidate.content.map(|content| content.parts).unwrap_or_default() {
+                self.add(part, on_text);
+            }
+            if let Some(reason) = candidate.finish_reason {
+                self.answer.finish = finish(&reason);
+                self.ended = true;
+            }
+        }
+        Ok(Progress::More)
+    }
+
+    fn complete(&self) -> bool {
+        self.ended
+    }
+
+    fn finish(self) -> TextAnswer {
+        self.answer
+    }
+}
+
+impl Pieces {
+    fn add(&mut self, part: Part, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
+        if let Some(text) = part.text.filter(|text| !text.is_empty() && !part.thought) {
+            self.answer.text.push_str(&text);
+            on_text(&text);
+        }
+        if let Some(call) = part.function_call {
+            let arguments = if call.args.is_null() { "{}".to_owned() } else { call.args.to_string() };
+            let id = call.id.unwrap_or_else(|| format!("call_{}", self.answer.tool_calls.len()));
+            self.answer.tool_calls.push(ToolCall { id, name: call.name, arguments });
+        }
+    }
+}
+
+fn finish(reason: &str) -> Finish {
+    match reason {
+        "MAX_TOKENS" => Finish::Length,
+        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE" | "IMAGE_SAFETY" => Finish::Filtered,
+        _ => Finish::Stop,
+    }
+}

@@ -1,0 +1,79 @@
+//! `batchEmbedContents`.
+
+use async_trait::async_trait;
+use galatea_core::{EmbeddingModel, ModelInfo, Result};
+use serde::{Deserialize, Serialize};
+
+use super::{error, path};
+use crate::wire::{Call, Endpoint, Fail, extend_vectors, not_empty};
+
+/// Texts of one call; more are refused (error text of `batchEmbedContents`).
+const BATCH: usize = 100;
+
+/// An embedding model behind `batchEmbedContents`.
+pub struct GoogleEmbedding {
+    endpoint: Endpoint,
+    info: ModelInfo,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    requests: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    model: &'a str,
+    content: Content<'a>,
+}
+
+#[derive(Serialize)]
+struct Content<'a> {
+    parts: [Part<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Part<'a> {
+    text: &'a str,
+}
+
+#[derive(Deserialize)]
+struct Vectors {
+    embeddings: Vec<Vector>,
+}
+
+#[derive(Deserialize)]
+struct Vector {
+    values: Vec<f32>,
+}
+
+impl GoogleEmbedding {
+    /// A model at an endpoint whose base address ends in `/v1beta`.
+    pub fn new(endpoint: Endpoint, info: ModelInfo) -> Self {
+        Self { endpoint, info }
+    }
+}
+
+#[async_trait]
+impl EmbeddingModel for GoogleEmbedding {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
+        let model = self.info.model.as_str();
+        let full = format!("models/{}", model.trim_start_matches("models/"));
+        let call = Call { model, read: error::read };
+        let mut all = Vec::with_capacity(texts.len());
+        for batch in texts.chunks(BATCH) {
+            let requests = batch.iter().map(|text| Item { model: &full, content: Content { parts: [Part { text: not_empty(text) }] } }).collect();
+            let body = Body { requests };
+            let response = self.endpoint.post(&format!("{}:batchEmbedContents", path(model)), &body, false, &call).await?;
+            let bytes = self.endpoint.body(response).await?;
+            let vectors: Vectors = serde_json::from_slice(&bytes).map_err(|_| self.endpoint.fail(Fail::Garbage("one vector per text"), model))?;
+            let vectors = vectors.embeddings.into_iter().map(|vector| vector.values).collect();
+            extend_vectors(&mut all, vectors, batch.len()).map_err(|fail| self.endpoint.fail(fail, model))?;
+        }
+        Ok(all)
+    }
+}

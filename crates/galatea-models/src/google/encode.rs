@@ -1,0 +1,143 @@
+//! [`TextRequest`] → body of `generateContent`.
+
+use std::borrow::Cow;
+
+use galatea_core::model::{ChatPart, ChatRole, Sampling, TextRequest};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::wire::object_schema;
+
+/// Most stop texts (API reference, `GenerationConfig.stopSequences`).
+const MAX_STOP: usize = 5;
+
+/// Stands first when a conversation begins with the model's side, which the API refuses.
+const OPENING: &str = "(the conversation so far)";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Body<'a> {
+    contents: Vec<Content<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<System<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tools<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation_config: Option<Config<'a>>,
+}
+
+#[derive(Serialize)]
+struct System<'a> {
+    parts: [Part<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Content<'a> {
+    role: &'static str,
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Part<'a> {
+    Text(&'a str),
+    #[serde(rename_all = "camelCase")]
+    InlineData {
+        mime_type: &'a str,
+        data: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Function<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    // `parameters` takes a dialect of OpenAPI only and refuses `$schema` and `additionalProperties`.
+    parameters_json_schema: Cow<'a, Value>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Config<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop_sequences: &'a [String],
+}
+
+pub(super) fn encode(request: &TextRequest) -> Body<'_> {
+    let functions: Vec<Function<'_>> = request
+        .tools
+        .iter()
+        .map(|tool| Function { name: &tool.name, description: &tool.description, parameters_json_schema: object_schema(&tool.parameters) })
+        .collect();
+    Body {
+        contents: contents(request),
+        system_instruction: request.system.as_deref().filter(|text| !text.trim().is_empty()).map(|text| System { parts: [Part::Text(text)] }),
+        tools: if functions.is_empty() { Vec::new() } else { vec![Tools { function_declarations: functions }] },
+        generation_config: config(&request.params),
+    }
+}
+
+fn contents(request: &TextRequest) -> Vec<Content<'_>> {
+    let mut out: Vec<Content<'_>> = Vec::with_capacity(request.messages.len());
+    for message in &request.messages {
+        let role = match message.role {
+            ChatRole::User => "user",
+            ChatRole::Assistant => "model",
+        };
+        let parts: Vec<Part<'_>> = message.parts.iter().filter_map(part).collect();
+        if parts.is_empty() {
+            continue;
+        }
+        match out.last_mut() {
+            Some(last) if last.role == role => last.parts.extend(parts),
+            _ => out.push(Content { role, parts }),
+        }
+    }
+    if out.first().is_none_or(|first| first.role == "model") {
+        out.insert(0, Content { role: "user", parts: vec![Part::Text(OPENING)] });
+    }
+    out
+}
+
+fn part(part: &ChatPart) -> Option<Part<'_>> {
+    match part {
+        ChatPart::Text { text } if text.is_empty() => None,
+        ChatPart::Text { text } => Some(Part::Text(text)),
+        ChatPart::Image { mime, data } => Some(Part::InlineData { mime_type: mime, data }),
+    }
+}
+
+fn config(params: &Sampling) -> Option<Config<'_>> {
+    (*params != Sampling::default()).then(|| Config {
+        max_output_tokens: params.max_tokens,
+        temperature: params.temperature,
+        top_p: params.top_p,
+        top_k: params.top_k,
+        // The API's seed has 32 bits.
+        seed: params.seed.and_then(|seed| i32::try_from(seed).ok()),
+        presence_penalty: params.presence_penalty,
+        frequency_penalty: params.frequency_penalty,
+        stop_sequences: &params.stop[..params.stop.len().min(MAX_STOP)],
+    })
+}

@@ -1,0 +1,64 @@
+//! Error bodies of Google (google.rpc.Status with ErrorInfo and RetryInfo).
+
+use serde_json::Value;
+
+use crate::wire::{Fail, Hint, Refusal, says};
+
+/// Reads an error body.
+pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
+    let (_, _, value) = Refusal::read(body);
+    refusal(status, &value["error"])
+}
+
+/// Reads an error that came inside a stream.
+pub(super) fn in_band(error: &Value) -> Fail {
+    let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)).unwrap_or(500);
+    Fail::Refused(status, refusal(status, error))
+}
+
+fn refusal(status: u16, error: &Value) -> Refusal {
+    let details = || error["details"].as_array().into_iter().flatten();
+    let reason = details().find_map(|detail| detail["reason"].as_str());
+    let sentence = error["message"].as_str().unwrap_or_default();
+    let mut refusal = Refusal::new(hint(status, reason, sentence), reason.or(error["status"].as_str()), sentence);
+    refusal.wait_ms = details().find_map(|detail| detail["retryDelay"].as_str()).and_then(millis);
+    refusal
+}
+
+/// A protobuf duration in JSON: `17s`, `0.5s`.
+fn millis(text: &str) -> Option<u64> {
+    let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
+    let day = 86_400.0;
+    (seconds.is_finite() && seconds >= 0.0).then(|| std::time::Duration::from_secs_f64(seconds.min(day)).as_millis().try_into().unwrap_or(u64::MAX))
+}
+
+fn hint(status: u16, reason: Option<&str>, sentence: &str) -> Option<Hint> {
+    match (status, reason) {
+        (_, Some("API_KEY_INVALID" | "API_KEY_EXPIRED" | "API_KEY_SERVICE_BLOCKED")) | (401, _) => Some(Hint::BadKey),
+        (_, Some("BILLING_DISABLED")) | (402, _) => Some(Hint::NoMoney),
+        (403, _) if says(sentence, &["billing"]) => Some(Hint::NoMoney),
+        (404, _) if says(sentence, &["models/", "model"]) => Some(Hint::UnknownModel),
+        (404, _) => Some(Hint::WrongPath),
+        (400, _) if says(sentence, &["input token count", "maximum number of tokens", "context"]) => Some(Hint::TooLong),
+        (400, _) if says(sentence, &["function calling is not enabled", "tool use is not supported"]) => Some(Hint::NoTools),
+        (413, _) => Some(Hint::TooLong),
+        // "You exceeded your current quota" also stands under a limit per minute, so it is not about money.
+        (429, _) => Some(Hint::RateLimited),
+        (500.., _) => Some(Hint::Busy),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_read_and_bounded() {
+        assert_eq!(millis("17s"), Some(17_000));
+        assert_eq!(millis("0.25s"), Some(250));
+        assert_eq!(millis("1e300s"), Some(86_400_000));
+        assert_eq!(millis("-1s"), None);
+        assert_eq!(millis("soon"), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! Lines of an answer → [`TextAnswer`].
+
+use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error;
+use crate::wire::{Fail, Gather, Progress};
+
+#[derive(Deserialize)]
+struct Line {
+    message: Option<Message>,
+    #[serde(default)]
+    done: bool,
+    done_reason: Option<String>,
+    #[serde(default)]
+    prompt_eval_count: u64,
+    #[serde(default)]
+    eval_count: u64,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    content: String,
+    tool_calls: Option<Vec<Call>>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    id: Option<String>,
+    function: Function,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: String,
+    #[serde(default)]
+    arguments: Value,
+}
+
+/// An answer coming together.
+#[derive(Default)]
+pub(super) struct Pieces {
+    answer: TextAnswer,
+}
+
+impl Gather for Pieces {
+    fn take(&mut self, frame: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail> {
+        const SHAPE: &str = "a line of a chat answer";
+        let line: Line = serde_json::from_str(frame).map_err(|_| Fail::Garbage(SHAPE))?;
+        if let Some(told) = line.error {
+            return Err(error::in_band(&told));
+        }
+        if line.message.is_none() && !line.done {
+            return Err(Fail::Garbage(SHAPE));
+        }
+        if let Some(message) = line.message {
+            if !message.content.is_empty() {
+                self.answer.text.push_str(&message.content);
+                on_text(&message.content);
+            }
+            for call in message.tool_calls.unwrap_or_default() {
+                let arguments = match call.function.arguments {
+                    Value::Null => "{}".to_owned(),
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                };
+                let id = call.id.unwrap_or_else(|| format!("call_{}", self.answer.tool_calls.len()));
+                self.answer.tool_calls.push(ToolCall { id, name: call.function.name, arguments });
+            }
+        }
+        if !line.done {
+            return Ok(Progress::More);
+        }
+        self.answer.usage = Usage { input: line.prompt_eval_count, output: line.eval_count };
+        self.answer.finish = if line.done_reason.as_deref() == Some("length") { Finish::Length } else { Finish::Stop };
+        Ok(Progress::Done)
+    }
+
+    fn complete(&self) -> bool {
+        // Only a line that says so ends an answer.
+        false
+    }
+
+    fn finish(self) -> TextAnswer {
+        self.answer
+    }
+}

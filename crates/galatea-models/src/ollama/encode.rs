@@ -1,0 +1,112 @@
+//! [`TextRequest`] → body of `POST /api/chat`.
+
+use std::borrow::Cow;
+
+use galatea_core::model::{ChatMessage, ChatPart, ChatRole, Sampling, TextRequest};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::wire::object_schema;
+
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Message<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    // Left out, Ollama streams.
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    options: Option<Options<'a>>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    images: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: Cow<'a, Value>,
+}
+
+/// Names of docs/modelfile.md, "Valid parameters and values".
+#[derive(Serialize, PartialEq)]
+struct Options<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_predict: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeat_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop: &'a [String],
+}
+
+pub(super) fn encode<'a>(request: &'a TextRequest, model: &'a str) -> Body<'a> {
+    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    if let Some(system) = request.system.as_deref().filter(|text| !text.is_empty()) {
+        messages.push(Message { role: "system", content: Cow::Borrowed(system), images: Vec::new() });
+    }
+    messages.extend(request.messages.iter().map(message));
+    let tools = request
+        .tools
+        .iter()
+        .map(|tool| Tool {
+            r#type: "function",
+            function: Function { name: &tool.name, description: &tool.description, parameters: object_schema(&tool.parameters) },
+        })
+        .collect();
+    Body { model, messages, tools, stream: request.stream, options: options(&request.params) }
+}
+
+fn message(message: &ChatMessage) -> Message<'_> {
+    let role = match message.role {
+        ChatRole::User => "user",
+        ChatRole::Assistant => "assistant",
+    };
+    let content = match message.parts.as_slice() {
+        [ChatPart::Text { text }] => Cow::Borrowed(text.as_str()),
+        _ => Cow::Owned(message.text()),
+    };
+    let images = message.parts.iter().filter_map(|part| if let ChatPart::Image { data, .. } = part { Some(data.as_str()) } else { None }).collect();
+    Message { role, content, images }
+}
+
+fn options(params: &Sampling) -> Option<Options<'_>> {
+    (*params != Sampling::default()).then_some(Options {
+        num_predict: params.max_tokens,
+        temperature: params.temperature,
+        top_p: params.top_p,
+        top_k: params.top_k,
+        min_p: params.min_p,
+        seed: params.seed,
+        repeat_penalty: params.repetition_penalty,
+        frequency_penalty: params.frequency_penalty,
+        presence_penalty: params.presence_penalty,
+        stop: &params.stop,
+    })
+}

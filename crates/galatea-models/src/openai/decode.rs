@@ -1,0 +1,140 @@
+//! Body of an answer → [`TextAnswer`].
+
+use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error;
+use crate::wire::Fail;
+
+#[derive(Deserialize)]
+struct Body {
+    choices: Option<Vec<Choice>>,
+    usage: Option<Tokens>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Option<Message>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: Option<Text>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<Call>>,
+}
+
+/// Text, or parts of which some are text, as a few servers write it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Text {
+    Plain(String),
+    Parts(Vec<Value>),
+}
+
+impl Text {
+    pub(super) fn into_string(self) -> String {
+        match self {
+            Self::Plain(text) => text,
+            Self::Parts(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Call {
+    id: Option<String>,
+    function: Function,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: String,
+    #[serde(default)]
+    arguments: Value,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Tokens {
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+}
+
+impl From<Tokens> for Usage {
+    fn from(tokens: Tokens) -> Self {
+        Self { input: tokens.prompt_tokens, output: tokens.completion_tokens }
+    }
+}
+
+pub(super) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
+    const SHAPE: &str = "a chat completion";
+    let body: Body = serde_json::from_slice(bytes).map_err(|_| Fail::Garbage(SHAPE))?;
+    if let Some(told) = body.error.filter(|e| !e.is_null()) {
+        return Err(error::in_band(&told));
+    }
+    let usage = body.usage.map(Usage::from).unwrap_or_default();
+    let Some(choice) = body.choices.ok_or(Fail::Garbage(SHAPE))?.into_iter().next() else {
+        return Ok(TextAnswer { usage, ..TextAnswer::default() });
+    };
+    let message = choice.message.ok_or(Fail::Garbage(SHAPE))?;
+    let mut finish = finish(choice.finish_reason.as_deref());
+    let mut text = message.content.map(Text::into_string).unwrap_or_default();
+    if let Some(refusal) = message.refusal.filter(|_| text.is_empty()) {
+        text = refusal;
+        finish = Finish::Filtered;
+    }
+    let tool_calls = message.tool_calls.unwrap_or_default().into_iter().enumerate().map(|(i, call)| tool_call(i, call)).collect();
+    Ok(TextAnswer { text, tool_calls, usage, finish })
+}
+
+fn tool_call(i: usize, call: Call) -> ToolCall {
+    let arguments = match call.function.arguments {
+        Value::String(text) => text,
+        Value::Null => "{}".to_owned(),
+        other => other.to_string(),
+    };
+    ToolCall { id: call.id.unwrap_or_else(|| format!("call_{i}")), name: call.function.name, arguments }
+}
+
+pub(super) fn finish(reason: Option<&str>) -> Finish {
+    match reason {
+        Some("length" | "max_tokens") => Finish::Length,
+        Some("tool_calls" | "function_call") => Finish::Tools,
+        Some("content_filter") => Finish::Filtered,
+        _ => Finish::Stop,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn loose_servers_are_understood() {
+        let body = br#"{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],
+            "tool_calls":[{"function":{"name":"X","arguments":{"n":1}}},{"id":"z","function":{"name":"Y"}}]},"finish_reason":"eos"}]}"#;
+        let answer = decode(body).unwrap();
+        assert_eq!(answer.text, "ab");
+        assert_eq!(answer.tool_calls[0], ToolCall { id: "call_0".into(), name: "X".into(), arguments: "{\"n\":1}".into() });
+        assert_eq!(answer.tool_calls[1].arguments, "{}");
+    }
+
+    #[test]
+    fn a_refusal_is_a_withheld_answer() {
+        let answer = decode(br#"{"choices":[{"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}"#).unwrap();
+        assert_eq!((answer.text.as_str(), answer.finish), ("No.", Finish::Filtered));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes);
+        }
+    }
+}

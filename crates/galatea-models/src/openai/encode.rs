@@ -1,0 +1,151 @@
+//! [`TextRequest`] → body of `POST /chat/completions`.
+
+use galatea_core::model::{ChatMessage, ChatPart, ChatRole, TextRequest, ToolSpec};
+use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
+
+use super::Dialect;
+use crate::wire::object_schema;
+
+/// Most stop texts (API reference, `stop`).
+const MAX_STOP: usize = 4;
+
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Message<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repetition_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop: &'a [String],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Content<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: Cow<'a, Value>,
+}
+
+pub(super) fn encode<'a>(request: &'a TextRequest, model: &'a str, dialect: Dialect) -> Body<'a> {
+    let params = &request.params;
+    // Reasoning models refuse sampling parameters and call the limit max_completion_tokens (OpenAI guide "Reasoning models").
+    let reasoning = is_reasoning(model);
+    let extended = dialect == Dialect::Extended;
+    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    if let Some(system) = request.system.as_deref().filter(|text| !text.is_empty()) {
+        messages.push(Message { role: "system", content: Content::Text(Cow::Borrowed(system)) });
+    }
+    messages.extend(request.messages.iter().map(message));
+    Body {
+        model,
+        messages,
+        tools: request.tools.iter().map(tool).collect(),
+        max_tokens: params.max_tokens.filter(|_| !reasoning),
+        max_completion_tokens: params.max_tokens.filter(|_| reasoning),
+        temperature: params.temperature.filter(|_| !reasoning),
+        top_p: params.top_p.filter(|_| !reasoning),
+        top_k: params.top_k.filter(|_| extended),
+        min_p: params.min_p.filter(|_| extended),
+        seed: params.seed,
+        repetition_penalty: params.repetition_penalty.filter(|_| extended),
+        frequency_penalty: params.frequency_penalty.filter(|_| !reasoning),
+        presence_penalty: params.presence_penalty.filter(|_| !reasoning),
+        stop: if reasoning { &[] } else { &params.stop[..params.stop.len().min(MAX_STOP)] },
+        stream: request.stream,
+        stream_options: request.stream.then_some(StreamOptions { include_usage: true }),
+    }
+}
+
+fn is_reasoning(model: &str) -> bool {
+    // Names of OpenAI's reasoning families; `gpt-5-chat` is not one of them.
+    ["o1", "o3", "o4", "gpt-5"].iter().any(|family| model.starts_with(family)) && !model.starts_with("gpt-5-chat")
+}
+
+fn message(message: &ChatMessage) -> Message<'_> {
+    let role = match message.role {
+        ChatRole::User => "user",
+        ChatRole::Assistant => "assistant",
+    };
+    let content = match message.parts.as_slice() {
+        [ChatPart::Text { text }] => Content::Text(Cow::Borrowed(text)),
+        parts if message.role == ChatRole::User && parts.iter().any(|part| matches!(part, ChatPart::Image { .. })) => {
+            Content::Parts(parts.iter().map(part).collect())
+        }
+        _ => Content::Text(Cow::Owned(message.text())),
+    };
+    Message { role, content }
+}
+
+fn part(part: &ChatPart) -> Part<'_> {
+    match part {
+        ChatPart::Text { text } => Part::Text { text },
+        ChatPart::Image { mime, data } => Part::ImageUrl { image_url: ImageUrl { url: format!("data:{mime};base64,{data}") } },
+    }
+}
+
+fn tool(tool: &ToolSpec) -> Tool<'_> {
+    let function = Function { name: &tool.name, description: &tool.description, parameters: object_schema(&tool.parameters) };
+    Tool { r#type: "function", function }
+}

@@ -1,0 +1,130 @@
+//! Events of a streamed answer → [`TextAnswer`].
+
+use std::collections::BTreeMap;
+
+use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    decode::{Text, Tokens, finish},
+    error,
+};
+use crate::wire::{Fail, Gather, Progress};
+
+#[derive(Deserialize)]
+struct Chunk {
+    #[serde(default)]
+    choices: Vec<Choice>,
+    usage: Option<Tokens>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    delta: Option<Delta>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Delta {
+    content: Option<Text>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<Piece>>,
+}
+
+#[derive(Deserialize)]
+struct Piece {
+    index: Option<u64>,
+    id: Option<String>,
+    function: Option<Function>,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: Option<String>,
+    arguments: Option<Value>,
+}
+
+/// An answer coming together.
+#[derive(Default)]
+pub(super) struct Pieces {
+    answer: TextAnswer,
+    calls: BTreeMap<u64, ToolCall>,
+    ended: bool,
+}
+
+impl Gather for Pieces {
+    fn take(&mut self, frame: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail> {
+        if frame.trim() == "[DONE]" {
+            return Ok(Progress::Done);
+        }
+        let chunk: Chunk = serde_json::from_str(frame).map_err(|_| Fail::Garbage("a piece of a chat completion"))?;
+        if let Some(told) = chunk.error.filter(|e| !e.is_null()) {
+            return Err(error::in_band(&told));
+        }
+        if let Some(usage) = chunk.usage {
+            self.answer.usage = Usage::from(usage);
+        }
+        // Only one answer is asked for; others would be a server's mistake.
+        if let Some(choice) = chunk.choices.into_iter().next() {
+            if let Some(reason) = choice.finish_reason {
+                self.answer.finish = finish(Some(&reason));
+                self.ended = true;
+            }
+            if let Some(delta) = choice.delta {
+                self.add(delta, on_text);
+            }
+        }
+        Ok(Progress::More)
+    }
+
+    fn complete(&self) -> bool {
+        self.ended
+    }
+
+    fn finish(mut self) -> TextAnswer {
+        self.answer.tool_calls = self.calls.into_values().filter(|call| !call.name.is_empty()).collect();
+        for call in &mut self.answer.tool_calls {
+            if call.arguments.trim().is_empty() {
+                call.arguments = "{}".to_owned();
+            }
+        }
+        self.answer
+    }
+}
+
+impl Pieces {
+    fn add(&mut self, delta: Delta, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
+        if let Some(refusal) = delta.refusal.filter(|r| !r.is_empty()) {
+            self.answer.finish = Finish::Filtered;
+            self.show(&refusal, on_text);
+        }
+        if let Some(text) = delta.content {
+            self.show(&text.into_string(), on_text);
+        }
+        for piece in delta.tool_calls.unwrap_or_default() {
+            // Servers that leave out the index send each call whole.
+            let index = piece.index.unwrap_or_else(|| u64::try_from(self.calls.len()).unwrap_or(u64::MAX));
+            let call = self.calls.entry(index).or_insert_with(|| ToolCall { id: format!("call_{index}"), name: String::new(), arguments: String::new() });
+            if let Some(id) = piece.id.filter(|id| !id.is_empty()) {
+                call.id = id;
+            }
+            if let Some(function) = piece.function {
+                call.name.push_str(&function.name.unwrap_or_default());
+                match function.arguments {
+                    Some(Value::String(text)) => call.arguments.push_str(&text),
+                    None | Some(Value::Null) => {}
+                    Some(other) => call.arguments.push_str(&other.to_string()),
+                }
+            }
+        }
+    }
+
+    fn show(&mut self, text: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
+        if !text.is_empty() {
+            self.answer.text.push_str(text);
+            on_text(text);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The one place where model calls are tried again.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use backon::Retryable;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Either, select},
+};
+use galatea_core::{
+    Clock, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel, Timestamp,
+    model::{TextAnswer, TextRequest},
+};
+use rand::Rng;
+
+use crate::wire::codes;
+
+/// How often and how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Calls in all, the first included.
+    pub attempts: u32,
+    /// Upper bound of the first wait; it doubles each time.
+    pub base: Duration,
+    /// Upper bound of any wait of our own choosing.
+    pub cap: Duration,
+    /// No wait goes beyond this since the start, and nothing runs longer.
+    pub total: Duration,
+}
+
+impl Default for RetryPolicy {
+    /// 3 attempts, full jitter from 0.5 s up to 8 s, 120 s in all.
+    fn default() -> Self {
+        Self { attempts: 3, base: Duration::from_millis(500), cap: Duration::from_secs(8), total: Duration::from_secs(120) }
+    }
+}
+
+/// A model that is asked again when that can help.
+///
+/// Which failures those are is written in the error ([`Error::retry`]). A server's `Retry-After` is the least wait. Once a piece of the
+/// answer has been shown nothing is repeated, for the reader would see it twice.
+pub struct Retrying<M: ?Sized> {
+    policy: RetryPolicy,
+    clock: Arc<dyn Clock>,
+    inner: Arc<M>,
+}
+
+impl<M: Send + Sync + ?Sized> Retrying<M> {
+    /// Wraps a model.
+    pub fn new(inner: Arc<M>, policy: RetryPolicy, clock: Arc<dyn Clock>) -> Self {
+        Self { policy, clock, inner }
+    }
+
+    /// Boxed, since the compiler cannot prove `Send` through the generic layers from within an async trait method.
+    fn run<'a, T: Send + 'a>(&'a self, shown: &'a AtomicBool, attempt: impl FnMut() -> BoxFuture<'a, Result<T>> + Send + 'a) -> BoxFuture<'a, Result<T>> {
+        let start = self.clock.now();
+        let clock = self.clock.clone();
+        let tries = attempt
+            .retry(FullJitter { left: self.policy.attempts.saturating_sub(1), ceiling: self.policy.base, cap: self.policy.cap })
+            .sleep(move |wait| sleep(clock.clone(), wait))
+            .when(move |error: &Error| error.retry() != Retry::Never && !shown.load(Ordering::Relaxed))
+            .adjust(move |error: &Error, wait| wait.and_then(|wait| self.wait(start, error, wait)));
+        let deadline = self.clock.sleep(self.policy.total);
+        let seconds = self.policy.total.as_secs_f32();
+        let race = select(Box::pin(tries.into_future()), deadline).map(move |first| match first {
+            Either::Left((result, _)) => result,
+            Either::Right(((), _)) => {
+                Err(Error::new(ErrorKind::Timeout, "the model did not answer within the time allowed").with_code(codes::TIMEOUT).with("seconds", seconds))
+            }
+        });
+        Box::pin(race)
+    }
+
+    /// The wait before the next attempt; none when it would end after the deadline.
+    fn wait(&self, start: Timestamp, error: &Error, own: Duration) -> Option<Duration> {
+        let wait = if let Retry::After(asked) = error.retry() { own.max(asked) } else { own };
+        (self.clock.now().since(start).saturating_add(wait) < self.policy.total).then_some(wait)
+    }
+}
+
+#[async_trait]
+impl<M: TextModel + ?Sized> TextModel for Retrying<M> {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+        let shown = AtomicBool::new(false);
+        let on_piece = |text: &str| {
+            shown.store(true, Ordering::Relaxed);
+            on_text(text);
+        };
+        self.run(&shown, || self.inner.generate(request, &on_piece)).await
+    }
+}
+
+#[async_trait]
+impl<M: EmbeddingModel + ?Sized> EmbeddingModel for Retrying<M> {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
+        self.run(&AtomicBool::new(false), || self.inner.embed(texts)).await
+    }
+}
+
+fn sleep(clock: Arc<dyn Clock>, wait: Duration) -> BoxFuture<'static, ()> {
+    Box::pin(async move { clock.sleep(wait).await })
+}
+
+/// Full jitter: anything from nothing to a ceiling that doubles (AWS Architecture Blog, "Exponential Backoff And Jitter").
+struct FullJitter {
+    left: u32,
+    ceiling: Duration,
+    cap: Duration,
+}
+
+impl Iterator for FullJitter {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        self.left = self.left.checked_sub(1)?;
+        let ceiling = self.ceiling.min(self.cap);
+        self.ceiling = self.ceiling.saturating_mul(2);
+        Some(rand::rng().random_range(Duration::ZERO..=ceiling))
+    }
+}
+
+#[cfg(test)]
+mod tests;

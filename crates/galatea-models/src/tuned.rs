@@ -1,0 +1,51 @@
+//! Sampling parameters that settings give, behind those of the call.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use galatea_core::{
+    ModelInfo, Result, TextModel,
+    model::{Sampling, TextAnswer, TextRequest},
+};
+
+/// A model whose unset parameters are filled in.
+pub struct Tuned {
+    inner: Arc<dyn TextModel>,
+    defaults: Sampling,
+}
+
+impl Tuned {
+    /// Wraps a model; without defaults it stays as it is.
+    pub fn wrap(inner: Arc<dyn TextModel>, defaults: Sampling) -> Arc<dyn TextModel> {
+        if defaults == Sampling::default() { inner } else { Arc::new(Self { inner, defaults }) }
+    }
+}
+
+#[async_trait]
+impl TextModel for Tuned {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+        let mut request = request.clone();
+        fill(&mut request.params, &self.defaults);
+        self.inner.generate(&request, on_text).await
+    }
+}
+
+/// What the call sets wins.
+pub fn fill(call: &mut Sampling, defaults: &Sampling) {
+    call.max_tokens = call.max_tokens.or(defaults.max_tokens);
+    call.temperature = call.temperature.or(defaults.temperature);
+    call.top_p = call.top_p.or(defaults.top_p);
+    call.top_k = call.top_k.or(defaults.top_k);
+    call.min_p = call.min_p.or(defaults.min_p);
+    call.seed = call.seed.or(defaults.seed);
+    call.repetition_penalty = call.repetition_penalty.or(defaults.repetition_penalty);
+    call.frequency_penalty = call.frequency_penalty.or(defaults.frequency_penalty);
+    call.presence_penalty = call.presence_penalty.or(defaults.presence_penalty);
+    if call.stop.is_empty() {
+        call.stop.clone_from(&defaults.stop);
+    }
+}

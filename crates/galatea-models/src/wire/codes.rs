@@ -1,0 +1,38 @@
+//! Stable codes of model failures.
+
+/// The key was refused.
+pub const KEY: &str = "GAL-MODEL-401";
+/// The key lacks a right.
+pub const FORBIDDEN: &str = "GAL-MODEL-403";
+/// The model does not exist, or is not pulled.
+pub const UNKNOWN: &str = "GAL-MODEL-404";
+/// Too many requests.
+pub const RATE: &str = "GAL-MODEL-429";
+/// The money is gone.
+pub const QUOTA: &str = "GAL-MODEL-QUOTA";
+/// The conversation is longer than the model's context.
+pub const TOO_LONG: &str = "GAL-MODEL-413";
+/// The request was found invalid.
+pub const INVALID: &str = "GAL-MODEL-400";
+/// The service is in a state that conflicts with the request.
+pub const CONFLICT: &str = "GAL-MODEL-409";
+/// The service has a fault or is overloaded.
+pub const FAULT: &str = "GAL-MODEL-5XX";
+/// No connection.
+pub const CONNECT: &str = "GAL-MODEL-CONNECT";
+/// The connection broke during the answer.
+pub const CUT: &str = "GAL-MODEL-CUT";
+/// No answer in time.
+pub const TIMEOUT: &str = "GAL-MODEL-TIMEOUT";
+/// An answer without anything in it.
+pub const EMPTY: &str = "GAL-MODEL-EMPTY";
+/// An answer that cannot be understood.
+pub const GARBAGE: &str = "GAL-MODEL-GARBAGE";
+/// The base address is unusable.
+pub const URL: &str = "GAL-MODEL-URL";
+/// The model has no tools.
+pub const TOOLS: &str = "GAL-MODEL-TOOLS";
+/// A chosen provider is not configured.
+pub const CONFIG: &str = "GAL-MODEL-CONFIG";
+/// The offline script is faulty.
+pub const SCRIPT: &str = "GAL-OFFLINE-SCRIPT";

@@ -1,0 +1,72 @@
+//! The parts of one agent, assembled; no behaviour.
+
+use dashmap::DashMap;
+use galatea_core::{Account, AgentView, Clock, ConnectorInfo, EventBus, Health, MemoryId, Models, Outbound, Result, RoomId, Services, Source, Store};
+use std::sync::{Arc, OnceLock};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    config::{Limits, Policy},
+    delivery::{Job, Route},
+    intake::KnownConnections,
+    lanes::Lanes,
+    registry::Registry,
+    rooms::RoomCache,
+    turn::Waiting,
+};
+
+/// The parts of one running agent.
+pub(crate) struct Agent {
+    /// Persona and settings.
+    pub(crate) view: AgentView,
+    /// Models.
+    pub(crate) models: Models,
+    /// Extensions.
+    pub(crate) registry: Registry,
+    /// Running services.
+    pub(crate) services: Services,
+    /// Timing and sizes.
+    pub(crate) limits: Limits,
+    /// Storage.
+    pub(crate) store: Arc<dyn Store>,
+    /// Time.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Where events go.
+    pub(crate) events: EventBus,
+    /// Connections known to be stored.
+    pub(crate) known: KnownConnections,
+    /// Rooms in use.
+    pub(crate) rooms: RoomCache,
+    /// How to reach each account.
+    pub(crate) routes: DashMap<(Source, Account), Arc<Route>>,
+    /// How each connector is doing.
+    pub(crate) health: DashMap<(Source, Account), (ConnectorInfo, Health)>,
+    /// When a failure notice was last shown in a room.
+    pub(crate) notices: moka::sync::Cache<RoomId, ()>,
+    /// Answers to bots in a row, per room.
+    pub(crate) hops: moka::sync::Cache<RoomId, u32>,
+    /// Messages in a turn right now, so that recovery does not start them again.
+    pub(crate) in_turn: DashMap<MemoryId, ()>,
+    /// Turns; set once, right after assembly.
+    pub(crate) turns: OnceLock<Lanes<RoomId, Waiting>>,
+    /// Sends; set once, right after assembly.
+    pub(crate) sends: OnceLock<Lanes<RoomId, Job>>,
+    /// How plugin code reaches other rooms.
+    pub(crate) outbound: Arc<dyn Outbound>,
+    /// Work in flight: turns, sends, evaluators.
+    pub(crate) tasks: TaskTracker,
+    /// Ends connectors and services.
+    pub(crate) stop: CancellationToken,
+}
+
+impl Agent {
+    /// When to answer on one platform.
+    pub(crate) fn policy(&self, source: &Source) -> Result<Policy> {
+        Policy::from_settings(&self.view.settings, source)
+    }
+
+    /// How to reach an account, once its connector has registered its send handler.
+    pub(crate) fn route(&self, source: &Source, account: &Account) -> Option<Arc<Route>> {
+        self.routes.get(&(source.clone(), account.clone())).map(|r| Arc::clone(&r))
+    }
+}

@@ -1,0 +1,63 @@
+//! Rate limits: the server's word rules. A Room told to wait waits, an account told to wait waits.
+
+use galatea_core::{Delivery, Error, ErrorKind, Receipt, Result, Retry, RoomId, Timestamp};
+use moka::sync::Cache;
+use std::time::Duration;
+
+/// Deadlines given by the platform, per Room.
+pub(super) struct RateLimit {
+    rooms: Cache<RoomId, Timestamp>,
+}
+
+/// Telegram's flood waits have grown to hours in reports; a day bounds what we keep.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl RateLimit {
+    pub(super) fn new() -> Self {
+        Self { rooms: Cache::builder().max_capacity(16_384).time_to_live(LONGEST).build() }
+    }
+
+    /// Refuses a send to a Room whose deadline has not passed.
+    pub(super) fn admit(&self, delivery: &Delivery, now: Timestamp) -> Result<()> {
+        match self.rooms.get(&delivery.address.room) {
+            Some(until) if until > now => Err(wait(until.since(now))),
+            Some(_) => {
+                self.rooms.invalidate(&delivery.address.room);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers what the platform said.
+    pub(super) fn learn(&self, delivery: &Delivery, outcome: &Result<Receipt>, now: Timestamp) {
+        if let Err(error) = outcome
+            && error.kind() == ErrorKind::RateLimited
+            && let Retry::After(delay) = error.retry()
+        {
+            self.rooms.insert(delivery.address.room, now.plus(delay.min(LONGEST)));
+        }
+    }
+}
+
+fn wait(delay: Duration) -> Error {
+    Error::new(ErrorKind::RateLimited, "the platform asked this room to wait").with_retry(Retry::After(delay))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delivery::worker::tests::delivery;
+
+    #[test]
+    fn a_room_waits_as_long_as_the_platform_said_and_others_do_not() {
+        let limit = RateLimit::new();
+        let (here, there) = (delivery(1), delivery(2));
+        let flood = Err(Error::new(ErrorKind::RateLimited, "flood").with_retry(Retry::After(Duration::from_secs(7))));
+        limit.learn(&here, &flood, Timestamp(1_000));
+        let refused = limit.admit(&here, Timestamp(3_000)).unwrap_err();
+        assert_eq!(refused.retry(), Retry::After(Duration::from_secs(5)));
+        assert!(limit.admit(&there, Timestamp(3_000)).is_ok());
+        assert!(limit.admit(&here, Timestamp(8_000)).is_ok());
+    }
+}

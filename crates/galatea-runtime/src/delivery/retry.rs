@@ -1,0 +1,80 @@
+//! What follows a failed attempt: a pure decision.
+
+use galatea_core::{Error, ErrorKind, Retry, Sent, Timestamp};
+use std::time::Duration;
+
+/// Attempts before a delivery is given up; floods do not count.
+pub(super) const ATTEMPTS: u32 = 8;
+const BASE: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Try again after this long; `look` first when the outcome is unknown.
+    Again { delay: Duration, look: bool, counts: bool },
+    /// Give up.
+    Dead,
+    /// Too old by then.
+    Expired,
+}
+
+/// Decides. `jitter` is a random number in 0..1 (full jitter).
+pub(super) fn decide(error: &Error, attempt: u32, now: Timestamp, expires: Option<Timestamp>, jitter: f64) -> Next {
+    let look = error.sent() == Sent::Maybe;
+    let flood = error.kind() == ErrorKind::RateLimited;
+    let (delay, counts) = match error.retry() {
+        Retry::Never if !look => return Next::Dead,
+        Retry::After(delay) => (delay, !flood),
+        Retry::Soon | Retry::Never => (backoff(attempt, jitter), !flood),
+    };
+    if counts && attempt >= ATTEMPTS {
+        return Next::Dead;
+    }
+    if expires.is_some_and(|end| now.plus(delay) > end) {
+        // An outcome that is unknown has to be looked at even when it is too late to send again.
+        return if look { Next::Again { delay: Duration::ZERO, look, counts } } else { Next::Expired };
+    }
+    Next::Again { delay, look, counts }
+}
+
+fn backoff(attempt: u32, jitter: f64) -> Duration {
+    let ceiling = BASE.saturating_mul(1 << attempt.min(12)).min(LONGEST);
+    ceiling.mul_f64(jitter.clamp(0.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(0);
+
+    #[test]
+    fn floods_wait_as_told_and_do_not_count() {
+        let error = Error::new(ErrorKind::RateLimited, "x").with_retry(Retry::After(Duration::from_secs(40)));
+        let next = decide(&error, 99, NOW, None, 0.5);
+        assert_eq!(next, Next::Again { delay: Duration::from_secs(40), look: false, counts: false });
+    }
+
+    #[test]
+    fn permanent_failures_die_at_once_and_attempts_end() {
+        assert_eq!(decide(&Error::invalid("x"), 1, NOW, None, 0.5), Next::Dead);
+        assert_eq!(decide(&Error::new(ErrorKind::Unavailable, "x"), ATTEMPTS, NOW, None, 0.5), Next::Dead);
+    }
+
+    #[test]
+    fn backoff_grows_under_full_jitter_and_is_capped() {
+        let error = Error::new(ErrorKind::Unavailable, "x");
+        assert_eq!(decide(&error, 1, NOW, None, 1.0), Next::Again { delay: Duration::from_secs(1), look: false, counts: true });
+        assert_eq!(decide(&error, 1, NOW, None, 0.0), Next::Again { delay: Duration::ZERO, look: false, counts: true });
+        assert!(backoff(30, 1.0) <= LONGEST);
+    }
+
+    #[test]
+    fn what_would_be_too_old_expires_unless_it_may_have_arrived() {
+        let flood = Error::new(ErrorKind::RateLimited, "x").with_retry(Retry::After(Duration::from_secs(40)));
+        assert_eq!(decide(&flood, 1, NOW, Some(Timestamp(39_000)), 0.5), Next::Expired);
+        let lost = Error::new(ErrorKind::Timeout, "x").with_retry(Retry::After(Duration::from_secs(40)));
+        assert_eq!(decide(&lost, 1, NOW, Some(Timestamp(39_000)), 0.5), Next::Again { delay: Duration::ZERO, look: true, counts: true });
+    }
+}

@@ -1,0 +1,176 @@
+//! Worker: sends one Room's deliveries in order, with retries between attempts.
+
+use galatea_core::{
+    Delivery, Error, Event, Found, Receipt, Result,
+    store::{OutboxState, Settlement},
+};
+use rand::Rng;
+use std::{sync::Arc, time::Duration};
+
+use super::{Job, Route, Settler, retry};
+use crate::{
+    agent::Agent,
+    lanes::{Lane, Taken},
+};
+
+/// Time for a late arrival to show before looking for it; longer than a connector's HTTP timeout would double every wait,
+/// so it is short, and looking again follows when it stays unknown.
+const SETTLE_TIME: Duration = Duration::from_secs(2);
+
+/// Sends everything in a lane.
+pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea_core::RoomId, Job>) {
+    loop {
+        match lane.take() {
+            Taken::Item(job) => deliver(&agent, &settler, job).await,
+            // Sends do not spill: what waits is bounded by the turns that made it.
+            Taken::ReadBack => lane.put_back(Vec::new(), true),
+            Taken::Closed => return,
+        }
+    }
+}
+
+async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
+    let Some(route) = agent.route(&job.delivery.address.source, &job.delivery.address.account) else {
+        // Stays pending in the store; sent once its connector registers.
+        tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery yet");
+        return;
+    };
+    loop {
+        let now = agent.clock.now();
+        if job.not_before > now {
+            agent.clock.sleep(job.not_before.since(now)).await;
+        }
+        if job.ambiguous {
+            match look(agent, &route, &job.delivery).await {
+                Some(receipt) => return sent(agent, settler, &job.delivery, receipt).await,
+                None => job.ambiguous = false,
+            }
+        }
+        if job.expires.is_some_and(|end| agent.clock.now() > end) {
+            return ended(agent, settler, &job.delivery, OutboxState::Expired, "too old to send").await;
+        }
+        if !job.marked {
+            // T3: must be durable before the platform hears of it, or a crash would send it twice.
+            let mark = settlement(&job.delivery, OutboxState::Sending, agent);
+            if let Err(error) = agent.store.settle(vec![mark]).await {
+                tracing::error!(delivery = %job.delivery.id, error = %error.report(), "cannot mark a delivery as sending; trying again");
+                agent.clock.sleep(Duration::from_millis(500)).await;
+                continue;
+            }
+            job.marked = true;
+        }
+        let attempt = job.delivery.attempt + 1;
+        let error = match route.stack.send(&job.delivery).await {
+            Ok(receipt) => {
+                job.delivery.attempt = attempt;
+                return sent(agent, settler, &job.delivery, receipt).await;
+            }
+            Err(error) => error,
+        };
+        let now = agent.clock.now();
+        let jitter = rand::rng().random::<f64>();
+        match retry::decide(&error, attempt, now, job.expires, jitter) {
+            retry::Next::Dead => return ended(agent, settler, &job.delivery, OutboxState::Dead, &error.to_string()).await,
+            retry::Next::Expired => return ended(agent, settler, &job.delivery, OutboxState::Expired, &error.to_string()).await,
+            retry::Next::Again { delay, look, counts } => {
+                if counts {
+                    job.delivery.attempt = attempt;
+                }
+                again(agent, settler, &mut job, &error, delay, look).await;
+            }
+        }
+    }
+}
+
+/// Waits for another attempt; a crash meanwhile finds the row pending (or, when the outcome is unknown, still sending).
+async fn again(agent: &Agent, settler: &Settler, job: &mut Job, error: &Error, delay: Duration, look: bool) {
+    let delay = if look { delay.max(SETTLE_TIME) } else { delay };
+    job.not_before = agent.clock.now().plus(delay);
+    job.ambiguous = look;
+    job.marked = look;
+    let state = if look { OutboxState::Sending } else { OutboxState::Pending };
+    let note = Settlement { not_before: job.not_before, error: Some(error.to_string()), ..settlement(&job.delivery, state, agent) };
+    settler.settle(note).await;
+    let millis = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+    tracing::info!(delivery = %job.delivery.id, attempt = job.delivery.attempt, millis, kind = ?error.kind(), code = error.code(), "sending again later");
+    agent.events.publish(Event::DeliveryRetrying {
+        agent: job.delivery.agent,
+        room: job.delivery.address.room,
+        delivery: job.delivery.id,
+        attempt: job.delivery.attempt,
+        reason: error.to_string(),
+        millis,
+    });
+}
+
+/// The receipt if it is there; none when it has to be sent (again).
+async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> Option<Receipt> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match route.stack.find(delivery).await {
+            Ok(Found::Sent(receipt)) => return Some(receipt),
+            Ok(Found::NotSent) => return None,
+            Ok(Found::Unknown) => {
+                tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent; sending it again");
+                return None;
+            }
+            Err(error) if tries < retry::ATTEMPTS => {
+                tracing::info!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send failed; trying again");
+                let delay = if let galatea_core::Retry::After(delay) = error.retry() { delay } else { Duration::from_millis(500 << tries.min(6)) };
+                agent.clock.sleep(delay).await;
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
+async fn sent(agent: &Agent, settler: &Settler, delivery: &Delivery, receipt: Receipt) {
+    if let Some(moved) = &receipt.moved_to
+        && let Err(error) = moved_to(agent, delivery, moved).await
+    {
+        tracing::warn!(room = %delivery.address.room, error = %error.report(), "a room moved, but its move could not be stored");
+    }
+    settler.settle(Settlement { remote: receipt.id, ..settlement(delivery, OutboxState::Sent, agent) }).await;
+    tracing::debug!(delivery = %delivery.id, room = %delivery.address.room, attempt = delivery.attempt, "sent");
+    agent.events.publish(Event::DeliverySent { agent: delivery.agent, room: delivery.address.room, delivery: delivery.id, attempt: delivery.attempt });
+}
+
+async fn moved_to(agent: &Agent, delivery: &Delivery, to: &galatea_core::RemoteId) -> Result<()> {
+    let room = galatea_core::RoomId(agent.view.identity.swizzle(to.as_str()));
+    agent.store.move_room(delivery.address.room, room, to).await?;
+    agent.rooms.forget(delivery.address.room);
+    agent.rooms.forget(room);
+    Ok(())
+}
+
+async fn ended(agent: &Agent, settler: &Settler, delivery: &Delivery, state: OutboxState, reason: &str) {
+    settler.settle(Settlement { error: Some(reason.to_owned()), ..settlement(delivery, state, agent) }).await;
+    tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "not delivered");
+    agent.events.publish(Event::DeliveryFailed { agent: delivery.agent, room: delivery.address.room, delivery: delivery.id, reason: reason.to_owned() });
+}
+
+fn settlement(delivery: &Delivery, state: OutboxState, agent: &Agent) -> Settlement {
+    Settlement { id: delivery.id, state, attempt: delivery.attempt, not_before: agent.clock.now(), remote: None, error: None }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use galatea_core::{Account, Address, AgentId, Delivery, DeliveryId, Encoded, RemoteId, RoomId, Source, Timestamp, TurnId};
+    use uuid::Uuid;
+
+    /// A delivery to room `n`.
+    pub(in crate::delivery) fn delivery(n: u128) -> Delivery {
+        Delivery {
+            id: DeliveryId(Uuid::from_u128(n)),
+            agent: AgentId(Uuid::nil()),
+            turn: TurnId(Uuid::from_u128(n)),
+            part: 0,
+            address: Address { source: Source::new("test"), account: Account("1".into()), room: RoomId(Uuid::from_u128(n)), remote: RemoteId::new(n) },
+            key: "k".into(),
+            body: Encoded(serde_json::Value::Null),
+            attempt: 0,
+            created_at: Timestamp(0),
+        }
+    }
+}

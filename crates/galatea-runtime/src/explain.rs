@@ -1,0 +1,118 @@
+//! Explain: why a message was or was not answered, and what became of the answer.
+
+use galatea_core::{
+    MemoryId, RemoteId, Result, Source, Store,
+    store::{InboxItem, InboxState, OutboxItem, OutboxState},
+    verdict::{Change, Step},
+};
+use serde::Serialize;
+
+/// Which message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExplainQuery {
+    /// By our id.
+    Memory(MemoryId),
+    /// By the platform's ids.
+    Remote {
+        /// Platform.
+        source: Source,
+        /// Room, where the message's id alone is not enough.
+        room: Option<RemoteId>,
+        /// Message.
+        message: RemoteId,
+    },
+}
+
+/// The whole story of one message. Holds no message text.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// Our id of it.
+    pub memory: MemoryId,
+    /// The platform's id of it.
+    pub remote: RemoteId,
+    /// The platform's id of its room.
+    pub room: RemoteId,
+    /// Platform.
+    pub source: Source,
+    /// Where it stands.
+    pub state: InboxState,
+    /// One sentence: what happened.
+    pub summary: String,
+    /// When it was stored, in milliseconds.
+    pub received_at: galatea_core::Timestamp,
+    /// When its turn ended.
+    pub finished_at: Option<galatea_core::Timestamp>,
+    /// Decisions in order.
+    pub steps: Vec<Step>,
+    /// The one setting that would have changed the outcome.
+    pub change: Option<Change>,
+    /// The parts of the answer.
+    pub deliveries: Vec<ExplainedDelivery>,
+}
+
+/// One part of the answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplainedDelivery {
+    /// Number, from 0.
+    pub part: u32,
+    /// Where it stands.
+    pub state: OutboxState,
+    /// Attempts made.
+    pub attempts: u32,
+    /// The platform's id once sent.
+    pub remote: Option<RemoteId>,
+    /// Last failure.
+    pub error: Option<String>,
+}
+
+/// Explains a message; several when more than one agent has it, none when it never arrived.
+///
+/// # Errors
+/// Whatever the store says.
+pub async fn explain(store: &dyn Store, query: &ExplainQuery) -> Result<Vec<Explanation>> {
+    let items = match query {
+        ExplainQuery::Memory(id) => store.inbox_item(*id).await?.into_iter().collect(),
+        ExplainQuery::Remote { source, room, message } => store.inbox_by_remote(source, room.as_ref(), message).await?,
+    };
+    let mut all = Vec::with_capacity(items.len());
+    for item in items {
+        let deliveries = match item.turn {
+            Some(turn) => store.deliveries_of(turn).await?,
+            None => Vec::new(),
+        };
+        all.push(tell(item, deliveries));
+    }
+    Ok(all)
+}
+
+fn tell(item: InboxItem, deliveries: Vec<OutboxItem>) -> Explanation {
+    let verdict = item.verdict.unwrap_or_default();
+    let reason = verdict.steps.iter().rev().find(|s| s.outcome != "note").map(|s| s.reason.clone()).unwrap_or_default();
+    let sent = deliveries.iter().filter(|d| d.state == OutboxState::Sent).count();
+    let summary = match item.state {
+        InboxState::New => "not finished yet".to_owned(),
+        InboxState::Done if sent == deliveries.len() => format!("answered: {reason}"),
+        InboxState::Done => format!("answered, but {} of {} parts are not delivered: {reason}", deliveries.len() - sent, deliveries.len()),
+        InboxState::Skipped => format!("not answered: {reason}"),
+        InboxState::Expired => format!("not answered, too late: {reason}"),
+        InboxState::Dead => format!("given up: {reason}"),
+    };
+    Explanation {
+        memory: item.entry.memory.id,
+        remote: item.entry.remote,
+        room: item.entry.room_remote,
+        source: item.entry.source,
+        state: item.state,
+        summary,
+        received_at: item.received_at,
+        finished_at: item.finished_at,
+        steps: verdict.steps,
+        change: verdict.change,
+        deliveries: deliveries
+            .into_iter()
+            .map(|d| ExplainedDelivery { part: d.delivery.part, state: d.state, attempts: d.delivery.attempt, remote: d.remote, error: d.error })
+            .collect(),
+    }
+}

@@ -1,0 +1,181 @@
+//! Intake: Incoming → World, Room, Entity, Participant, stored Memory and inbox row. `ensure_connection` lives here.
+
+mod connect;
+mod convert;
+mod known;
+
+use async_trait::async_trait;
+use galatea_core::{
+    Batch, Connection, ConnectorInfo, Cursor, Event, GatewayBackend, Health, IncomingEvent, OwnStatus, Place, Received, Result, RoomId, SendHandler, WorldSync,
+    store::{ConnectionChange, InboxEntry, Ingest},
+};
+use std::sync::Arc;
+
+pub(crate) use known::KnownConnections;
+
+use crate::{agent::Agent, delivery, turn};
+
+/// What connectors reach through their Gateway.
+pub(crate) struct Intake(pub(crate) Arc<Agent>);
+
+#[async_trait]
+impl GatewayBackend for Intake {
+    async fn ensure_connection(&self, info: &ConnectorInfo, connection: &Connection) -> Result<Place> {
+        let agent = &self.0;
+        let (place, change) = connect::changes(agent, info, connection);
+        self.connect(change).await?;
+        Ok(place)
+    }
+
+    async fn ensure_connections(&self, info: &ConnectorInfo, world: WorldSync) -> Result<()> {
+        self.connect(connect::bulk(&self.0, info, &world)).await
+    }
+
+    async fn receive(&self, info: &ConnectorInfo, batch: Batch) -> Result<Received> {
+        let agent = &self.0;
+        let identity = &agent.view.identity;
+        let mut ingest = Ingest { cursor: batch.cursor.map(|cursor| (identity.id(), info.source.clone(), info.account.clone(), cursor)), ..Ingest::default() };
+        let mut after = Vec::new();
+        for incoming in &batch.events {
+            let (place, change) = connect::changes(agent, info, &incoming.connection);
+            ingest.connections.extend(change);
+            match convert::convert(agent, info, place, incoming) {
+                convert::Converted::Message(entry) => ingest.messages.push(*entry),
+                convert::Converted::Memory(memory) => ingest.memories.push(*memory),
+                convert::Converted::Nothing => {}
+            }
+            if !matches!(incoming.event, IncomingEvent::Message(_)) {
+                after.push((place, incoming));
+            }
+        }
+        let known = connect::fingerprints(&ingest.connections);
+        let messages = ingest.messages.clone();
+        let fresh = agent.store.ingest(ingest).await?;
+        self.remember(known);
+        for (place, incoming) in after {
+            // The batch is durable; a side effect that fails is said and does not make the platform send everything again.
+            if let Err(error) = self.follow_up(info, place, incoming).await {
+                tracing::warn!(room = %place.room, error = %error.report(), "an event was stored but could not be applied");
+            }
+        }
+        let stored = fresh.iter().filter(|new| **new).count();
+        let received = Received { stored, duplicates: fresh.len() - stored };
+        for (entry, _) in messages.into_iter().zip(fresh).filter(|(_, new)| *new) {
+            self.enqueue(entry);
+        }
+        Ok(received)
+    }
+
+    async fn cursor(&self, info: &ConnectorInfo, stream: &str) -> Result<Option<Cursor>> {
+        self.0.store.cursor(self.0.view.identity.id(), &info.source, &info.account, stream).await
+    }
+
+    fn register_send_handler(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>) {
+        let agent = &self.0;
+        let route = Arc::new(delivery::Route::new(info.clone(), handler, &agent.clock));
+        let first = agent.routes.insert((info.source.clone(), info.account.clone()), Arc::clone(&route)).is_none();
+        // A connector that restarts registers again; what was in flight then is still in its lane.
+        if first {
+            agent.tasks.spawn(delivery::recover(Arc::clone(agent), Arc::clone(&route)));
+            agent.tasks.spawn(turn::recover(Arc::clone(agent), route));
+        }
+    }
+
+    fn report(&self, info: &ConnectorInfo, health: Health) {
+        let agent = &self.0;
+        let key = (info.source.clone(), info.account.clone());
+        let changed = agent.health.insert(key, (info.clone(), health.clone())).is_none_or(|(_, before)| before != health);
+        if changed {
+            agent.events.publish(Event::ConnectorHealth {
+                agent: agent.view.identity.id(),
+                source: info.source.clone(),
+                account: info.account.clone(),
+                health,
+            });
+        }
+    }
+}
+
+impl Intake {
+    async fn connect(&self, change: ConnectionChange) -> Result<()> {
+        if change.is_empty() {
+            return Ok(());
+        }
+        let known = connect::fingerprints(&change);
+        self.0.store.connect(change).await?;
+        self.remember(known);
+        Ok(())
+    }
+
+    /// Only after the commit: a failed one must be tried again.
+    fn remember(&self, known: Vec<connect::Fingerprint>) {
+        for fingerprint in known {
+            match fingerprint.owner {
+                connect::Owner::Room => self.0.rooms.forget(RoomId(fingerprint.id)),
+                connect::Owner::World => self.0.rooms.forget_all(),
+                connect::Owner::Entity | connect::Owner::Participant => {}
+            }
+            self.0.known.insert(fingerprint);
+        }
+    }
+
+    fn enqueue(&self, entry: InboxEntry) {
+        let agent = &self.0;
+        agent.events.publish(Event::MessageReceived { agent: entry.memory.agent_id, room: entry.memory.room_id, memory: entry.memory.id });
+        turn::enqueue(agent, entry);
+    }
+
+    async fn follow_up(&self, info: &ConnectorInfo, place: Place, incoming: &galatea_core::Incoming) -> Result<()> {
+        let agent = &self.0;
+        let id = agent.view.identity.id();
+        let memory_id = |remote: &galatea_core::RemoteId| galatea_core::MemoryId(agent.view.identity.swizzle(remote.as_str()));
+        match &incoming.event {
+            IncomingEvent::Edited { id: remote, content } => {
+                let memory = memory_id(remote);
+                if agent.store.update_content(id, memory, content).await? {
+                    agent.events.publish(Event::MessageEdited { agent: id, room: place.room, memory });
+                }
+            }
+            IncomingEvent::Deleted { ids } => {
+                let memories: Vec<_> = ids.iter().map(memory_id).collect();
+                agent.store.delete_memories(id, &memories).await?;
+                for memory in memories {
+                    agent.events.publish(Event::MessageDeleted { agent: id, room: place.room, memory });
+                }
+            }
+            IncomingEvent::Reacted { id: remote, .. } => {
+                agent.events.publish(Event::ReactionReceived { agent: id, room: place.room, memory: memory_id(remote) });
+            }
+            IncomingEvent::Joined { entities } => {
+                let change = connect::members(agent, info, place.room, entities);
+                let joined: Vec<_> = change.participants.iter().map(|(entity, _)| *entity).collect();
+                self.connect(change).await?;
+                for entity in joined {
+                    agent.events.publish(Event::EntityJoined { agent: id, room: place.room, entity });
+                }
+            }
+            IncomingEvent::Left { entities } => {
+                let left: Vec<_> = entities.iter().map(|e| connect::entity_id(agent, info, &e.remote)).collect();
+                agent.store.remove_participants(place.room, &left).await?;
+                for entity in left {
+                    agent.known.forget_participant(entity, place.room);
+                    agent.events.publish(Event::EntityLeft { agent: id, room: place.room, entity });
+                }
+            }
+            IncomingEvent::OwnStatus(status) => match status {
+                OwnStatus::Removed => agent.events.publish(Event::WorldLeft { agent: id, world: place.world }),
+                OwnStatus::Joined | OwnStatus::Admin => agent.events.publish(Event::WorldJoined { agent: id, world: place.world }),
+                OwnStatus::Restricted => {}
+            },
+            IncomingEvent::RoomMoved { to } => {
+                let to_room = RoomId(agent.view.identity.swizzle(to.as_str()));
+                agent.store.move_room(place.room, to_room, to).await?;
+                agent.rooms.forget(place.room);
+                agent.rooms.forget(to_room);
+                agent.known.clear();
+            }
+            IncomingEvent::Message(_) | IncomingEvent::Pressed { .. } => {}
+        }
+        Ok(())
+    }
+}

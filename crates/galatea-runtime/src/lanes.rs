@@ -1,0 +1,257 @@
+//! Lanes: one ordered queue per key. Items of one lane are handled one after another, lanes run side by side.
+//!
+//! Used twice: turns of a Room, and sends to a Room. A lane has a task only while it has items.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    future::Future,
+    hash::Hash,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
+
+type Work<K, T> = Arc<dyn Fn(Lane<K, T>) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// A set of lanes with one way of working.
+pub(crate) struct Lanes<K: Eq + Hash, T> {
+    shared: Arc<Shared<K, T>>,
+    work: Work<K, T>,
+    tasks: TaskTracker,
+}
+
+struct Shared<K, T> {
+    queues: Mutex<HashMap<K, Queue<T>>>,
+    capacity: usize,
+}
+
+struct Queue<T> {
+    items: VecDeque<T>,
+    arrival: Arc<Notify>,
+    spilled: bool,
+}
+
+/// What became of a pushed item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// It waits in memory.
+    Queued,
+    /// The lane is full: the item has to be read back from the store once the lane has drained.
+    Spilled,
+}
+
+impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
+    /// `work` is started for a lane that has items, and has to take them until [`Lane::take`] gives none.
+    /// At most `capacity` items wait in memory per lane.
+    pub(crate) fn new<F>(capacity: usize, tasks: TaskTracker, work: impl Fn(Lane<K, T>) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let shared = Arc::new(Shared { queues: Mutex::new(HashMap::new()), capacity });
+        Self { shared, work: Arc::new(move |lane| Box::pin(work(lane))), tasks }
+    }
+
+    /// Adds an item at the end of its lane.
+    pub(crate) fn push(&self, key: K, item: T) -> Pushed {
+        let mut queues = self.shared.lock();
+        if let Some(queue) = queues.get_mut(&key) {
+            // Once spilled, later items stay behind those in the store, or they would overtake them.
+            if queue.spilled || queue.items.len() >= self.shared.capacity {
+                queue.spilled = true;
+                return Pushed::Spilled;
+            }
+            queue.items.push_back(item);
+            queue.arrival.notify_one();
+            return Pushed::Queued;
+        }
+        let arrival = Arc::new(Notify::new());
+        queues.insert(key.clone(), Queue { items: VecDeque::from([item]), arrival: Arc::clone(&arrival), spilled: false });
+        drop(queues);
+        self.tasks.spawn((self.work)(Lane { key, shared: Arc::clone(&self.shared), arrival, closed: AtomicBool::new(false) }));
+        Pushed::Queued
+    }
+
+    /// True when nothing waits and nothing runs in this lane.
+    pub(crate) fn is_idle(&self, key: &K) -> bool {
+        !self.shared.lock().contains_key(key)
+    }
+
+    /// Lanes with work.
+    pub(crate) fn active(&self) -> usize {
+        self.shared.lock().len()
+    }
+}
+
+impl<K, T> Shared<K, T> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<K, Queue<T>>> {
+        // A panic while holding the lock cannot leave the map half changed: every change is one call.
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One lane, as its task sees it. Dropping it (also by a panic) frees the lane; items left are dropped with it and
+/// remain in the store.
+pub(crate) struct Lane<K: Eq + Hash, T> {
+    key: K,
+    shared: Arc<Shared<K, T>>,
+    arrival: Arc<Notify>,
+    // Once closed, the same key may already belong to a new lane, which a late drop must not remove.
+    closed: AtomicBool,
+}
+
+/// What a lane's task gets.
+pub(crate) enum Taken<T> {
+    /// The next item.
+    Item(T),
+    /// Memory is empty but items spilled: read them back from the store, then take again.
+    ReadBack,
+    /// Nothing left: the lane is closed, return now.
+    Closed,
+}
+
+impl<K: Eq + Hash, T> Lane<K, T> {
+    /// Whose lane.
+    pub(crate) fn key(&self) -> &K {
+        &self.key
+    }
+
+    /// The next item. `Closed` removes the lane in the same step, so that no push is lost.
+    pub(crate) fn take(&self) -> Taken<T> {
+        let mut queues = self.shared.lock();
+        let Some(queue) = queues.get_mut(&self.key) else { return Taken::Closed };
+        if let Some(item) = queue.items.pop_front() {
+            return Taken::Item(item);
+        }
+        if queue.spilled {
+            return Taken::ReadBack;
+        }
+        queues.remove(&self.key);
+        self.closed.store(true, Ordering::Relaxed);
+        Taken::Closed
+    }
+
+    /// Puts items read back from the store in front. `complete` says that nothing more is in the store.
+    pub(crate) fn put_back(&self, items: Vec<T>, complete: bool) {
+        let mut queues = self.shared.lock();
+        if let Some(queue) = queues.get_mut(&self.key) {
+            queue.items.extend(items);
+            queue.spilled = !complete;
+        }
+    }
+
+    /// Takes waiting items from the front while `wanted` says so, at most `limit`.
+    pub(crate) fn take_while(&self, limit: usize, mut wanted: impl FnMut(&T) -> bool) -> Vec<T> {
+        let mut queues = self.shared.lock();
+        let mut taken = Vec::new();
+        if let Some(queue) = queues.get_mut(&self.key) {
+            while taken.len() < limit
+                && let Some(item) = queue.items.pop_front_if(|item| wanted(item))
+            {
+                taken.push(item);
+            }
+        }
+        taken
+    }
+
+    /// Completes when an item was pushed after this was called, or one is waiting unnoticed.
+    pub(crate) async fn arrived(&self) {
+        self.arrival.notified().await;
+    }
+}
+
+impl<K: Eq + Hash, T> Drop for Lane<K, T> {
+    fn drop(&mut self) {
+        if !self.closed.load(Ordering::Relaxed) {
+            self.shared.lock().remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc;
+
+    fn echo(capacity: usize) -> (Lanes<u8, u32>, mpsc::UnboundedReceiver<(u8, u32)>, Arc<tokio::sync::Semaphore>) {
+        let (tx, rx) = mpsc::unbounded_channel();
+        let gate = Arc::new(tokio::sync::Semaphore::new(0));
+        let open = Arc::clone(&gate);
+        let lanes = Lanes::new(capacity, TaskTracker::new(), move |lane: Lane<u8, u32>| {
+            let (tx, gate) = (tx.clone(), Arc::clone(&gate));
+            async move {
+                let mut from_store = vec![100, 101];
+                loop {
+                    match lane.take() {
+                        Taken::Item(item) => {
+                            gate.acquire().await.unwrap().forget();
+                            tx.send((*lane.key(), item)).unwrap();
+                        }
+                        Taken::ReadBack => lane.put_back(std::mem::take(&mut from_store), true),
+                        Taken::Closed => break,
+                    }
+                }
+            }
+        });
+        (lanes, rx, open)
+    }
+
+    #[tokio::test]
+    async fn one_lane_keeps_order_and_closes() {
+        let (lanes, mut rx, gate) = echo(1000);
+        for n in 0..100 {
+            assert_eq!(lanes.push(1, n), Pushed::Queued);
+        }
+        gate.add_permits(100);
+        for n in 0..100 {
+            assert_eq!(rx.recv().await.unwrap(), (1, n));
+        }
+        lanes.tasks.close();
+        lanes.tasks.wait().await;
+        assert!(lanes.is_idle(&1));
+        assert_eq!(lanes.active(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_full_lane_spills_and_reads_back_in_order() {
+        let (lanes, mut rx, gate) = echo(2);
+        // The first push starts the task; before it is polled all wait in memory.
+        assert_eq!(lanes.push(1, 0), Pushed::Queued);
+        assert_eq!(lanes.push(1, 1), Pushed::Queued);
+        assert_eq!(lanes.push(1, 2), Pushed::Spilled);
+        assert_eq!(lanes.push(1, 3), Pushed::Spilled);
+        gate.add_permits(4);
+        let mut got = Vec::new();
+        for _ in 0..4 {
+            got.push(rx.recv().await.unwrap().1);
+        }
+        assert_eq!(got, [0, 1, 100, 101]);
+    }
+
+    #[tokio::test]
+    async fn a_stuck_lane_does_not_stop_another() {
+        let (lanes, mut rx, gate) = echo(10);
+        lanes.push(1, 1);
+        tokio::task::yield_now().await;
+        gate.add_permits(1);
+        rx.recv().await.unwrap();
+        lanes.push(2, 2);
+        gate.add_permits(1);
+        assert_eq!(rx.recv().await.unwrap(), (2, 2));
+    }
+
+    #[tokio::test]
+    async fn a_panicking_task_frees_its_lane() {
+        let lanes: Lanes<u8, u8> = Lanes::new(10, TaskTracker::new(), |lane: Lane<u8, u8>| async move {
+            let Taken::Item(_) = lane.take() else { return };
+            panic!("on purpose");
+        });
+        lanes.push(1, 1);
+        lanes.tasks.close();
+        lanes.tasks.wait().await;
+        assert!(lanes.is_idle(&1));
+    }
+}

@@ -1,0 +1,285 @@
+//! Orchestrator: many agents in one process: create, start, stop, remove, watch.
+
+use dashmap::DashMap;
+use galatea_core::{
+    Address, AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, Event, EventBus, Health, Models, Outgoing, Plugin, Result,
+    Services, Settings, Store,
+};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    agent::Agent,
+    config::{Limits, Policy},
+    delivery,
+    intake::KnownConnections,
+    lanes::Lanes,
+    outbound::ThroughOutbox,
+    registry::Registry,
+    rooms::RoomCache,
+    supervise, turn,
+};
+
+/// What all agents share.
+pub struct RuntimeOptions {
+    /// Storage.
+    pub store: Arc<dyn Store>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Where events go.
+    pub events: EventBus,
+}
+
+/// What one agent is made of.
+pub struct AgentSpec {
+    /// Persona.
+    pub character: Character,
+    /// Settings, layered.
+    pub settings: Settings,
+    /// Models.
+    pub models: Models,
+    /// Extensions of this agent, global ones besides.
+    pub plugins: Vec<Plugin>,
+    /// Its connectors.
+    pub connectors: Vec<Arc<dyn Connector>>,
+}
+
+/// How one connector is doing.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectorStatus {
+    /// Whose.
+    pub agent: AgentId,
+    /// Their name.
+    pub agent_name: String,
+    /// Which.
+    pub info: ConnectorInfo,
+    /// How.
+    pub health: Health,
+}
+
+/// Many agents in one process.
+pub struct Orchestrator {
+    options: RuntimeOptions,
+    agents: Mutex<BTreeMap<AgentId, Entry>>,
+}
+
+struct Entry {
+    name: String,
+    agent: Arc<Agent>,
+    connectors: Vec<Arc<dyn Connector>>,
+    /// Connectors and services.
+    running: Option<TaskTracker>,
+}
+
+/// How long evaluators and the last settlements may take after turns and sends have ended.
+const LAST: Duration = Duration::from_secs(2);
+
+impl Orchestrator {
+    /// No agents yet.
+    pub fn new(options: RuntimeOptions) -> Arc<Self> {
+        Arc::new(Self { options, agents: Mutex::new(BTreeMap::new()) })
+    }
+
+    /// elizaOS `createAgent`: assembles an agent and stores it. It is started by [`Self::start_agent`] or [`Self::start`].
+    ///
+    /// # Errors
+    /// `Conflict` for an id in use, `Invalid` for settings or plugins that do not fit.
+    pub async fn create_agent(&self, spec: AgentSpec) -> Result<AgentId> {
+        let identity = spec.character.identity();
+        let id = identity.id();
+        if self.lock().contains_key(&id) {
+            return Err(Error::new(ErrorKind::Conflict, "two characters have the same id")
+                .with_code("GAL-AGENT-TWICE")
+                .with("name", &spec.character.name)
+                .with_fix("give one of them another name or id"));
+        }
+        let limits = Limits::from_settings(&spec.settings)?;
+        for connector in &spec.connectors {
+            Policy::from_settings(&spec.settings, &connector.info().source)?;
+        }
+        let registry = Registry::load(spec.plugins)?;
+        self.options.store.save_agent(id, &spec.character).await?;
+        let name = spec.character.name.clone();
+        let services = Services::new(registry.services.iter().cloned());
+        let agent = Arc::new_cyclic(|weak| Agent {
+            view: AgentView { identity, character: Arc::new(spec.character), settings: spec.settings },
+            models: spec.models,
+            registry,
+            services,
+            limits,
+            store: Arc::clone(&self.options.store),
+            clock: Arc::clone(&self.options.clock),
+            events: self.options.events.clone(),
+            known: KnownConnections::new(),
+            rooms: RoomCache::new(id),
+            routes: DashMap::new(),
+            health: DashMap::new(),
+            notices: moka::sync::Cache::builder().max_capacity(4096).time_to_live(Duration::from_secs(600)).build(),
+            hops: moka::sync::Cache::new(4096),
+            in_turn: DashMap::new(),
+            turns: OnceLock::new(),
+            sends: OnceLock::new(),
+            outbound: Arc::new(ThroughOutbox(weak.clone())),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        });
+        self.lock().insert(id, Entry { name, agent, connectors: spec.connectors, running: None });
+        Ok(id)
+    }
+
+    /// Starts an agent's connectors and services. Starting a running one does nothing.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown id.
+    pub fn start_agent(&self, id: AgentId) -> Result<()> {
+        let mut agents = self.lock();
+        let entry = agents.get_mut(&id).ok_or_else(|| unknown(id))?;
+        if entry.running.is_some() {
+            return Ok(());
+        }
+        assemble_lanes(&entry.agent);
+        let tasks = TaskTracker::new();
+        for connector in &entry.connectors {
+            tasks.spawn(supervise::connector(Arc::clone(&entry.agent), Arc::clone(connector)));
+        }
+        for service in entry.agent.services.all() {
+            tasks.spawn(supervise::service(Arc::clone(&entry.agent), Arc::clone(service)));
+        }
+        tasks.close();
+        entry.running = Some(tasks);
+        supervise::announce(&entry.agent, |agent| Event::AgentStarted { agent });
+        Ok(())
+    }
+
+    /// Stops an agent for good: intake ends first, then turns and sends get until `within` to finish. What is not finished
+    /// is in the store and goes on at the next start. True when everything ended in time.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown id.
+    pub async fn stop_agent(&self, id: AgentId, within: Duration) -> Result<bool> {
+        let (agent, running) = {
+            let mut agents = self.lock();
+            let entry = agents.get_mut(&id).ok_or_else(|| unknown(id))?;
+            (Arc::clone(&entry.agent), entry.running.take())
+        };
+        let Some(running) = running else { return Ok(true) };
+        agent.stop.cancel();
+        let drained = async {
+            running.wait().await;
+            // Turns make sends, so both have to be idle before the tasks are waited for.
+            agent.tasks.close();
+            agent.tasks.wait().await;
+        };
+        let ended = tokio::time::timeout(within, drained).await.is_ok();
+        agent.events.publish(Event::AgentStopped { agent: id });
+        Ok(ended)
+    }
+
+    /// Stops an agent and forgets it; what is stored stays.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown id.
+    pub async fn remove_agent(&self, id: AgentId) -> Result<()> {
+        self.stop_agent(id, LAST).await?;
+        self.lock().remove(&id);
+        Ok(())
+    }
+
+    /// Starts every agent.
+    ///
+    /// # Errors
+    /// The first failure.
+    pub fn start(&self) -> Result<()> {
+        let ids: Vec<AgentId> = self.lock().keys().copied().collect();
+        ids.into_iter().try_for_each(|id| self.start_agent(id))
+    }
+
+    /// Stops every agent, side by side. True when everything ended in time.
+    pub async fn stop(&self, within: Duration) -> bool {
+        let ids: Vec<AgentId> = self.lock().keys().copied().collect();
+        let ended = futures::future::join_all(ids.into_iter().map(|id| self.stop_agent(id, within))).await;
+        ended.into_iter().all(|outcome| outcome.unwrap_or(true))
+    }
+
+    /// Every agent's id and name.
+    pub fn agents(&self) -> Vec<(AgentId, String)> {
+        self.lock().iter().map(|(id, entry)| (*id, entry.name.clone())).collect()
+    }
+
+    /// How every connector is doing.
+    pub fn statuses(&self) -> Vec<ConnectorStatus> {
+        let agents = self.lock();
+        let mut all = Vec::new();
+        for (id, entry) in agents.iter() {
+            for connector in &entry.connectors {
+                let info = connector.info();
+                let health = entry.agent.health.get(&(info.source.clone(), info.account.clone())).map_or(Health::Starting, |h| h.1.clone());
+                all.push(ConnectorStatus { agent: *id, agent_name: entry.name.clone(), info: info.clone(), health });
+            }
+        }
+        all
+    }
+
+    /// Lanes with work right now: turns, then sends.
+    pub fn active_lanes(&self) -> (usize, usize) {
+        let agents = self.lock();
+        let count = |lanes: Option<usize>| lanes.unwrap_or(0);
+        agents.values().fold((0, 0), |(turns, sends), entry| {
+            (turns + count(entry.agent.turns.get().map(Lanes::active)), sends + count(entry.agent.sends.get().map(Lanes::active)))
+        })
+    }
+
+    /// Where events go.
+    pub fn events(&self) -> &EventBus {
+        &self.options.events
+    }
+
+    /// elizaOS `sendMessageToTarget`: puts it into the outbox; Ok means durable.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown agent, `Unavailable` for a platform that is not connected.
+    pub async fn send_message_to_target(&self, id: AgentId, address: &Address, outgoing: Outgoing) -> Result<()> {
+        let outbound = self.lock().get(&id).map(|entry| Arc::clone(&entry.agent.outbound)).ok_or_else(|| unknown(id))?;
+        outbound.send_message_to_target(address, outgoing).await
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<AgentId, Entry>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unknown(id: AgentId) -> Error {
+    Error::not_found("no such agent").with("agent", id)
+}
+
+/// Lanes hold the agent and the agent holds its lanes: the circle ends with the process, as agents do.
+fn assemble_lanes(agent: &Arc<Agent>) {
+    if agent.turns.get().is_some() {
+        return;
+    }
+    let (settler, writing) = delivery::settler(Arc::clone(&agent.store));
+    agent.tasks.spawn(writing);
+    let weak = Arc::downgrade(agent);
+    let _ = agent.sends.set(Lanes::new(usize::MAX, agent.tasks.clone(), move |lane| {
+        let (agent, settler) = (weak.upgrade(), settler.clone());
+        async move {
+            if let Some(agent) = agent {
+                delivery::work(agent, settler, lane).await;
+            }
+        }
+    }));
+    let weak = Arc::downgrade(agent);
+    let _ = agent.turns.set(Lanes::new(turn::IN_MEMORY, agent.tasks.clone(), move |lane| {
+        let agent = weak.upgrade();
+        async move {
+            if let Some(agent) = agent {
+                turn::work(agent, lane).await;
+            }
+        }
+    }));
+}

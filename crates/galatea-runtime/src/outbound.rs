@@ -1,0 +1,38 @@
+//! Outbound: any room from any other (`send_message_to_target`).
+
+use async_trait::async_trait;
+use galatea_core::{Address, Error, ErrorKind, Outbound, Outgoing, Result, TurnId, store::NewDelivery};
+use std::sync::Weak;
+
+use crate::{agent::Agent, turn::commit};
+
+/// Reaches rooms through the outbox. Weak, because the agent holds it.
+pub(crate) struct ThroughOutbox(pub(crate) Weak<Agent>);
+
+#[async_trait]
+impl Outbound for ThroughOutbox {
+    async fn send_message_to_target(&self, address: &Address, outgoing: Outgoing) -> Result<()> {
+        let agent = self.0.upgrade().ok_or_else(|| Error::new(ErrorKind::Unavailable, "the agent has stopped"))?;
+        let route = agent.route(&address.source, &address.account).ok_or_else(|| {
+            Error::new(ErrorKind::Unavailable, "that platform is not connected")
+                .with("source", &address.source)
+                .with_fix("galatea connector ls shows what is on and why")
+        })?;
+        if outgoing == Outgoing::Typing {
+            return route.handler.typing(address).await;
+        }
+        let (now, turn) = (agent.clock.now(), TurnId::fresh());
+        let mut jobs = Vec::new();
+        for (part, body) in (0_u32..).zip(route.handler.encode(&outgoing)?) {
+            jobs.push(commit::job(&agent, turn, part, address.clone(), body, now, Some(agent.limits.answer_ttl)));
+        }
+        let rows = jobs.iter().map(|job| NewDelivery { delivery: job.delivery.clone(), memory: None, sending: false, expires: job.expires }).collect();
+        agent.store.enqueue(rows, Vec::new()).await?;
+        if let Some(lanes) = agent.sends.get() {
+            for job in jobs {
+                lanes.push(address.room, job);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,236 @@
+//! The plan parser: whatever a model answers (tool calls, JSON, elizaOS XML, plain words, damaged or cut off) → one typed [`Plan`].
+//!
+//! Pure and total: no input makes it fail or panic. What had to be mended is named in [`Parsed::repairs`], so that `explain` can show it.
+
+mod coerce;
+mod envelope;
+mod json;
+mod names;
+mod plain;
+mod respond;
+#[cfg(test)]
+mod tests;
+mod think;
+mod tree;
+mod xml;
+
+use galatea_core::{
+    action::ActionDocs,
+    model::{TextAnswer, ToolCall},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use envelope::Draft;
+use names::Names;
+
+pub use respond::{RespondDecision, parse_should_respond};
+
+/// Bytes of an answer that are read; the rest is cut off. Far beyond any model's output limit (64k tokens are about 256 kB), so only hostile input meets it.
+pub const MAX_ANSWER: usize = 1 << 20;
+/// Actions one plan may take; more are dropped.
+pub const MAX_ACTIONS: usize = 16;
+/// Providers one plan may ask for; more are dropped.
+pub const MAX_PROVIDERS: usize = 32;
+
+/// What the model decided to do.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// Its reasoning; never shown to the chat.
+    pub thought: Option<String>,
+    /// What it wants to say here, as Markdown, trimmed, without any markup of the envelope.
+    ///
+    /// A `REPLY` among the actions carries the same words in `params.text`: say it once, through `REPLY` when there is one, else directly.
+    pub text: String,
+    /// What to do, in order, with the names of known actions. Never empty when there is text: words alone are a `REPLY`.
+    pub actions: Vec<PlannedAction>,
+    /// Providers it asks for before it can answer, as it wrote them.
+    pub providers: Vec<String>,
+}
+
+/// One action with its arguments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedAction {
+    /// Name of a known action.
+    pub name: String,
+    /// A JSON object; scalars are brought to the types the action's schema asks for.
+    pub params: Value,
+}
+
+/// A [`Plan`] and how it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parsed {
+    /// The plan.
+    pub plan: Plan,
+    /// How the model wrote it.
+    pub format: PlanFormat,
+    /// What was mended, for `explain`; empty for a flawless answer.
+    pub repairs: Vec<&'static str>,
+    /// False when there is nothing to do or say in it: ask the model again.
+    pub usable: bool,
+}
+
+/// How the model wrote its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanFormat {
+    /// Native tool calls.
+    ToolCalls,
+    /// A JSON object.
+    Json,
+    /// elizaOS XML.
+    Xml,
+    /// Words.
+    Plain,
+}
+
+/// What was mended, each named once.
+#[derive(Debug, Default)]
+struct Repairs(Vec<&'static str>);
+
+impl Repairs {
+    fn note(&mut self, what: &'static str) {
+        if !self.0.contains(&what) {
+            self.0.push(what);
+        }
+    }
+}
+
+/// Reads a model's answer.
+///
+/// `known_actions` are those offered in this turn; `REPLY`, `IGNORE` and `NONE` are understood even when they are not among them.
+pub fn parse(answer: &TextAnswer, known_actions: &[ActionDocs]) -> Parsed {
+    let mut repairs = Repairs::default();
+    let names = Names::new(known_actions);
+    let thinking = think::split(bounded(&answer.text, &mut repairs), answer.finish, &mut repairs);
+
+    let (mut format, mut draft) = read(thinking.rest, &names, &mut repairs);
+    if !answer.tool_calls.is_empty() {
+        let written_as_plan = format != PlanFormat::Plain;
+        format = PlanFormat::ToolCalls;
+        read_calls(&answer.tool_calls, &names, &mut draft, written_as_plan, &mut repairs);
+    }
+    draft.prepend_thought(thinking.thought);
+    let plan = settle(draft, &names, known_actions, &mut repairs);
+    let usable = !plan.text.is_empty() || !plan.providers.is_empty() || plan.actions.iter().any(|a| a.name != names::REPLY);
+    Parsed { plan, format, repairs: repairs.0, usable }
+}
+
+fn bounded<'a>(text: &'a str, repairs: &mut Repairs) -> &'a str {
+    if text.len() <= MAX_ANSWER {
+        return text;
+    }
+    repairs.note("answer longer than 1 MiB cut");
+    &text[..text.floor_char_boundary(MAX_ANSWER)]
+}
+
+/// Reads the visible part: the envelope that begins first wins, the other is tried when that one holds nothing.
+fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> (PlanFormat, Draft) {
+    let xml = xml::find(body);
+    let json = json::find(body);
+    let xml_first = match (&xml, &json) {
+        (Some(x), Some(j)) => x.at < *j,
+        (Some(_), None) => true,
+        _ => false,
+    };
+    for use_xml in [xml_first, !xml_first] {
+        if use_xml && let Some(found) = &xml {
+            let mut notes = Repairs::default();
+            let draft = xml::read(body, found, &mut notes);
+            if found.at_start || draft.is_plan(names) {
+                notes.0.into_iter().for_each(|n| repairs.note(n));
+                return (PlanFormat::Xml, draft);
+            }
+        } else if !use_xml && json.is_some() {
+            let mut notes = Repairs::default();
+            if let Some(draft) = json::read(body, names, &mut notes) {
+                notes.0.into_iter().for_each(|n| repairs.note(n));
+                return (PlanFormat::Json, draft);
+            }
+        }
+    }
+    let cleaned = plain::clean(body, repairs);
+    let draft = Draft { text: Some(cleaned.text).filter(|t| !t.is_empty()), thought: cleaned.thought, ..Draft::default() };
+    (PlanFormat::Plain, draft)
+}
+
+fn read_calls(calls: &[ToolCall], names: &Names<'_>, draft: &mut Draft, written_as_plan: bool, repairs: &mut Repairs) {
+    let mut called = Vec::new();
+    let mut said: Vec<String> = Vec::new();
+    for call in calls.iter().take(MAX_ACTIONS) {
+        let params = json::arguments(bounded(&call.arguments, repairs), repairs);
+        let Some(name) = names.resolve(&call.name) else {
+            match &params {
+                // Some models wrap the whole answer into one call of a tool they made up.
+                Value::Object(map) if envelope::looks_like_plan(map) => draft.merge(envelope::from_object(map, names)),
+                _ => repairs.note("call of an unknown tool dropped"),
+            }
+            continue;
+        };
+        if name == names::REPLY
+            && let Some(text) = params.get("text").and_then(Value::as_str)
+            && !text.trim().is_empty()
+        {
+            said.push(text.trim().to_owned());
+        }
+        draft.actions.retain(|(known, _)| names.resolve(known) != Some(name));
+        called.push((name.to_owned(), params));
+    }
+    let silent = called.iter().any(|(name, _)| name == names::IGNORE || name == names::NONE);
+    if !said.is_empty() {
+        let preamble = draft.text.replace(said.join("\n\n"));
+        if let Some(preamble) = preamble.filter(|p| !said.contains(p)) {
+            draft.prepend_thought(Some(preamble));
+        }
+    } else if !written_as_plan && draft.text.is_some() && !silent && !called.is_empty() {
+        called.insert(0, (names::REPLY.to_owned(), Value::Null));
+    }
+    draft.actions.extend(called);
+}
+
+/// Resolves names, spreads shared arguments, coerces them, and makes words without an action a `REPLY`.
+fn settle(draft: Draft, names: &Names<'_>, known: &[ActionDocs], repairs: &mut Repairs) -> Plan {
+    let Draft { thought, text, actions, mut providers, params } = draft;
+    let mut text = text.map(|t| t.trim().to_owned()).filter(|t| !t.is_empty());
+    let mut planned: Vec<PlannedAction> = Vec::new();
+    for (raw, params) in actions {
+        let Some(name) = names.resolve(&raw) else {
+            repairs.note("unknown action dropped");
+            continue;
+        };
+        if !names::same(&raw, name) {
+            repairs.note("action recognised by another name");
+        }
+        let repeated = planned.iter().any(|p| p.name == name && (params.is_null() || p.params == params));
+        if repeated || planned.len() >= MAX_ACTIONS {
+            repairs.note("repeated or surplus action dropped");
+            continue;
+        }
+        planned.push(PlannedAction { name: name.to_owned(), params });
+    }
+    envelope::spread_params(params, &mut planned);
+    if planned.is_empty() && text.is_some() {
+        planned.push(PlannedAction { name: names::REPLY.to_owned(), params: Value::Null });
+    }
+    for action in &mut planned {
+        let schema = known.iter().find(|d| d.name == action.name).map_or(&Value::Null, |d| &d.parameters);
+        action.params = coerce::object(std::mem::take(&mut action.params), schema);
+    }
+    let replies = planned.iter().filter(|p| p.name == names::REPLY).count();
+    for action in planned.iter_mut().filter(|p| p.name == names::REPLY) {
+        let own = action.params.get("text").and_then(Value::as_str).map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned);
+        match (&text, own) {
+            (None, Some(own)) => text = Some(own),
+            (Some(text), own) if replies == 1 || own.is_none() => {
+                if let Value::Object(map) = &mut action.params {
+                    map.insert("text".to_owned(), Value::String(text.clone()));
+                } else {
+                    action.params = Value::Object(Map::from_iter([("text".to_owned(), Value::String(text.clone()))]));
+                }
+            }
+            _ => {}
+        }
+    }
+    providers.truncate(MAX_PROVIDERS);
+    Plan { thought: thought.map(|t| t.trim().to_owned()).filter(|t| !t.is_empty()), text: text.unwrap_or_default(), actions: planned, providers }
+}

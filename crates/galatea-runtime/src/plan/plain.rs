@@ -1,0 +1,82 @@
+//! Words without an envelope: what remains once reasoning and torn tags are taken away.
+
+use super::{Repairs, think, xml};
+
+/// Plain words, cleaned.
+pub(super) struct Cleaned {
+    pub(super) text: String,
+    pub(super) thought: Option<String>,
+}
+
+/// Takes away reasoning anywhere in the text and torn tags of an envelope at its ends.
+pub(super) fn clean(body: &str, repairs: &mut Repairs) -> Cleaned {
+    let (text, thought) = without_reasoning(body, repairs);
+    let mut shown = text.trim();
+    loop {
+        let before = shown;
+        if let Some(tag) = xml::tag_at(shown).filter(|t| xml::is_wrapper(t)) {
+            shown = shown[tag.len..].trim_start();
+        }
+        if let Some(at) = shown.rfind('<')
+            && let Some(tag) = xml::tag_at(&shown[at..]).filter(|t| t.closing && xml::is_wrapper(t))
+            && at + tag.len == shown.len()
+        {
+            shown = shown[..at].trim_end();
+        }
+        if shown.len() == before.len() {
+            break;
+        }
+        repairs.note("torn tags taken away");
+    }
+    if is_fence(shown) {
+        repairs.note("empty code fence dropped");
+        shown = "";
+    }
+    Cleaned { text: shown.to_owned(), thought }
+}
+
+/// Nothing but the first line of a code block: an answer that was cut off before it began.
+fn is_fence(text: &str) -> bool {
+    text.strip_prefix("```").is_some_and(|label| label.trim().trim_end_matches('`').chars().all(|c| c.is_ascii_alphanumeric()))
+}
+
+fn without_reasoning(body: &str, repairs: &mut Repairs) -> (String, Option<String>) {
+    let mut shown = String::new();
+    let mut thought = String::new();
+    let mut at = 0;
+    let mut unterminated = false;
+    while let Some(found) = body[at..].find('<') {
+        let start = at + found;
+        shown.push_str(&body[at..start]);
+        at = start;
+        let tag = xml::tag_at(&body[start..]).filter(|t| !t.closing && (t.is("thought") || think::TAGS.iter().any(|name| t.is(name))));
+        let Some(tag) = tag.filter(|_| !unterminated) else {
+            shown.push('<');
+            at += 1;
+            continue;
+        };
+        let inner = &body[start + tag.len..];
+        let close = inner.match_indices('<').find_map(|(i, _)| xml::tag_at(&inner[i..]).filter(|t| t.closing && t.is(tag.name)).map(|t| (i, t.len)));
+        let at_line_start = shown.trim_end_matches([' ', '\t']).is_empty() || shown.trim_end_matches([' ', '\t']).ends_with('\n');
+        match close {
+            Some((end, len)) => {
+                thought.push_str(inner[..end].trim());
+                at = start + tag.len + end + len;
+                repairs.note("reasoning inside the text taken out");
+            }
+            None if at_line_start => {
+                thought.push_str(inner.trim());
+                at = body.len();
+                repairs.note("unterminated reasoning kept from the chat");
+            }
+            None => {
+                // A tag that is only spoken of; the search for its end need not be repeated.
+                unterminated = true;
+                shown.push('<');
+                at += 1;
+            }
+        }
+    }
+    shown.push_str(&body[at..]);
+    (shown, Some(thought).filter(|t| !t.is_empty()))
+}

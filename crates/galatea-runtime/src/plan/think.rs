@@ -1,0 +1,67 @@
+//! Reasoning in front of an answer: `<think>…</think>` and its relatives. It is kept as thought and never shown.
+
+use galatea_core::model::Finish;
+
+use super::{Repairs, xml};
+
+/// Tags that models put around their reasoning.
+pub(super) const TAGS: [&str; 3] = ["think", "thinking", "reasoning"];
+
+/// An answer split into reasoning and the rest.
+pub(super) struct Thinking<'a> {
+    pub(super) thought: Option<String>,
+    pub(super) rest: &'a str,
+}
+
+/// Splits the reasoning off the front.
+pub(super) fn split<'a>(text: &'a str, finish: Finish, repairs: &mut Repairs) -> Thinking<'a> {
+    let mut thoughts: Vec<&str> = Vec::new();
+    let mut rest = text;
+    'blocks: loop {
+        let start = rest.trim_start();
+        let Some(tag) = xml::tag_at(start).filter(|t| TAGS.iter().any(|name| t.is(name))) else { break };
+        let inner = &start[tag.len..];
+        if tag.closing {
+            rest = inner;
+            continue;
+        }
+        for (at, _) in inner.match_indices('<') {
+            if let Some(close) = xml::tag_at(&inner[at..])
+                && close.closing
+                && close.is(tag.name)
+            {
+                thoughts.push(&inner[..at]);
+                rest = &inner[at + close.len..];
+                continue 'blocks;
+            }
+        }
+        repairs.note("unterminated reasoning kept from the chat");
+        // A model that forgets the closing tag but completes its answer has answered; one that was cut off is still thinking.
+        let answer = if finish == Finish::Length || !inner.trim_end().ends_with("</response>") { None } else { inner.rfind("<response>") };
+        let cut = answer.unwrap_or(inner.len());
+        thoughts.push(&inner[..cut]);
+        rest = &inner[cut..];
+        break;
+    }
+    if let Some((thought, after)) = orphan(rest) {
+        repairs.note("reasoning without an opening tag kept from the chat");
+        thoughts.push(thought);
+        rest = after;
+    }
+    let thought = thoughts.iter().map(|t| t.trim()).filter(|t| !t.is_empty()).collect::<Vec<_>>().join("\n\n");
+    Thinking { thought: Some(thought).filter(|t| !t.is_empty()), rest }
+}
+
+/// Chat templates that open the reasoning themselves leave only its closing tag in the answer. Inside an envelope it is somebody's words.
+fn orphan(text: &str) -> Option<(&str, &str)> {
+    if text.trim_start().starts_with(['{', '<', '`', '[']) {
+        return None;
+    }
+    text.match_indices('<').find_map(|(at, _)| {
+        let tag = xml::tag_at(&text[at..])?;
+        if !TAGS.iter().any(|name| tag.is(name)) {
+            return None;
+        }
+        tag.closing.then(|| (&text[..at], &text[at + tag.len..]))
+    })
+}

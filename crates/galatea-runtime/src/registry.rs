@@ -1,0 +1,100 @@
+//! Registry: plugins → lookup tables, in priority order, dependencies first.
+
+use galatea_core::{ActionDocs, AnyAction, Error, Evaluator, Middleware, Plugin, Provider, ProviderUse, Result, Service};
+use std::{collections::BTreeSet, sync::Arc};
+
+/// All extensions of one agent.
+pub(crate) struct Registry {
+    /// Actions with their docs, in order of loading; the first of a name wins.
+    pub(crate) actions: Vec<(ActionDocs, Arc<dyn AnyAction>)>,
+    /// Providers in prompt order.
+    pub(crate) providers: Vec<Arc<dyn Provider>>,
+    /// Evaluators in order of loading.
+    pub(crate) evaluators: Vec<Arc<dyn Evaluator>>,
+    /// Middleware in order of loading.
+    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
+    /// Services to run.
+    pub(crate) services: Vec<Arc<dyn Service>>,
+}
+
+impl Registry {
+    /// Loads plugins.
+    ///
+    /// # Errors
+    /// `Invalid` when a dependency is missing or circular.
+    pub(crate) fn load(plugins: Vec<Plugin>) -> Result<Self> {
+        let mut registry = Self { actions: Vec::new(), providers: Vec::new(), evaluators: Vec::new(), middleware: Vec::new(), services: Vec::new() };
+        for plugin in in_order(plugins)? {
+            for action in plugin.actions {
+                let docs = action.docs();
+                if registry.actions.iter().any(|(known, _)| known.name == docs.name) {
+                    tracing::warn!(action = docs.name, plugin = plugin.name, "an action of this name is loaded already; this one is left out");
+                    continue;
+                }
+                registry.actions.push((docs, action));
+            }
+            registry.providers.extend(plugin.providers);
+            registry.evaluators.extend(plugin.evaluators);
+            registry.middleware.extend(plugin.middleware);
+            registry.services.extend(plugin.services);
+        }
+        registry.providers.sort_by_key(|p| p.position());
+        Ok(registry)
+    }
+
+    /// Providers that take part in every turn.
+    pub(crate) fn standing(&self) -> impl Iterator<Item = &Arc<dyn Provider>> {
+        self.providers.iter().filter(|p| p.when() == ProviderUse::Always)
+    }
+
+    /// An action by its exact name.
+    pub(crate) fn action(&self, name: &str) -> Option<&Arc<dyn AnyAction>> {
+        self.actions.iter().find(|(docs, _)| docs.name == name).map(|(_, action)| action)
+    }
+}
+
+fn in_order(mut plugins: Vec<Plugin>) -> Result<Vec<Plugin>> {
+    plugins.sort_by_key(|p| p.priority);
+    let names: BTreeSet<String> = plugins.iter().map(|p| p.name.clone()).collect();
+    for plugin in &plugins {
+        if let Some(missing) = plugin.dependencies.iter().find(|d| !names.contains(*d)) {
+            return Err(Error::invalid("a plugin needs another one that is not loaded")
+                .with_code("GAL-PLUGIN-MISSING")
+                .with("plugin", &plugin.name)
+                .with("needs", missing));
+        }
+    }
+    let mut loaded: BTreeSet<String> = BTreeSet::new();
+    let mut order = Vec::with_capacity(plugins.len());
+    while !plugins.is_empty() {
+        let Some(next) = plugins.iter().position(|p| p.dependencies.iter().all(|d| loaded.contains(d))) else {
+            let circle: Vec<_> = plugins.iter().map(|p| p.name.as_str()).collect();
+            return Err(Error::invalid("plugins need each other in a circle").with_code("GAL-PLUGIN-CIRCLE").with("plugins", circle.join(", ")));
+        };
+        let plugin = plugins.remove(next);
+        loaded.insert(plugin.name.clone());
+        order.push(plugin);
+    }
+    Ok(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plugin(name: &str, priority: i32, needs: &[&str]) -> Plugin {
+        Plugin { priority, dependencies: needs.iter().map(|s| (*s).to_owned()).collect(), ..Plugin::new(name, "1.0.0", "") }
+    }
+
+    #[test]
+    fn dependencies_come_first_then_priority() {
+        let order = in_order(vec![plugin("feature", 50, &[]), plugin("db", -100, &["late"]), plugin("late", 100, &[]), plugin("core", 0, &[])]).unwrap();
+        assert_eq!(order.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["core", "feature", "late", "db"]);
+    }
+
+    #[test]
+    fn missing_and_circular_dependencies_are_refused() {
+        assert_eq!(in_order(vec![plugin("a", 0, &["b"])]).err().unwrap().code(), Some("GAL-PLUGIN-MISSING"));
+        assert_eq!(in_order(vec![plugin("a", 0, &["b"]), plugin("b", 0, &["a"])]).err().unwrap().code(), Some("GAL-PLUGIN-CIRCLE"));
+    }
+}

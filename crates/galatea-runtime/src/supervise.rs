@@ -1,0 +1,114 @@
+//! Supervise: owns every connector and service task; restarts what ends with backoff, parks what needs a person.
+
+use futures::FutureExt;
+use galatea_core::{Account, Connector, Error, Event, Gateway, GatewayBackend, Health, Result, Retry, Service, Source};
+use rand::Rng;
+use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+use crate::{agent::Agent, intake::Intake};
+
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(60);
+/// A task that ran this long before it ended starts again with the first pause.
+const HEALTHY: Duration = Duration::from_secs(300);
+
+/// Runs a connector until the agent stops.
+pub(crate) async fn connector(agent: Arc<Agent>, connector: Arc<dyn Connector>) {
+    let info = connector.info().clone();
+    let intake: Arc<dyn GatewayBackend> = Arc::new(Intake(Arc::clone(&agent)));
+    let gateway = Gateway::new(info.clone(), agent.view.identity.clone(), Arc::clone(&intake), Arc::clone(&agent.clock));
+    intake.report(&info, Health::Starting);
+    let run = |stop| {
+        let (connector, gateway) = (Arc::clone(&connector), gateway.clone());
+        async move { connector.run(gateway, stop).await }
+    };
+    let told = |ended: &Ended| match ended {
+        Ended::Again { error, delay } => {
+            intake.report(
+                &info,
+                Health::Retrying { reason: format!("{error}; next try in {} s", delay.as_secs().max(1)), code: error.code().map(str::to_owned) },
+            );
+        }
+        Ended::Parked(error) => {
+            intake.report(&info, Health::Down { reason: error.to_string(), code: error.code().map(str::to_owned), fix: error.fix().map(str::to_owned) });
+        }
+    };
+    keep(&agent, &label(&info.source, &info.account), run, told).await;
+}
+
+/// Runs a service until the agent stops.
+pub(crate) async fn service(agent: Arc<Agent>, service: Arc<dyn Service>) {
+    let name = service.name();
+    keep(&agent, name, |stop| Arc::clone(&service).run(stop), |_| {}).await;
+}
+
+enum Ended {
+    Again { error: Error, delay: Duration },
+    Parked(Error),
+}
+
+async fn keep<F: Future<Output = Result<()>>>(agent: &Agent, name: &str, run: impl Fn(CancellationToken) -> F, told: impl Fn(&Ended)) {
+    let mut failures = 0_u32;
+    loop {
+        let began = agent.clock.now();
+        let outcome = AssertUnwindSafe(run(agent.stop.child_token())).catch_unwind().await;
+        if agent.stop.is_cancelled() {
+            return;
+        }
+        let error = match outcome {
+            Ok(Ok(())) => Error::unexpected("it ended by itself").with_retry(Retry::Soon),
+            Ok(Err(error)) => error,
+            Err(_) => Error::unexpected("it crashed").with_code("GAL-TASK-PANIC").with_retry(Retry::Soon),
+        };
+        if agent.clock.now().since(began) >= HEALTHY {
+            failures = 0;
+        }
+        failures = failures.saturating_add(1);
+        let delay = match error.retry() {
+            Retry::Never => {
+                tracing::error!(task = name, code = error.code(), error = %error.report(), fix = error.fix(), "stopped: this needs a person");
+                told(&Ended::Parked(error));
+                agent.stop.cancelled().await;
+                return;
+            }
+            Retry::After(delay) => delay,
+            Retry::Soon => backoff(failures),
+        };
+        tracing::warn!(task = name, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "ended; starting again");
+        told(&Ended::Again { error, delay });
+        tokio::select! {
+            () = agent.clock.sleep(delay) => {}
+            () = agent.stop.cancelled() => return,
+        }
+    }
+}
+
+/// Equal jitter: at least half the ceiling, so that a broken platform is not hammered.
+fn backoff(failures: u32) -> Duration {
+    let ceiling = FIRST.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(LONGEST);
+    ceiling.mul_f64(0.5 + rand::rng().random::<f64>() / 2.0)
+}
+
+fn label(source: &Source, account: &Account) -> String {
+    format!("{source}:{account}")
+}
+
+/// Says that an agent started or stopped.
+pub(crate) fn announce(agent: &Agent, event: impl Fn(galatea_core::AgentId) -> Event) {
+    agent.events.publish(event(agent.view.identity.id()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_stay_bounded() {
+        for failures in 1..40 {
+            let pause = backoff(failures);
+            assert!(pause >= FIRST / 2 && pause <= LONGEST);
+        }
+        assert!(backoff(20) >= LONGEST / 2);
+    }
+}

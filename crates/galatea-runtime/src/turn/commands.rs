@@ -1,0 +1,109 @@
+//! Commands: the same set on every platform, handled without a model.
+
+use galatea_core::{
+    Content, Memory, ParticipantState, Result, Role, Turn,
+    store::{Effect, MemoryQuery},
+};
+use serde_json::{Map, json};
+
+/// Commands with their help, in the order they are shown.
+pub const COMMANDS: &[(&str, &str)] = &[
+    ("ask", "Ask me something, also where I am not addressed"),
+    ("reset", "Forget this conversation and start afresh"),
+    ("mute", "Stay silent in this room"),
+    ("unmute", "Speak again in this room"),
+    ("privacy", "What I store, and how to see or delete it"),
+    ("help", "What I can do"),
+];
+
+/// True for a command handled here (`start` is Telegram's greeting).
+pub(crate) fn is_known(name: &str) -> bool {
+    name == "start" || COMMANDS.iter().any(|(known, _)| *known == name)
+}
+
+/// What a command says and changes.
+pub(crate) struct Done {
+    pub(crate) reply: Content,
+    pub(crate) effects: Vec<Effect>,
+}
+
+/// Runs one.
+pub(crate) async fn run(turn: &Turn<'_>) -> Result<Done> {
+    let (name, args) = turn.envelope.command.as_ref().map_or(("help", ""), |c| (c.name.as_str(), c.args.as_str()));
+    Ok(match name {
+        "start" => say(greeting(turn)),
+        "reset" if !may_change(turn) => say("Only admins of this group can reset the conversation."),
+        "reset" => {
+            let mut metadata = Map::new();
+            metadata.insert("resetAt".into(), json!(turn.now()));
+            Done {
+                reply: Content::text("Done. I start this conversation afresh; what was said before is not shown to me any more."),
+                effects: vec![Effect::MergeRoomMetadata { room: turn.room.id, metadata }],
+            }
+        }
+        "mute" | "unmute" if !may_change(turn) => say("Only admins of this group can mute or unmute me."),
+        "mute" => switch(turn, Some(ParticipantState::Muted), "I am silent here until somebody sends /unmute."),
+        "unmute" => switch(turn, None, "I am back."),
+        "privacy" => privacy(turn, args).await?,
+        _ => say(help(turn)),
+    })
+}
+
+fn say(text: impl Into<String>) -> Done {
+    Done { reply: Content::text(text), effects: Vec::new() }
+}
+
+fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done {
+    let effect = Effect::SetParticipantState { room: turn.room.id, entity: turn.agent.identity.entity(), state };
+    Done { reply: Content::text(text), effects: vec![effect] }
+}
+
+/// In direct messages everybody; elsewhere owners and admins as the platform names them, never as text claims.
+fn may_change(turn: &Turn<'_>) -> bool {
+    turn.room.kind.is_direct()
+        || turn.world.is_some_and(|world| {
+            let entity = turn.message.entity_id;
+            world.metadata.ownership.is_some_and(|o| o.owner_id == entity) || world.metadata.roles.get(&entity).is_some_and(|role| *role >= Role::Admin)
+                // A group's anonymous admin speaks as the group itself.
+                || turn.agent.identity.swizzle(world.remote.as_str()) == entity.0
+        })
+}
+
+fn greeting(turn: &Turn<'_>) -> String {
+    format!("Hello, I am {}. Write to me, or send /help.", turn.agent.character.name)
+}
+
+fn help(turn: &Turn<'_>) -> String {
+    let mut text = format!("I am {}.", turn.agent.character.name);
+    if !turn.room.kind.is_direct() {
+        text.push_str(" In groups I answer when you mention me, reply to me or call me by name.");
+    }
+    text.push('\n');
+    for (name, about) in COMMANDS {
+        text.push_str(&format!("\n/{name} – {about}"));
+    }
+    text
+}
+
+async fn privacy(turn: &Turn<'_>, args: &str) -> Result<Done> {
+    let agent = turn.agent.identity.id();
+    let query = |limit| MemoryQuery { entity: Some(turn.message.entity_id), ..MemoryQuery::new(agent, limit) };
+    if args.trim().eq_ignore_ascii_case("forget me") {
+        let mut gone = 0;
+        loop {
+            // The command itself stays until the turn is over: it is what the answer replies to.
+            let page: Vec<_> = turn.store.memories(&query(500)).await?.into_iter().map(|m: Memory| m.id).filter(|id| *id != turn.message.id).collect();
+            if page.is_empty() {
+                break;
+            }
+            gone += turn.store.delete_memories(agent, &page).await?;
+        }
+        return Ok(say(format!("Done. I deleted {gone} of your messages and notes about you.")));
+    }
+    let count = turn.store.count_memories(&query(1)).await?;
+    Ok(say(format!(
+        "I store what is written where I can read it, to follow the conversation: {count} of your messages so far. \
+         They stay on the machine that runs me and are shown to my language model when I answer.\n\n\
+         Send /privacy forget me to delete everything you wrote to me, everywhere."
+    )))
+}

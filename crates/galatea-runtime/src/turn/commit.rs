@@ -1,0 +1,190 @@
+//! Commit: memories, outbox rows and inbox-done in one commit (T2), then the parts go to their lane.
+
+use galatea_core::{
+    ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result, Timestamp, TurnId,
+    Verdict,
+    store::{Effect, FinishedMessage, InboxState, NewDelivery, TurnRecord},
+};
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+
+use super::{Seat, Waiting};
+use crate::{
+    agent::Agent,
+    delivery::{Job, Route},
+};
+
+/// What a turn came to, before it is committed.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// What to say here, in order.
+    pub(crate) replies: Vec<Content>,
+    /// What to say elsewhere.
+    pub(crate) elsewhere: Vec<(Address, Content)>,
+    /// Changes.
+    pub(crate) effects: Vec<Effect>,
+    /// What actions did.
+    pub(crate) results: Vec<ActionResult>,
+    /// The model's reasoning.
+    pub(crate) thought: Option<String>,
+    /// Replies are worth remembering (notices are not).
+    pub(crate) remember: bool,
+}
+
+/// Commits a turn and hands its parts over. Gives the memories of the replies.
+pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, finished: Vec<(Waiting, Verdict)>) -> Result<Vec<Memory>> {
+    let now = agent.clock.now();
+    let mut record = TurnRecord {
+        turn: seat.turn,
+        agent: agent.view.identity.id(),
+        room: seat.info.room.id,
+        memories: Vec::new(),
+        deliveries: Vec::new(),
+        finished: finished
+            .into_iter()
+            .map(|(waiting, verdict)| FinishedMessage { id: waiting.entry.memory.id, state: state_of(verdict.decision), verdict })
+            .collect(),
+        effects: outcome.effects,
+        at: now,
+    };
+    let mut jobs = Vec::new();
+    let mut replies = Vec::new();
+    for (n, mut content) in outcome.replies.into_iter().enumerate() {
+        content.source.get_or_insert_with(|| seat.info.room.source.to_string());
+        content.in_reply_to.get_or_insert(seat.message.entry.memory.id);
+        if n == 0 {
+            content.thought = outcome.thought.clone();
+        }
+        let memory = reply_memory(agent, seat, content.clone(), now);
+        let reply_to = reply_target(seat).filter(|_| n == 0);
+        let memory_id = outcome.remember.then_some(memory.id);
+        parts(seat.turn, agent, &seat.route, seat.address(), &content, reply_to, memory_id, now, &mut jobs)?;
+        if outcome.remember {
+            record.memories.push(memory.clone());
+            replies.push(memory);
+        }
+    }
+    for (address, content) in outcome.elsewhere {
+        let Some(route) = agent.route(&address.source, &address.account) else {
+            tracing::warn!(turn = %seat.turn, source = %address.source, "an action spoke to a platform that is not connected");
+            continue;
+        };
+        parts(seat.turn, agent, &route, address, &content, None, None, now, &mut jobs)?;
+    }
+    record.memories.extend(outcome.results.into_iter().map(|result| result_memory(agent, seat, result, now)));
+    let lanes = agent.sends.get();
+    for (job, memory) in &mut jobs {
+        // The first part of a room with nothing before it goes out at once; marking it here saves a commit.
+        job.marked = job.delivery.part == 0 && lanes.is_some_and(|lanes| lanes.is_idle(&job.delivery.address.room));
+        record.deliveries.push(NewDelivery { delivery: job.delivery.clone(), memory: *memory, sending: job.marked, expires: job.expires });
+    }
+    let effects = record.effects.clone();
+    agent.store.finish_turn(record).await?;
+    agent.rooms.apply(&effects);
+    if let Some(lanes) = lanes {
+        for (job, _) in jobs {
+            lanes.push(job.delivery.address.room, job);
+        }
+    }
+    Ok(replies)
+}
+
+/// Encodes and numbers the parts of one message.
+#[allow(clippy::too_many_arguments, reason = "one row of the outbox has this many sides, and they come from four places")]
+fn parts(
+    turn: TurnId,
+    agent: &Agent,
+    route: &Route,
+    address: Address,
+    content: &Content,
+    reply_to: Option<RemoteId>,
+    memory: Option<MemoryId>,
+    now: Timestamp,
+    jobs: &mut Vec<(Job, Option<MemoryId>)>,
+) -> Result<()> {
+    let outgoing = Outgoing::Message { content: content.clone(), reply_to };
+    for body in route.handler.encode(&outgoing)? {
+        let part = u32::try_from(jobs.len()).map_err(|_| Error::unexpected("more parts than can be counted"))?;
+        jobs.push((job(agent, turn, part, address.clone(), body, now, Some(agent.limits.answer_ttl)), memory));
+    }
+    Ok(())
+}
+
+/// A fresh job for one part.
+pub(crate) fn job(agent: &Agent, turn: TurnId, part: u32, address: Address, body: galatea_core::Encoded, now: Timestamp, ttl: Option<Duration>) -> Job {
+    let id = DeliveryId::fresh();
+    let delivery = Delivery { id, agent: agent.view.identity.id(), turn, part, address, key: key(id), body, attempt: 0, created_at: now };
+    Job { delivery, marked: false, ambiguous: false, not_before: now, expires: ttl.map(|ttl| now.plus(ttl)) }
+}
+
+/// Base62 of the id: 22 characters hold 128 bits, and Discord's nonce takes 25.
+fn key(id: DeliveryId) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut value = id.0.as_u128();
+    let mut key = [b'0'; 22];
+    for place in key.iter_mut().rev() {
+        // A remainder of 62 indexes 62 digits.
+        *place = DIGITS[(value % 62) as usize];
+        value /= 62;
+    }
+    key.iter().map(|b| char::from(*b)).collect()
+}
+
+fn state_of(decision: Decision) -> InboxState {
+    match decision {
+        Decision::Answer | Decision::Merged | Decision::Command => InboxState::Done,
+        Decision::Skip => InboxState::Skipped,
+        Decision::Expired => InboxState::Expired,
+        Decision::Failed => InboxState::Dead,
+    }
+}
+
+/// In groups the question is quoted, so that everybody sees what is answered; between two it would only be noise,
+/// unless several were answered at once.
+fn reply_target(seat: &Seat) -> Option<RemoteId> {
+    let pressed = seat.message.entry.envelope.pressed.is_some();
+    (!pressed && (!seat.info.room.kind.is_direct() || !seat.merged.is_empty())).then(|| seat.message.entry.remote.clone())
+}
+
+fn reply_memory(agent: &Agent, seat: &Seat, content: Content, now: Timestamp) -> Memory {
+    let mut metadata = serde_json::Map::new();
+    metadata.insert("type".into(), json!("message"));
+    metadata.insert("entityName".into(), json!(agent.view.character.name));
+    metadata.insert("turn".into(), json!(seat.turn));
+    Memory {
+        id: MemoryId::fresh(),
+        kind: MemoryKind::Messages,
+        agent_id: agent.view.identity.id(),
+        entity_id: agent.view.identity.entity(),
+        room_id: seat.info.room.id,
+        world_id: Some(seat.info.room.world_id),
+        content,
+        metadata,
+        created_at: now,
+    }
+}
+
+fn result_memory(agent: &Agent, seat: &Seat, result: ActionResult, now: Timestamp) -> Memory {
+    let content = Content { actions: vec![result.action], ..Content::text(result.text) };
+    let mut memory = Memory { kind: MemoryKind::ActionResult, ..reply_memory(agent, seat, content, now) };
+    memory.metadata.insert("type".into(), json!("action_result"));
+    memory.metadata.insert("success".into(), json!(result.success));
+    if !result.data.is_empty() {
+        memory.metadata.insert("data".into(), json!(result.data));
+    }
+    memory
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_short_distinct_and_stable() {
+        let (a, b) = (DeliveryId::fresh(), DeliveryId::fresh());
+        assert_eq!(key(a).len(), 22);
+        assert_eq!(key(a), key(a));
+        assert_ne!(key(a), key(b));
+        assert!(key(a).bytes().all(|c| c.is_ascii_alphanumeric()));
+    }
+}

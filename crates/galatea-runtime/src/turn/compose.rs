@@ -1,0 +1,31 @@
+//! Compose: providers, side by side, each with a deadline → State. One that fails is left out and noted.
+
+use futures::{FutureExt, future::join_all};
+use galatea_core::{Fragment, Provider, Result, State, Turn};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+/// elizaOS `composeState`: runs these providers.
+pub(crate) async fn compose_state(turn: &Turn<'_>, providers: impl Iterator<Item = &Arc<dyn Provider>>, deadline: Duration) -> State {
+    let parts = join_all(providers.map(async |provider| (provider.name(), provide(provider.as_ref(), turn, deadline).await))).await;
+    let mut state = State::default();
+    for (name, part) in parts {
+        match part {
+            Ok(fragment) => state.fragments.push((name.to_owned(), fragment)),
+            Err(reason) => {
+                tracing::warn!(turn = %turn.id, provider = name, reason, "a provider is left out of this turn");
+                state.left_out.push((name.to_owned(), reason));
+            }
+        }
+    }
+    state
+}
+
+async fn provide(provider: &dyn Provider, turn: &Turn<'_>, deadline: Duration) -> Result<Fragment, String> {
+    let work = AssertUnwindSafe(provider.provide(turn)).catch_unwind();
+    match tokio::time::timeout(deadline, work).await {
+        Ok(Ok(Ok(fragment))) => Ok(fragment),
+        Ok(Ok(Err(error))) => Err(error.report()),
+        Ok(Err(_)) => Err("it panicked".to_owned()),
+        Err(_) => Err(format!("it took longer than {} ms", deadline.as_millis())),
+    }
+}

@@ -1,0 +1,54 @@
+//! Decide: prompt → model → a typed Plan. A broken answer is repaired, then asked for again; a failing model is said.
+
+use galatea_core::{
+    Error, ErrorKind, Event, Models, Result, State, TextModel, Turn,
+    model::{ChatMessage, TextRequest, Tier},
+};
+use std::sync::Arc;
+
+use super::prompt;
+use crate::plan::{self, Parsed, RespondDecision};
+
+/// Times a model is asked before an unusable answer is given up (elizaOS asks three times).
+const ASKS: usize = 3;
+
+/// Asks for a plan. `results` are what actions of this turn have done so far.
+pub(crate) async fn decide(turn: &Turn<'_>, models: &Models, state: &State, results: &[String]) -> Result<Parsed> {
+    let model = models.text(Tier::TextLarge);
+    let mut request = prompt::request(turn, state, model.info(), results);
+    let mut last = None;
+    for ask in 0..ASKS {
+        let answer = use_model(turn, model, &request).await?;
+        let parsed = plan::parse(&answer, &turn.catalog.actions);
+        if parsed.usable {
+            return Ok(parsed);
+        }
+        tracing::info!(turn = %turn.id, ask, "the model's answer was unusable; asking again");
+        if ask == 0 {
+            request.messages.push(ChatMessage::user("(Your last answer could not be read. Answer with plain text.)"));
+        }
+        last = Some(parsed);
+    }
+    let repairs = last.map(|p| p.repairs.join(", ")).unwrap_or_default();
+    Err(Error::new(ErrorKind::Unexpected, "the model gave no usable answer").with_code("GAL-MODEL-UNUSABLE").with("asks", ASKS).with("repairs", repairs))
+}
+
+/// Asks a small model whether to join in. STOP stays silent.
+pub(crate) async fn should_respond(turn: &Turn<'_>, models: &Models, state: &State) -> Result<RespondDecision> {
+    let answer = use_model(turn, models.text(Tier::TextSmall), &prompt::should_respond(turn, state)).await?;
+    Ok(plan::parse_should_respond(&answer.text).unwrap_or(RespondDecision::Ignore))
+}
+
+async fn use_model(turn: &Turn<'_>, model: &Arc<dyn TextModel>, request: &TextRequest) -> Result<galatea_core::model::TextAnswer> {
+    let started = turn.clock.now();
+    let answer = model.generate(request, &|_| {}).await?;
+    turn.events.publish(Event::ModelUsed {
+        agent: turn.agent.identity.id(),
+        turn: Some(turn.id),
+        provider: model.info().provider.clone(),
+        model: model.info().model.clone(),
+        usage: answer.usage,
+        millis: u64::try_from(turn.clock.now().since(started).as_millis()).unwrap_or(u64::MAX),
+    });
+    Ok(answer)
+}

@@ -1,0 +1,193 @@
+//! Every rule of the gate, one case each.
+
+use galatea_core::{Addressed, Command, Content, MemoryKind, RemoteId, Settings, Source};
+use uuid::Uuid;
+
+use super::*;
+
+struct Setup {
+    policy: Policy,
+    character: Character,
+    message: Memory,
+    envelope: Envelope,
+    kind: ChannelType,
+    own_state: Option<ParticipantState>,
+    public: bool,
+    scripted: bool,
+    hops: u32,
+    now: Timestamp,
+}
+
+const SENT: i64 = 1_700_000_000_000;
+
+fn setup(pairs: &[(&str, &str)], text: &str, kind: ChannelType) -> Setup {
+    let settings = Settings::from_pairs(pairs.iter().map(|(k, v)| (*k, *v)));
+    let id = Uuid::from_u128(7);
+    Setup {
+        policy: Policy::from_settings(&settings, &Source::new("telegram")).unwrap(),
+        character: Character { name: "Eliza".into(), username: Some("eliza_bot".into()), ..Character::default() },
+        message: Memory {
+            id: id.into(),
+            kind: MemoryKind::Messages,
+            agent_id: id.into(),
+            entity_id: id.into(),
+            room_id: id.into(),
+            world_id: None,
+            content: Content { source: Some("telegram".into()), ..Content::text(text) },
+            metadata: serde_json::Map::new(),
+            created_at: Timestamp(SENT),
+        },
+        envelope: Envelope { entity_remote: Some(RemoteId::new(42)), user_name: Some("Maria".into()), ..Envelope::default() },
+        kind,
+        own_state: None,
+        public: true,
+        scripted: false,
+        hops: 0,
+        now: Timestamp(SENT + 1_000),
+    }
+}
+
+impl Setup {
+    fn judge(&self) -> Judged {
+        judge(&Case {
+            policy: &self.policy,
+            character: &self.character,
+            message: &self.message,
+            envelope: &self.envelope,
+            room_kind: self.kind,
+            room_remote: "-100-5",
+            parent_remote: Some("-100"),
+            own_state: self.own_state,
+            public: self.public,
+            scripted: self.scripted,
+            hops: self.hops,
+            paired: false,
+            received_at: Timestamp(SENT + 500),
+            now: self.now,
+            message_ttl: Duration::from_secs(3600),
+        })
+    }
+
+    fn skipped_by(&self) -> (String, Option<String>) {
+        match self.judge() {
+            Judged::Skip(v) | Judged::Expired(v) | Judged::Pair(v) => (v.steps.last().unwrap().rule.clone(), v.change.map(|c| c.setting)),
+            other => panic!("expected silence, got {other:?}"),
+        }
+    }
+
+    fn answered_by(&self) -> String {
+        match self.judge() {
+            Judged::Answer(v) => v.steps.last().unwrap().rule.clone(),
+            other => panic!("expected an answer, got {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn direct_messages_are_open_by_default() {
+    assert_eq!(setup(&[], "hi", ChannelType::Dm).answered_by(), "dm-policy");
+}
+
+#[test]
+fn direct_message_policies() {
+    assert_eq!(setup(&[("DM_POLICY", "disabled")], "hi", ChannelType::Dm).skipped_by(), ("dm-policy".into(), Some("DM_POLICY".into())));
+    assert_eq!(setup(&[("DM_POLICY", "allowlist")], "hi", ChannelType::Dm).skipped_by().1.as_deref(), Some("ALLOW_FROM"));
+    for from in ["42", "@maria", "MARIA"] {
+        assert_eq!(setup(&[("DM_POLICY", "allowlist"), ("ALLOW_FROM", from)], "hi", ChannelType::Dm).answered_by(), "dm-policy");
+    }
+    assert!(matches!(setup(&[("TELEGRAM_DM_POLICY", "pairing")], "hi", ChannelType::Dm).judge(), Judged::Pair(_)));
+}
+
+#[test]
+fn groups_answer_only_when_addressed() {
+    assert_eq!(setup(&[], "nice weather", ChannelType::Group).skipped_by(), ("group-policy".into(), Some("GROUP_POLICY".into())));
+    assert_eq!(setup(&[], "Eliza, help", ChannelType::Group).answered_by(), "name");
+    assert_eq!(setup(&[], "ask ELIZA_BOT!", ChannelType::Thread).answered_by(), "name");
+    assert_eq!(setup(&[], "elizabeth is here", ChannelType::Group).skipped_by().0, "group-policy");
+    let mut mention = setup(&[], "x", ChannelType::Group);
+    mention.envelope.addressed = Addressed { mention: true, reply: false };
+    assert_eq!(mention.answered_by(), "mention");
+    let mut reply = setup(&[], "x", ChannelType::Group);
+    reply.envelope.addressed = Addressed { mention: false, reply: true };
+    assert_eq!(reply.answered_by(), "reply");
+    reply.policy = Policy::from_settings(&Settings::from_pairs([("GROUP_POLICY", "mention")]), &Source::new("telegram")).unwrap();
+    assert_eq!(reply.skipped_by().0, "group-policy");
+}
+
+#[test]
+fn other_group_policies() {
+    assert_eq!(setup(&[("GROUP_POLICY", "always")], "x", ChannelType::Group).answered_by(), "group-policy");
+    assert!(matches!(setup(&[("GROUP_POLICY", "ambient")], "x", ChannelType::Group).judge(), Judged::Ask(_)));
+    assert_eq!(setup(&[("GROUP_POLICY", "disabled")], "Eliza", ChannelType::Group).skipped_by().0, "group-policy");
+    assert_eq!(setup(&[("ALWAYS_RESPOND_CHANNELS", "GROUP")], "x", ChannelType::Group).answered_by(), "always-respond");
+    assert_eq!(setup(&[("ALWAYS_RESPOND_SOURCES", "gram")], "x", ChannelType::Group).answered_by(), "always-respond");
+    assert_eq!(setup(&[("BOOTSTRAP_DEFLLMOFF", "true"), ("GROUP_POLICY", "ambient")], "x", ChannelType::Group).skipped_by().0, "follow");
+}
+
+#[test]
+fn followed_and_muted_rooms() {
+    let mut room = setup(&[], "x", ChannelType::Group);
+    room.own_state = Some(ParticipantState::Followed);
+    assert_eq!(room.answered_by(), "followed");
+    room.own_state = Some(ParticipantState::Muted);
+    assert_eq!(room.skipped_by().0, "muted");
+    room.envelope.command = Some(Command { name: "unmute".into(), args: String::new() });
+    assert!(matches!(room.judge(), Judged::Command(_)), "a muted room can be unmuted");
+}
+
+#[test]
+fn own_messages_and_bots() {
+    let mut own = setup(&[], "x", ChannelType::Dm);
+    own.envelope.from_self = true;
+    assert_eq!(own.skipped_by(), ("own-message".into(), None));
+    let mut bot = setup(&[], "x", ChannelType::Dm);
+    bot.envelope.from_bot = true;
+    assert_eq!(bot.skipped_by(), ("bots".into(), Some("ALLOW_BOTS".into())));
+    let mut chatty = setup(&[("TELEGRAM_ALLOW_BOTS", "true")], "x", ChannelType::Dm);
+    chatty.envelope.from_bot = true;
+    assert_eq!(chatty.answered_by(), "dm-policy");
+    chatty.hops = 3;
+    assert_eq!(chatty.skipped_by().0, "bot-hops");
+}
+
+#[test]
+fn allowed_rooms_match_the_room_or_its_parent() {
+    assert_eq!(
+        setup(&[("TELEGRAM_ALLOWED_CHATS", "[-999]")], "x", ChannelType::Dm).skipped_by(),
+        ("allowed-rooms".into(), Some("TELEGRAM_ALLOWED_CHATS".into()))
+    );
+    assert_eq!(setup(&[("TELEGRAM_ALLOWED_CHATS", "[-100]")], "x", ChannelType::Dm).answered_by(), "dm-policy");
+    assert_eq!(setup(&[("TELEGRAM_ALLOWED_CHATS", "-100-5")], "x", ChannelType::Dm).answered_by(), "dm-policy");
+}
+
+#[test]
+fn the_script_is_silent_in_public_unless_opted_in() {
+    let mut script = setup(&[], "x", ChannelType::Dm);
+    script.scripted = true;
+    assert_eq!(script.skipped_by(), ("offline-script".into(), Some("OFFLINE_RESPONDER_PUBLIC".into())));
+    script.public = false;
+    assert_eq!(script.answered_by(), "dm-policy");
+    let mut opted = setup(&[("OFFLINE_RESPONDER_PUBLIC", "true")], "x", ChannelType::Dm);
+    opted.scripted = true;
+    assert_eq!(opted.answered_by(), "dm-policy");
+}
+
+#[test]
+fn old_messages_expire_unless_their_date_is_nonsense() {
+    let mut old = setup(&[], "x", ChannelType::Dm);
+    old.now = Timestamp(SENT + 2 * 3_600_000);
+    assert!(matches!(old.judge(), Judged::Expired(_)));
+    let mut nonsense = setup(&[], "x", ChannelType::Dm);
+    nonsense.message.created_at = Timestamp(0);
+    assert_eq!(nonsense.answered_by(), "dm-policy");
+}
+
+#[test]
+fn ask_and_buttons_are_answered_anywhere() {
+    let mut ask = setup(&[], "x", ChannelType::Group);
+    ask.envelope.command = Some(Command { name: "ask".into(), args: "why".into() });
+    assert_eq!(ask.answered_by(), "command");
+    let mut press = setup(&[], "x", ChannelType::Group);
+    press.envelope.pressed = Some("1".into());
+    assert_eq!(press.answered_by(), "button");
+}

@@ -1,0 +1,67 @@
+//! Turn: the line from a stored message to a committed answer. [`run_turn`] reads as its table of contents.
+
+mod act;
+pub(crate) mod commands;
+pub(crate) mod commit;
+mod compose;
+mod decide;
+mod evaluate;
+mod gate;
+mod prompt;
+mod queue;
+mod seat;
+mod think;
+mod typing;
+
+use galatea_core::{Event, FinishedTurn, Memory, Result, State, Verdict};
+use std::sync::Arc;
+
+pub use commands::COMMANDS;
+pub(crate) use queue::{IN_MEMORY, Waiting, enqueue, recover, work};
+pub(crate) use seat::Seat;
+
+use crate::agent::Agent;
+
+/// Answers what waits in this seat: typing on, think, commit, hand over, evaluate.
+pub(crate) async fn run_turn(agent: &Arc<Agent>, mut seat: Seat, interrupted: impl Future<Output = ()>) -> Result<Ended> {
+    let id = agent.view.identity.id();
+    let room = seat.info.room.id;
+    let started = agent.clock.now();
+    agent.events.publish(Event::TurnStarted { agent: id, room, turn: seat.turn });
+    let typing = typing::Typing::start(agent, &seat.route, seat.address());
+    seat.recall(agent).await?;
+    let thought = tokio::select! {
+        biased;
+        thought = think::think(agent, &seat) => thought,
+        () = interrupted => return Ok(Ended::Interrupted(Box::new(seat))),
+    };
+    drop(typing);
+    let (outcome, verdict, state) = thought;
+    let decision = verdict.decision;
+    let finished = seat.finish(&verdict);
+    let parts = u32::try_from(outcome.replies.len()).unwrap_or(u32::MAX);
+    let replies = commit::commit(agent, &seat, outcome, finished).await?;
+    let millis = u64::try_from(agent.clock.now().since(started).as_millis()).unwrap_or(u64::MAX);
+    tracing::info!(source = %seat.info.room.source, room = %room, turn = %seat.turn, decision = ?decision, millis, "turn finished");
+    agent.events.publish(Event::TurnDecided { agent: id, room, turn: seat.turn, memory: seat.message.entry.memory.id, decision });
+    agent.events.publish(Event::TurnFinished { agent: id, room, turn: seat.turn, millis, parts });
+    if !agent.registry.evaluators.is_empty() && !replies.is_empty() {
+        agent.tasks.spawn(reflect(Arc::clone(agent), seat, state, replies, verdict));
+    }
+    Ok(Ended::Committed)
+}
+
+/// How a turn ended.
+pub(crate) enum Ended {
+    /// It is committed.
+    Committed,
+    /// A newer message came; nothing was committed.
+    Interrupted(Box<Seat>),
+}
+
+async fn reflect(agent: Arc<Agent>, seat: Seat, state: State, replies: Vec<Memory>, verdict: Verdict) {
+    let catalog = galatea_core::turn::Catalog::default();
+    let turn = seat.turn(&agent, &state, &catalog);
+    let finished = FinishedTurn { turn: &turn, replies: &replies, verdict: &verdict };
+    evaluate::evaluate(&finished, &agent.registry.evaluators).await;
+}

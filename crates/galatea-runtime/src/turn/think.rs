@@ -1,0 +1,213 @@
+//! Think: compose, decide, act → an outcome. Whatever fails ends in an outcome too; nothing here is written.
+
+use futures::FutureExt;
+use galatea_core::{ActionResult, Content, Decision, Error, Result, State, Turn, Verdict, turn::Catalog};
+use std::panic::AssertUnwindSafe;
+
+use super::{Seat, act, commands, commit::Outcome, compose, decide, prompt};
+use crate::{
+    agent::Agent,
+    plan::{Parsed, PlanFormat, RespondDecision},
+};
+
+/// What came of thinking: what to commit, why, and the context it was made in.
+pub(super) type Thought = (Outcome, Verdict, State);
+
+/// Answers within the turn's deadline.
+pub(super) async fn think(agent: &Agent, seat: &Seat) -> Thought {
+    let mut verdict = seat.verdict.clone();
+    if verdict.decision == Decision::Command {
+        return command(agent, seat, verdict).await;
+    }
+    let catalog = catalog(agent, seat).await;
+    let work = AssertUnwindSafe(answer(agent, seat, &catalog, &mut verdict)).catch_unwind();
+    let failure = match tokio::time::timeout(agent.limits.turn, work).await {
+        Ok(Ok(Ok((outcome, state)))) => return (outcome, verdict, state),
+        Ok(Ok(Err(error))) => error,
+        Ok(Err(_)) => Error::unexpected("the turn crashed").with_code("GAL-TURN-PANIC"),
+        Err(_) => {
+            Error::new(galatea_core::ErrorKind::Timeout, "the turn took too long").with_code("GAL-TURN-TIMEOUT").with("seconds", agent.limits.turn.as_secs())
+        }
+    };
+    failed(agent, seat, verdict, &failure)
+}
+
+async fn answer(agent: &Agent, seat: &Seat, catalog: &Catalog, verdict: &mut Verdict) -> Result<(Outcome, State)> {
+    let empty = State::default();
+    let deadline = agent.limits.provider;
+    let bare = seat.turn(agent, &empty, catalog);
+    for middleware in &agent.registry.middleware {
+        if let Err(error) = middleware.before(&bare, verdict).await {
+            verdict.decision = Decision::Skip;
+            verdict.step(middleware.name(), "skip", error.to_string());
+        }
+        if verdict.decision != Decision::Answer && !seat.ask {
+            return Ok((Outcome::default(), empty));
+        }
+    }
+    let mut state = compose::compose_state(&bare, agent.registry.standing(), deadline).await;
+    note_left_out(&state, verdict);
+
+    if seat.ask && !joins_in(agent, &seat.turn(agent, &state, catalog), &state, verdict).await? {
+        return Ok((Outcome::default(), state));
+    }
+
+    let mut parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &state, &[]).await?;
+    if !parsed.plan.providers.is_empty() {
+        let asked = parsed.plan.providers.clone();
+        let more =
+            agent.registry.providers.iter().filter(|p| asked.iter().any(|name| name.eq_ignore_ascii_case(p.name())) && state.fragment(p.name()).is_none());
+        let extra = compose::compose_state(&seat.turn(agent, &state, catalog), more, deadline).await;
+        if !extra.fragments.is_empty() {
+            verdict.step("providers", "note", format!("the model asked for {}", asked.join(", ")));
+            state.fragments.extend(extra.fragments);
+            parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &state, &[]).await?;
+        }
+    }
+    note_plan(&parsed, verdict);
+    let turn = seat.turn(agent, &state, catalog);
+    let outcome = carry_out(agent, &turn, parsed, verdict).await?;
+    Ok((labelled(agent, seat, outcome), state))
+}
+
+/// Runs the plan in order; an answer that came only as results is put into words by a second call.
+async fn carry_out(agent: &Agent, turn: &Turn<'_>, parsed: Parsed, verdict: &mut Verdict) -> Result<Outcome> {
+    let plan = parsed.plan;
+    let (words, doing): (Vec<_>, Vec<_>) = plan.actions.iter().cloned().partition(|a| a.name == prompt::REPLY || prompt::SILENT.contains(&a.name.as_str()));
+    let silent = words.iter().any(|a| prompt::SILENT.contains(&a.name.as_str())) && !words.iter().any(|a| a.name == prompt::REPLY);
+    let results = act::process_actions(turn, &agent.registry, &doing).await;
+    let mut outcome = Outcome { thought: plan.thought, remember: true, ..Outcome::default() };
+    if !plan.text.trim().is_empty() && !silent {
+        let mut content = Content::text(plan.text);
+        content.actions = plan.actions.iter().map(|a| a.name.clone()).collect();
+        outcome.replies.push(content);
+    }
+    for result in &results {
+        verdict.step("action", if result.success { "note" } else { "failed" }, format!("{}: {}", result.action, result.text));
+        outcome.replies.extend(result.drafts.iter().filter(|d| !d.is_empty()).cloned());
+        outcome.elsewhere.extend(result.elsewhere.iter().cloned());
+        outcome.effects.extend(result.effects.iter().cloned());
+    }
+    if outcome.replies.is_empty() && !results.is_empty() && !silent {
+        let told: Vec<String> = results.iter().map(tell).collect();
+        match decide::decide(turn, &agent.models, turn.state, &told).await {
+            Ok(parsed) => outcome.replies.push(Content::text(parsed.plan.text)),
+            // What was done is done: say it plainly rather than fail the turn.
+            Err(error) => {
+                tracing::warn!(turn = %turn.id, error = %error.report(), "the result of an action could not be put into words");
+                outcome.replies.push(Content::text(results.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n")));
+            }
+        }
+        outcome.replies.retain(|reply| !reply.is_empty());
+    }
+    outcome.results = results;
+    if outcome.replies.is_empty() {
+        verdict.decision = Decision::Skip;
+        verdict.step("model", "skip", "the model chose to say nothing");
+    }
+    Ok(outcome)
+}
+
+fn tell(result: &ActionResult) -> String {
+    format!("- {} {}: {}", result.action, if result.success { "worked" } else { "failed" }, result.text)
+}
+
+async fn joins_in(agent: &Agent, turn: &Turn<'_>, state: &State, verdict: &mut Verdict) -> Result<bool> {
+    let (decision, said) = match decide::should_respond(turn, &agent.models, state).await? {
+        RespondDecision::Respond => (Decision::Answer, "the model wants to join in"),
+        RespondDecision::Ignore => (Decision::Skip, "the model sees no reason to join in"),
+        RespondDecision::Stop => (Decision::Skip, "the model was asked to be quiet"),
+    };
+    verdict.decision = decision;
+    verdict.step("ambient", if decision == Decision::Answer { "answer" } else { "skip" }, said);
+    Ok(decision == Decision::Answer)
+}
+
+async fn catalog(agent: &Agent, seat: &Seat) -> Catalog {
+    let (state, none) = (State::default(), Catalog::default());
+    let turn = seat.turn(agent, &state, &none);
+    let mut catalog = Catalog {
+        providers: agent
+            .registry
+            .providers
+            .iter()
+            .filter(|p| p.when() == galatea_core::ProviderUse::OnRequest)
+            .map(|p| (p.name().to_owned(), p.description().to_owned()))
+            .collect(),
+        evaluators: agent.registry.evaluators.iter().map(|e| (e.name().to_owned(), e.description().to_owned())).collect(),
+        ..Catalog::default()
+    };
+    // A script can do nothing but talk.
+    if agent.models.large.info().scripted {
+        return catalog;
+    }
+    for (docs, action) in &agent.registry.actions {
+        match AssertUnwindSafe(action.validate(&turn)).catch_unwind().await {
+            Ok(Ok(true)) => catalog.actions.push(docs.clone()),
+            Ok(Ok(false)) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(turn = %seat.turn, action = docs.name, error = %error.report(), "an action could not be validated and is not offered")
+            }
+            Err(_) => tracing::warn!(turn = %seat.turn, action = docs.name, "an action crashed while being validated and is not offered"),
+        }
+    }
+    catalog
+}
+
+async fn command(agent: &Agent, seat: &Seat, mut verdict: Verdict) -> Thought {
+    let (state, catalog) = (State::default(), Catalog::default());
+    let done = commands::run(&seat.turn(agent, &state, &catalog)).await;
+    match done {
+        Ok(done) => (Outcome { replies: vec![done.reply], effects: done.effects, ..Outcome::default() }, verdict, state),
+        Err(error) => {
+            verdict.step("command", "failed", error.to_string());
+            failed(agent, seat, verdict, &error)
+        }
+    }
+}
+
+/// Says that it failed, to those who addressed the agent, once per room and ten minutes; the source stays in the log.
+fn failed(agent: &Agent, seat: &Seat, mut verdict: Verdict, error: &Error) -> Thought {
+    let room = seat.info.room.id;
+    tracing::error!(turn = %seat.turn, room = %room, code = error.code(), error = %error.report(), "a message could not be answered");
+    verdict.decision = Decision::Failed;
+    verdict.step("model", "failed", error.to_string());
+    agent.events.publish(galatea_core::Event::TurnFailed { agent: agent.view.identity.id(), room, turn: seat.turn, reason: error.to_string() });
+    let mut outcome = Outcome::default();
+    if !seat.ask && agent.notices.get(&room).is_none() {
+        agent.notices.insert(room, ());
+        outcome.replies.push(Content::text("Sorry, I cannot think right now: my language model does not answer. Please try again in a few minutes."));
+        verdict.step("notice", "note", "the room was told");
+    }
+    (outcome, verdict, State::default())
+}
+
+/// A script's words carry a label wherever people see them.
+fn labelled(agent: &Agent, seat: &Seat, mut outcome: Outcome) -> Outcome {
+    if agent.models.large.info().scripted {
+        for reply in &mut outcome.replies {
+            reply.extra.insert("label".into(), "offline script".into());
+            if seat.route.info.capabilities.public {
+                reply.text.push_str("\n\n*Offline script, not AI*");
+            }
+        }
+    }
+    outcome
+}
+
+fn note_left_out(state: &State, verdict: &mut Verdict) {
+    for (name, reason) in &state.left_out {
+        verdict.step("provider", "note", format!("{name} was left out: {reason}"));
+    }
+}
+
+fn note_plan(parsed: &Parsed, verdict: &mut Verdict) {
+    let format = match parsed.format {
+        PlanFormat::ToolCalls => "tool calls",
+        PlanFormat::Json => "JSON",
+        PlanFormat::Xml => "XML",
+        PlanFormat::Plain => "plain text",
+    };
+    let mended = if parsed.repairs.is_empty() { String::new() } else { format!(", mended: {}", parsed.repairs.join(", ")) };
+    verdict.step("model", "note", format!("answered as {format}{mended}"));
+}

@@ -1,0 +1,44 @@
+//! Typing: shown while an answer is made, and gone as soon as it is.
+
+use galatea_core::Address;
+use std::{sync::Arc, time::Duration};
+use tokio::task::AbortHandle;
+
+use crate::{agent::Agent, delivery::Route};
+
+/// Quicker answers need no sign, and each sign costs a call.
+const PATIENCE: Duration = Duration::from_millis(400);
+/// Telegram shows a chat action for 5 s or less (Bot API, sendChatAction).
+const AGAIN: Duration = Duration::from_secs(4);
+
+/// Shows typing until dropped.
+pub(super) struct Typing(Option<AbortHandle>);
+
+impl Typing {
+    /// Starts showing, if the platform can.
+    pub(super) fn start(agent: &Arc<Agent>, route: &Arc<Route>, address: Address) -> Self {
+        if !route.info.capabilities.typing {
+            return Self(None);
+        }
+        let (agent, route) = (Arc::clone(agent), Arc::clone(route));
+        let task = tokio::spawn(async move {
+            agent.clock.sleep(PATIENCE).await;
+            loop {
+                if let Err(error) = route.handler.typing(&address).await {
+                    tracing::debug!(error = %error.report(), "typing could not be shown");
+                    return;
+                }
+                agent.clock.sleep(AGAIN).await;
+            }
+        });
+        Self(Some(task.abort_handle()))
+    }
+}
+
+impl Drop for Typing {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `cargo xtask gen`: files written from declarations in the code, so that docs cannot disagree with it.
+//!
+//! Nobody may import the program, so it prints its declarations itself: `galatea reference env | errors | cli | schema`.
+
+mod errors;
+mod variables;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::{fs, path::Path};
+
+use crate::{cargo, output};
+
+/// Says where a file comes from.
+const ORIGIN: &str = "Written by `cargo xtask gen` from declarations in the code. Do not edit.";
+
+/// Writes every file, or with `check` fails when one differs.
+pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
+    let files = files(&Reference {
+        env: &reference(root, "env")?,
+        errors: &reference(root, "errors")?,
+        cli: &reference(root, "cli")?,
+        schema: &reference(root, "schema")?,
+    })?;
+    if check { compare(root, &files) } else { write(root, &files) }
+}
+
+/// What the program printed about itself.
+struct Reference<'a> {
+    env: &'a str,
+    errors: &'a str,
+    cli: &'a str,
+    schema: &'a str,
+}
+
+/// A path from the workspace's folder, and what belongs into it.
+type File = (&'static str, String);
+
+fn reference(root: &Path, topic: &str) -> Result<String> {
+    output(cargo(root, &["run", "--quiet", "--locked", "--package", "galatea", "--", "reference", topic]))
+}
+
+fn files(reference: &Reference<'_>) -> Result<Vec<File>> {
+    let env: variables::Reference = serde_json::from_str(reference.env).context("`galatea reference env` printed something else")?;
+    let errors: errors::Reference = serde_json::from_str(reference.errors).context("`galatea reference errors` printed something else")?;
+    let schema: Value = serde_json::from_str(reference.schema).context("`galatea reference schema` printed something else")?;
+    Ok(vec![
+        (".env.example", variables::env_example(&env)),
+        ("docs/reference/configuration.md", variables::markdown(&env)),
+        ("docs/reference/errors.md", errors::markdown(&errors)),
+        ("docs/reference/cli.md", format!("<!-- {ORIGIN} -->\n\n{}\n", reference.cli.trim())),
+        ("docs/reference/character.schema.json", format!("{schema:#}\n")),
+    ])
+}
+
+fn write(root: &Path, files: &[File]) -> Result<()> {
+    for (name, text) in files {
+        let path = root.join(name);
+        if fs::read_to_string(&path).is_ok_and(|known| known == *text) {
+            continue;
+        }
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        }
+        fs::write(&path, text).with_context(|| format!("cannot write {name}"))?;
+        eprintln!("wrote {name}");
+    }
+    Ok(())
+}
+
+fn compare(root: &Path, files: &[File]) -> Result<()> {
+    let mut stale = Vec::new();
+    for (name, text) in files {
+        let known = fs::read_to_string(root.join(name)).unwrap_or_default();
+        if known != *text {
+            let line = known.lines().zip(text.lines()).take_while(|(known, text)| known == text).count() + 1;
+            stale.push(format!("{name} differs from line {line} on"));
+        }
+    }
+    if stale.is_empty() {
+        return Ok(());
+    }
+    bail!("{}; run `cargo xtask gen` and commit the result", stale.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REFERENCE: Reference<'_> = Reference {
+        env: r#"{"groups":[{"title":"Telegram","variables":[
+            {"name":"TELEGRAM_BOT_TOKEN","aliases":[],"help":"From @BotFather","default":null,"secret":true,"required":true}]}]}"#,
+        errors: r#"{"errors":[{"code":"GAL-TG-409","title":"Two readers","cause":"c","fix":"f"}]}"#,
+        cli: "# Commands\n\ntext\n",
+        schema: r#"{"type":"object"}"#,
+    };
+
+    #[test]
+    fn what_was_written_passes_the_check_and_a_change_does_not() {
+        let root = tempfile::tempdir().unwrap();
+        let files = files(&REFERENCE).unwrap();
+        assert!(compare(root.path(), &files).is_err(), "nothing is written yet");
+        write(root.path(), &files).unwrap();
+        compare(root.path(), &files).unwrap();
+        let path = root.path().join("docs/reference/cli.md");
+        fs::write(&path, fs::read_to_string(&path).unwrap().replace("text", "other")).unwrap();
+        let error = compare(root.path(), &files).unwrap_err().to_string();
+        assert!(error.starts_with("docs/reference/cli.md differs from line 5 on;"), "{error}");
+    }
+
+    #[test]
+    fn something_else_is_refused_by_name() {
+        let error = format!("{:#}", files(&Reference { errors: "error: no such command", ..REFERENCE }).unwrap_err());
+        assert!(error.contains("galatea reference errors"), "{error}");
+    }
+}

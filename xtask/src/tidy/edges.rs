@@ -1,0 +1,123 @@
+//! Who may import whom.
+
+use anyhow::Result;
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
+use std::path::Path;
+
+/// What a crate of ours may import of ours. `None` means everything but [`NOBODY_IMPORTS`].
+struct Rule {
+    who: &'static str,
+    may_import: Option<&'static [&'static str]>,
+}
+
+/// The table of `ARCHITECTURE.md`, "Who may import whom". Connectors are all crates in `connectors/`.
+const RULES: &[Rule] = &[
+    Rule { who: "galatea-core", may_import: Some(&[]) },
+    Rule { who: "galatea-http", may_import: Some(&["galatea-core"]) },
+    Rule { who: "galatea-store-sqlite", may_import: Some(&["galatea-core"]) },
+    Rule { who: "galatea-store-postgres", may_import: Some(&["galatea-core"]) },
+    Rule { who: "galatea-bootstrap", may_import: Some(&["galatea-core"]) },
+    Rule { who: "galatea-knowledge", may_import: Some(&["galatea-core"]) },
+    Rule { who: "galatea-runtime", may_import: Some(&["galatea-core"]) },
+    Rule { who: "galatea-wasm", may_import: Some(&["galatea-core"]) },
+    Rule { who: "galatea-testkit", may_import: Some(&["galatea-core"]) },
+    Rule { who: "galatea-models", may_import: Some(&["galatea-core", "galatea-http"]) },
+    Rule { who: CONNECTOR, may_import: Some(&["galatea-core", "galatea-http"]) },
+    Rule { who: "galatea-server", may_import: Some(&["galatea-core", "galatea-runtime"]) },
+    Rule { who: "galatea", may_import: None },
+    Rule { who: "galatea-tests", may_import: Some(&["galatea-core"]) },
+    Rule { who: "xtask", may_import: Some(&[TESTKIT]) },
+];
+
+const CONNECTOR: &str = "connectors/*";
+const TESTKIT: &str = "galatea-testkit";
+/// Programs, and the test kit, which is a dev-dependency only.
+const NOBODY_IMPORTS: &[&str] = &["galatea", "galatea-tests", "xtask", TESTKIT];
+
+/// Breaches in the workspace.
+pub(super) fn check(root: &Path) -> Result<Vec<String>> {
+    let metadata = MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec()?;
+    Ok(edges(&metadata).iter().filter_map(|edge| edge.breach()).collect())
+}
+
+/// One import between crates of ours.
+struct Edge {
+    from: String,
+    from_connector: bool,
+    to: String,
+    dev: bool,
+}
+
+fn edges(metadata: &Metadata) -> Vec<Edge> {
+    let ours = metadata.workspace_packages();
+    let mut edges = Vec::new();
+    for package in &ours {
+        let from_connector = package.manifest_path.strip_prefix(&metadata.workspace_root).is_ok_and(|path| path.starts_with("connectors"));
+        for dependency in package.dependencies.iter().filter(|d| ours.iter().any(|p| p.name.as_str() == d.name)) {
+            let dev = dependency.kind == DependencyKind::Development;
+            edges.push(Edge { from: package.name.to_string(), from_connector, to: dependency.name.clone(), dev });
+        }
+    }
+    edges
+}
+
+impl Edge {
+    /// Why this import is forbidden; none when it is allowed.
+    fn breach(&self) -> Option<String> {
+        let Self { from, to, .. } = self;
+        if self.dev && to == TESTKIT {
+            return None;
+        }
+        let who = if self.from_connector { CONNECTOR } else { from };
+        let Some(rule) = RULES.iter().find(|rule| rule.who == who) else {
+            return Some(format!("{from} has no rule in xtask/src/tidy/edges.rs: say what it may import"));
+        };
+        let allowed = match rule.may_import {
+            Some(list) => list.contains(&to.as_str()),
+            None => !NOBODY_IMPORTS.contains(&to.as_str()),
+        };
+        let list = rule.may_import.map_or_else(|| "everything but programs and the test kit".to_owned(), |list| format!("{list:?}"));
+        (!allowed).then(|| format!("{from} imports {to}, which ARCHITECTURE.md forbids: it may import {list}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn breach(from: &str, to: &str, dev: bool) -> Option<String> {
+        Edge { from: from.to_owned(), from_connector: from.ends_with("-telegram"), to: to.to_owned(), dev }.breach()
+    }
+
+    #[test]
+    fn the_table_is_applied() {
+        for (from, to, dev, allowed) in [
+            ("galatea-http", "galatea-core", false, true),
+            ("galatea-core", "galatea-http", false, false),
+            ("galatea-telegram", "galatea-http", false, true),
+            ("galatea-telegram", "galatea-runtime", false, false),
+            ("galatea-telegram", "galatea-terminal", false, false),
+            ("galatea-telegram", "galatea-testkit", true, true),
+            ("galatea-telegram", "galatea-testkit", false, false),
+            ("galatea-telegram", "galatea-runtime", true, false),
+            ("galatea-models", "galatea-store-sqlite", false, false),
+            ("galatea-server", "galatea-runtime", false, true),
+            ("galatea", "galatea-telegram", false, true),
+            ("galatea", "galatea-testkit", false, false),
+            ("galatea-server", "galatea", false, false),
+            ("xtask", "galatea-testkit", false, true),
+            ("galatea-new", "galatea-core", false, false),
+        ] {
+            assert_eq!(breach(from, to, dev).is_none(), allowed, "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn the_workspace_itself_is_read() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let metadata = MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec().unwrap();
+        let edges = edges(&metadata);
+        assert!(edges.iter().any(|e| e.from == "galatea-telegram" && e.to == "galatea-core" && e.from_connector && !e.dev));
+        assert!(edges.iter().any(|e| e.from == "galatea" && !e.from_connector));
+    }
+}

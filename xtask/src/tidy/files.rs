@@ -1,0 +1,71 @@
+//! Rules about single files.
+
+/// Beginnings of paths that exist on one machine only. Written in pieces, so that this file keeps its own rule.
+const MACHINE_PATHS: &[&str] = &[concat!("/ro", "ot/"), concat!("/wo", "rk/"), concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("C:\\Us", "ers\\")];
+
+/// Breaches in one file.
+pub(super) fn check(name: &str, text: &str) -> Vec<String> {
+    let mut breaches = Vec::new();
+    if is_rust(name) && !text.starts_with("//!") {
+        breaches.push(format!("{name}:1: a file begins with a `//!` line that says what it is for"));
+    }
+    // Licences and the lock file are not ours to write.
+    if !name.starts_with("LICENSE") && name != "Cargo.lock" {
+        for (number, line) in text.lines().enumerate() {
+            if let Some(path) = MACHINE_PATHS.iter().find(|path| holds_path(line, path)) {
+                breaches.push(format!("{name}:{}: {path} is a path of somebody's machine", number + 1));
+            }
+        }
+    }
+    breaches
+}
+
+/// True when `path` begins an absolute path in `line`: what stands before it is no part of a longer path or address.
+fn holds_path(line: &str, path: &str) -> bool {
+    line.match_indices(path).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '*' | '}' | '/')))
+}
+
+/// Lines of a Rust file that are not its tests; 0 for tests and other files.
+pub(super) fn production_lines(name: &str, text: &str) -> usize {
+    let test = name.split('/').any(|part| matches!(part, "tests" | "benches" | "tests.rs"));
+    if !is_rust(name) || test {
+        return 0;
+    }
+    text.lines().take_while(|line| *line != "#[cfg(test)]").count()
+}
+
+fn is_rust(name: &str) -> bool {
+    name.ends_with(".rs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rust_files_say_what_they_are_for() {
+        assert_eq!(check("a.rs", "use std::fs;\n").len(), 1);
+        assert_eq!(check("a.rs", "").len(), 1);
+        assert!(check("a.rs", "//! Reads.\nuse std::fs;\n").is_empty());
+        assert!(check("a.md", "# Title\n").is_empty());
+    }
+
+    #[test]
+    fn machine_paths_are_found_and_addresses_are_not() {
+        for path in MACHINE_PATHS {
+            let breaches = check("a.md", &format!("fine\nsee {path}x and \"{path}y\"\n"));
+            assert_eq!(breaches.len(), 1, "{path}");
+            assert!(breaches[0].starts_with("a.md:2:"), "{}", breaches[0]);
+            assert!(check("a.md", &format!("https://example.org{path}x\n")).is_empty(), "{path}");
+            assert!(check("a.md", &format!("src{path}x, ./a{path}x\n")).is_empty(), "{path}");
+        }
+    }
+
+    #[test]
+    fn tests_do_not_count_as_production() {
+        assert_eq!(production_lines("src/a.rs", "//! A.\nfn a() {}\n#[cfg(test)]\nmod tests {\n}\n"), 2);
+        for name in ["tests/a.rs", "src/character/tests/a.rs", "src/gate/tests.rs", "a.toml"] {
+            assert_eq!(production_lines(name, "//! A.\n"), 0, "{name}");
+        }
+    }
+}
