@@ -1,1 +1,46 @@
-//! galatea-bootstrap
+//! The standard plugin (elizaOS `plugin-bootstrap`): what an agent knows and does without any other.
+
+mod actions;
+mod choose;
+mod evaluators;
+mod providers;
+mod rights;
+mod words;
+
+use galatea_core::{Plugin, Variable};
+
+/// Every setting this plugin reads.
+pub const VARIABLES: &[Variable] = &[evaluators::INTERVAL];
+
+/// The standard plugin.
+pub fn plugin() -> Plugin {
+    Plugin::new("bootstrap", env!("CARGO_PKG_VERSION"), "What an agent knows and does without any other plugin")
+        .action(actions::Reply)
+        .action(actions::Ignore)
+        .action(actions::Nothing)
+        .action(actions::FollowRoom)
+        .action(actions::UnfollowRoom)
+        .action(actions::MuteRoom)
+        .action(actions::UnmuteRoom)
+        .action(actions::SendMessage)
+        .action(actions::UpdateContact)
+        .action(actions::ChooseOption)
+        .action(actions::UpdateRole)
+        .action(actions::UpdateSettings)
+        .provider(providers::CharacterProvider)
+        .provider(providers::Time)
+        .provider(providers::WorldProvider)
+        .provider(providers::Entities)
+        .provider(providers::Relationships)
+        .provider(providers::Facts)
+        .provider(providers::Roles)
+        .provider(providers::WorldSettings)
+        .provider(providers::Choice)
+        .provider(providers::Anxiety)
+        .provider(providers::Attachments)
+        .provider(providers::Actions)
+        .provider(providers::Providers)
+        .provider(providers::Evaluators)
+        .provider(providers::RecentMessages)
+        .evaluator(evaluators::Reflection)
+}

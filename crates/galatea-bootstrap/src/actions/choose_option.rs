@@ -1,0 +1,50 @@
+//! CHOOSE_OPTION: picks an option of a decision that waits in this room.
+
+use async_trait::async_trait;
+use galatea_core::{Action, ActionDocs, ActionResult, Result, Task, Turn};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::choices;
+use crate::rights;
+
+/// Picks an option.
+pub(crate) struct ChooseOption;
+
+/// Which.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Params {
+    /// The option, as listed.
+    option: String,
+    /// First letters of the decision's id, when several wait.
+    #[serde(default)]
+    task: Option<String>,
+}
+
+#[async_trait]
+impl Action for ChooseOption {
+    const NAME: &'static str = "CHOOSE_OPTION";
+    type Params = Params;
+    fn docs(&self) -> ActionDocs {
+        ActionDocs::of::<Self>("Pick an option of a decision that waits in this room, as the speaker says.", &["SELECT_OPTION", "PICK", "CONFIRM"])
+    }
+    async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
+        // Rooms with open choices carry a mark, so that ordinary turns need no query.
+        Ok(turn.room.metadata.contains_key("awaitingChoice") && rights::may_change_room(turn))
+    }
+    async fn run(&self, turn: &Turn<'_>, params: Params, _: &[ActionResult]) -> Result<ActionResult> {
+        let open = choices::open(turn).await?;
+        let named = |task: &&Task| params.task.as_ref().is_none_or(|start| task.id.to_string().starts_with(start.as_str()));
+        let picks = |task: &Task| choices::options(task).into_iter().find(|o| o.eq_ignore_ascii_case(params.option.trim()));
+        let mut found = open.iter().filter(named).filter_map(|task| picks(task).map(|option| (task, option)));
+        let (Some((task, option)), None) = (found.next(), found.next()) else {
+            return Ok(ActionResult::failed("no open decision has that option, or several have"));
+        };
+        turn.store.delete_task(turn.agent.identity.id(), task.id).await?;
+        let mut result = ActionResult::ok(format!("chose {option} for {}", crate::words::name(&task.name)));
+        result.data.insert("task".into(), json!(task.id));
+        result.data.insert("option".into(), json!(option));
+        Ok(result)
+    }
+}

@@ -1,0 +1,53 @@
+//! UPDATE_SETTINGS: settings of this room that an admin may change in words.
+
+use async_trait::async_trait;
+use galatea_core::{Action, ActionDocs, ActionResult, Result, Turn, store::Effect};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{rights, words};
+
+/// Settings of this room.
+pub(crate) struct UpdateSettings;
+
+/// Settings kept at most per room, and letters per value.
+const MOST: usize = 50;
+const LONGEST: usize = 500;
+
+/// Which and what.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Params {
+    /// Name of the setting.
+    key: String,
+    /// Its new value; empty removes it.
+    value: String,
+}
+
+#[async_trait]
+impl Action for UpdateSettings {
+    const NAME: &'static str = "UPDATE_SETTINGS";
+    type Params = Params;
+    fn docs(&self) -> ActionDocs {
+        ActionDocs::of::<Self>("Note down a setting or rule for this room. Only when an admin asks.", &["CHANGE_SETTING", "SET_RULE"])
+    }
+    async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
+        Ok(rights::may_change_room(turn))
+    }
+    async fn run(&self, turn: &Turn<'_>, params: Params, _: &[ActionResult]) -> Result<ActionResult> {
+        let key = words::name(&params.key);
+        if key.is_empty() {
+            return Ok(ActionResult::failed("the setting has no name"));
+        }
+        let mut settings: Map<String, Value> = turn.room.metadata.get("settings").and_then(|s| s.as_object()).cloned().unwrap_or_default();
+        if params.value.trim().is_empty() {
+            settings.remove(&key);
+        } else if settings.len() >= MOST && !settings.contains_key(&key) {
+            return Ok(ActionResult::failed("this room has too many settings already"));
+        } else {
+            settings.insert(key.clone(), json!(words::line(&params.value, LONGEST)));
+        }
+        let metadata = Map::from_iter([("settings".to_owned(), Value::Object(settings))]);
+        Ok(ActionResult::ok(format!("noted: {key}")).effect(Effect::MergeRoomMetadata { room: turn.room.id, metadata }))
+    }
+}

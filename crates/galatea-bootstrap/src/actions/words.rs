@@ -1,0 +1,73 @@
+//! REPLY, IGNORE, NONE: the line's own words. The line carries them out itself; they are listed so that prompts can name them.
+
+use async_trait::async_trait;
+use galatea_core::{Action, ActionDocs, ActionResult, Content, Result, Turn};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Say something here.
+pub(crate) struct Reply;
+/// Stay silent.
+pub(crate) struct Ignore;
+/// Do nothing besides what is said.
+pub(crate) struct Nothing;
+
+/// What to say.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Words {
+    /// What to say, as Markdown.
+    #[serde(default)]
+    text: String,
+}
+
+/// No arguments.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NoParams {}
+
+#[async_trait]
+impl Action for Reply {
+    const NAME: &'static str = "REPLY";
+    type Params = Words;
+    fn docs(&self) -> ActionDocs {
+        ActionDocs::of::<Self>("Say something in this conversation.", &["RESPOND", "ANSWER", "SEND_REPLY"])
+    }
+    async fn validate(&self, _: &Turn<'_>) -> Result<bool> {
+        Ok(true)
+    }
+    async fn run(&self, _: &Turn<'_>, words: Words, _: &[ActionResult]) -> Result<ActionResult> {
+        Ok(ActionResult::ok("replied").say(Content::text(words.text)))
+    }
+}
+
+#[async_trait]
+impl Action for Ignore {
+    const NAME: &'static str = "IGNORE";
+    type Params = NoParams;
+    fn docs(&self) -> ActionDocs {
+        ActionDocs::of::<Self>(
+            "Say nothing, because nothing needs to be said: the talk is over, or it is not meant for you.",
+            &["STAY_SILENT", "NO_RESPONSE", "STOP_TALKING"],
+        )
+    }
+    async fn validate(&self, _: &Turn<'_>) -> Result<bool> {
+        Ok(true)
+    }
+    async fn run(&self, _: &Turn<'_>, _: NoParams, _: &[ActionResult]) -> Result<ActionResult> {
+        Ok(ActionResult::ok("stayed silent"))
+    }
+}
+
+#[async_trait]
+impl Action for Nothing {
+    const NAME: &'static str = "NONE";
+    type Params = NoParams;
+    fn docs(&self) -> ActionDocs {
+        ActionDocs::of::<Self>("Do nothing besides what is said.", &["NO_ACTION", "CONTINUE"])
+    }
+    async fn validate(&self, _: &Turn<'_>) -> Result<bool> {
+        Ok(true)
+    }
+    async fn run(&self, _: &Turn<'_>, _: NoParams, _: &[ActionResult]) -> Result<ActionResult> {
+        Ok(ActionResult::ok("did nothing"))
+    }
+}

@@ -1,0 +1,5 @@
+//! Evaluators of the standard plugin, one per file.
+
+mod reflection;
+
+pub(crate) use reflection::{INTERVAL, Reflection};

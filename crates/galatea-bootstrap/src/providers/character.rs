@@ -1,0 +1,101 @@
+//! CHARACTER: who the agent is and how it writes.
+
+use async_trait::async_trait;
+use galatea_core::{Character, Fragment, Provider, ProviderUse, Result, Turn, character::Knowledge, room::ChannelType};
+
+use crate::choose;
+
+/// Who the agent is and how it writes.
+pub(crate) struct CharacterProvider;
+
+/// elizaOS shows so many of each.
+const BIO: usize = 10;
+const TOPICS: usize = 5;
+const EXAMPLES: usize = 5;
+const POSTS: usize = 50;
+/// Lines of knowledge shown; documents are searched instead.
+const KNOWLEDGE: usize = 40;
+
+#[async_trait]
+impl Provider for CharacterProvider {
+    fn name(&self) -> &'static str {
+        "CHARACTER"
+    }
+    fn description(&self) -> &'static str {
+        "Who the agent is and how it writes"
+    }
+    fn position(&self) -> i32 {
+        -20
+    }
+    fn when(&self) -> ProviderUse {
+        ProviderUse::Always
+    }
+    async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+        let character = &turn.agent.character;
+        let seed = turn.message.id;
+        let name = &character.name;
+        let feed = turn.room.kind == ChannelType::Feed;
+        let bio = choose::some(&character.bio, BIO, seed).into_iter().cloned().collect::<Vec<_>>().join("\n");
+        let topics = choose::some(&character.topics, TOPICS, seed).into_iter().cloned().collect::<Vec<_>>().join(", ");
+        let adjective = choose::some(&character.adjectives, 1, seed).first().map_or("", |a| a.as_str()).to_owned();
+        let own_style = if feed { &character.style.post } else { &character.style.chat };
+        let style: Vec<&str> = character.style.all.iter().chain(own_style).map(String::as_str).collect();
+        let examples = if feed { posts(character, turn) } else { talks(character, turn) };
+        let knowledge: Vec<&str> =
+            character.knowledge.iter().filter_map(|k| if let Knowledge::Text(line) = k { Some(line.as_str()) } else { None }).take(KNOWLEDGE).collect();
+
+        let mut text = String::new();
+        section(&mut text, &format!("About {name}"), &bio);
+        if !adjective.is_empty() {
+            section(&mut text, &format!("{name} is"), &adjective);
+        }
+        section(&mut text, &format!("{name} likes to talk about"), &topics);
+        section(&mut text, &format!("What {name} knows"), &bullets(&knowledge));
+        section(&mut text, &format!("How {name} writes"), &bullets(&style));
+        section(&mut text, &format!("Examples of {name} (style only, not this conversation)"), &examples);
+        Ok(Fragment::text(text)
+            .value("agentName", name.as_str())
+            .value("bio", bio)
+            .value("system", character.system.clone().unwrap_or_default())
+            .value("topics", topics)
+            .value("topic", choose::some(&character.topics, 1, seed).first().map_or("", |t| t.as_str()))
+            .value("adjective", adjective)
+            .value("messageDirections", bullets(&style))
+            .value("characterMessageExamples", examples))
+    }
+}
+
+fn talks(character: &Character, turn: &Turn<'_>) -> String {
+    let talks = choose::some(&character.message_examples, EXAMPLES, turn.message.id);
+    let render = |talk: &Vec<galatea_core::character::MessageExample>| {
+        talk.iter().map(|line| format!("{}: {}", speaker(&line.name), speaker(&line.content.text))).collect::<Vec<_>>().join("\n")
+    };
+    talks.into_iter().map(render).collect::<Vec<_>>().join("\n\n")
+}
+
+fn posts(character: &Character, turn: &Turn<'_>) -> String {
+    choose::some(&character.post_examples, POSTS, turn.message.id).into_iter().cloned().collect::<Vec<_>>().join("\n")
+}
+
+/// `{{user1}}` and the like stand for anybody; a template must not see them as its own.
+fn speaker(text: &str) -> String {
+    ["1", "2", "3", "4", "5"].iter().fold(text.to_owned(), |text, n| {
+        text.replace(&format!("{{{{user{n}}}}}"), &format!("Person {n}")).replace(&format!("{{{{name{n}}}}}"), &format!("Person {n}"))
+    })
+}
+
+fn bullets(lines: &[&str]) -> String {
+    lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn section(text: &mut String, title: &str, body: &str) {
+    if !body.trim().is_empty() {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str("# ");
+        text.push_str(title);
+        text.push('\n');
+        text.push_str(body.trim());
+    }
+}

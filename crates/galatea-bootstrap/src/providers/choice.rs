@@ -1,0 +1,35 @@
+//! CHOICE: decisions that wait for somebody here.
+
+use async_trait::async_trait;
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
+
+use crate::{actions::choices, words};
+
+/// Decisions that wait for somebody here.
+pub(crate) struct Choice;
+
+#[async_trait]
+impl Provider for Choice {
+    fn name(&self) -> &'static str {
+        "CHOICE"
+    }
+    fn description(&self) -> &'static str {
+        "Decisions that wait for an answer in this room"
+    }
+    fn position(&self) -> i32 {
+        50
+    }
+    fn when(&self) -> ProviderUse {
+        ProviderUse::OnRequest
+    }
+    async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+        let open = choices::open(turn).await?;
+        if open.is_empty() {
+            return Ok(Fragment::default());
+        }
+        let list: Vec<String> =
+            open.iter().map(|task| format!("- {} ({}): {}", words::name(&task.name), &task.id.to_string()[..8], choices::options(task).join(" | "))).collect();
+        let text = format!("# Open decisions\n{}", list.join("\n"));
+        Ok(Fragment::text(text.clone()).value("choice", text))
+    }
+}

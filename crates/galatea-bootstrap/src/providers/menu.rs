@@ -1,0 +1,55 @@
+//! PROVIDERS and EVALUATORS: what else the model may ask for, and what runs afterwards. For templates.
+
+use async_trait::async_trait;
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
+
+/// Providers the model may ask for.
+pub(crate) struct Providers;
+
+#[async_trait]
+impl Provider for Providers {
+    fn name(&self) -> &'static str {
+        "PROVIDERS"
+    }
+    fn description(&self) -> &'static str {
+        "What else can be looked up"
+    }
+    fn position(&self) -> i32 {
+        85
+    }
+    fn when(&self) -> ProviderUse {
+        ProviderUse::Always
+    }
+    async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+        let list = bullets(&turn.catalog.providers);
+        let text = if list.is_empty() { list.clone() } else { format!("# What can be looked up\n{list}") };
+        Ok(Fragment::text(text).value("providersWithDescriptions", list))
+    }
+}
+
+/// Evaluators that run after the turn.
+pub(crate) struct Evaluators;
+
+#[async_trait]
+impl Provider for Evaluators {
+    fn name(&self) -> &'static str {
+        "EVALUATORS"
+    }
+    fn description(&self) -> &'static str {
+        "What is learnt after a turn"
+    }
+    fn position(&self) -> i32 {
+        90
+    }
+    fn when(&self) -> ProviderUse {
+        ProviderUse::OnRequest
+    }
+    async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+        let list = bullets(&turn.catalog.evaluators);
+        Ok(Fragment::text(list.clone()).value("evaluators", list))
+    }
+}
+
+fn bullets(list: &[(String, String)]) -> String {
+    list.iter().map(|(name, about)| format!("- {name}: {about}")).collect::<Vec<_>>().join("\n")
+}

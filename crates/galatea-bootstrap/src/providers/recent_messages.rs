@@ -1,0 +1,39 @@
+//! RECENT_MESSAGES: the conversation so far, for templates. The built-in prompt shows it as the model's own turns.
+
+use async_trait::async_trait;
+use galatea_core::{Fragment, Memory, Provider, ProviderUse, Result, Turn};
+
+use crate::words;
+
+/// The conversation so far.
+pub(crate) struct RecentMessages;
+
+#[async_trait]
+impl Provider for RecentMessages {
+    fn name(&self) -> &'static str {
+        "RECENT_MESSAGES"
+    }
+    fn description(&self) -> &'static str {
+        "The conversation so far"
+    }
+    fn position(&self) -> i32 {
+        100
+    }
+    fn when(&self) -> ProviderUse {
+        ProviderUse::Always
+    }
+    async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+        // Only templates use it; without one, rendering the conversation twice would be wasted work.
+        if turn.agent.character.templates.is_empty() {
+            return Ok(Fragment::default());
+        }
+        let recent = render(turn.recent.iter());
+        let waiting = render(turn.merged.iter().chain(std::iter::once(turn.message)));
+        let text = format!("# Conversation\n{recent}\n\n# To answer now\n{waiting}");
+        Ok(Fragment::text(text.clone()).value("recentMessages", text).value("receivedMessageHeader", waiting).value("senderName", words::speaker(turn.message)))
+    }
+}
+
+fn render<'a>(memories: impl Iterator<Item = &'a Memory>) -> String {
+    memories.map(|memory| format!("{}: {}", words::speaker(memory), words::line(&memory.content.text, words::LONGEST))).collect::<Vec<_>>().join("\n")
+}

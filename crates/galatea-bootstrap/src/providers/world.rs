@@ -1,0 +1,35 @@
+//! WORLD: where this conversation takes place.
+
+use async_trait::async_trait;
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
+
+use crate::words;
+
+/// Where this conversation takes place.
+pub(crate) struct WorldProvider;
+
+/// Rooms listed at most.
+const ROOMS: usize = 50;
+
+#[async_trait]
+impl Provider for WorldProvider {
+    fn name(&self) -> &'static str {
+        "WORLD"
+    }
+    fn description(&self) -> &'static str {
+        "The server or chat this room is in, and its other rooms"
+    }
+    fn position(&self) -> i32 {
+        20
+    }
+    fn when(&self) -> ProviderUse {
+        ProviderUse::OnRequest
+    }
+    async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+        let Some(world) = turn.world else { return Ok(Fragment::default()) };
+        let rooms = turn.store.rooms(world.id).await?;
+        let list: Vec<String> = rooms.iter().take(ROOMS).map(|room| format!("- {} ({})", words::name(&room.name), room.kind.as_str())).collect();
+        let text = format!("# {}\nThis room: {}\nRooms:\n{}", words::name(&world.name), words::name(&turn.room.name), list.join("\n"));
+        Ok(Fragment::text(text.clone()).value("world", text).value("worldName", words::name(&world.name)))
+    }
+}
