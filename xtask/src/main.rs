@@ -1,5 +1,6 @@
-//! The project's own chores: `cargo xtask ci | tidy | gen`. Talk goes to stderr; the exit code says whether all is well.
+//! The project's own chores: `cargo xtask ci | tidy | gen | bench`. Talk goes to stderr; the exit code says whether all is well.
 
+mod bench;
 mod ci;
 #[path = "gen/mod.rs"]
 mod generate;
@@ -31,6 +32,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Measures the release binary end to end against loopback servers.
+    Bench(bench::Bench),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +52,7 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Ci => ci::run(&root),
         Chore::Tidy => tidy::run(&root),
         Chore::Gen { check } => generate::run(&root, *check),
+        Chore::Bench(bench) => bench::run(&root, bench),
     }
 }
 

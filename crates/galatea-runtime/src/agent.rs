@@ -7,7 +7,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     config::{Limits, Policy},
-    delivery::{Job, Route},
+    delivery::{Job, Route, Settler},
     intake::KnownConnections,
     lanes::Lanes,
     registry::Registry,
@@ -39,6 +39,8 @@ pub(crate) struct Agent {
     pub(crate) rooms: RoomCache,
     /// How to reach each account.
     pub(crate) routes: DashMap<(Source, Account), Arc<Route>>,
+    /// When to answer, per platform.
+    pub(crate) policies: DashMap<Source, Arc<Policy>>,
     /// How each connector is doing.
     pub(crate) health: DashMap<(Source, Account), (ConnectorInfo, Health)>,
     /// When a failure notice was last shown in a room.
@@ -51,22 +53,38 @@ pub(crate) struct Agent {
     pub(crate) turns: OnceLock<Lanes<RoomId, Waiting>>,
     /// Sends; set once, right after assembly.
     pub(crate) sends: OnceLock<Lanes<RoomId, Job>>,
+    /// Where outcomes of sends go; set together with `sends`.
+    pub(crate) settler: OnceLock<Settler>,
+    /// One pairing code is made at a time: the list of codes is read, changed and written.
+    pub(crate) pairing: tokio::sync::Mutex<()>,
     /// How plugin code reaches other rooms.
     pub(crate) outbound: Arc<dyn Outbound>,
     /// Work in flight: turns, sends, evaluators.
     pub(crate) tasks: TaskTracker,
     /// Ends connectors and services.
     pub(crate) stop: CancellationToken,
+    /// Ends turns and sends where they are, when stopping took too long. The store knows how to go on.
+    pub(crate) halt: CancellationToken,
 }
 
 impl Agent {
-    /// When to answer on one platform.
-    pub(crate) fn policy(&self, source: &Source) -> Result<Policy> {
-        Policy::from_settings(&self.view.settings, source)
+    /// When to answer on one platform. Settings do not change while an agent runs, so each is read once.
+    pub(crate) fn policy(&self, source: &Source) -> Result<Arc<Policy>> {
+        if let Some(known) = self.policies.get(source) {
+            return Ok(Arc::clone(&known));
+        }
+        let policy = Arc::new(Policy::from_settings(&self.view.settings, source)?);
+        self.policies.insert(source.clone(), Arc::clone(&policy));
+        Ok(policy)
     }
 
-    /// How to reach an account, once its connector has registered its send handler.
+    /// How to reach an account, once its connector has registered its send handler and what was left to send is on its way.
     pub(crate) fn route(&self, source: &Source, account: &Account) -> Option<Arc<Route>> {
+        self.any_route(source, account).filter(|route| route.takeover.sends_are_done())
+    }
+
+    /// How to reach an account, for what is on its way already.
+    pub(crate) fn any_route(&self, source: &Source, account: &Account) -> Option<Arc<Route>> {
         self.routes.get(&(source.clone(), account.clone())).map(|r| Arc::clone(&r))
     }
 }

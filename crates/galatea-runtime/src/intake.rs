@@ -72,12 +72,16 @@ impl GatewayBackend for Intake {
 
     fn register_send_handler(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>) {
         let agent = &self.0;
-        let route = Arc::new(delivery::Route::new(info.clone(), handler, &agent.clock));
-        let first = agent.routes.insert((info.source.clone(), info.account.clone()), Arc::clone(&route)).is_none();
+        let key = (info.source.clone(), info.account.clone());
+        let known = agent.any_route(&info.source, &info.account).map(|route| Arc::clone(&route.takeover));
+        let first = known.is_none();
+        let route = Arc::new(delivery::Route::new(info.clone(), handler, &agent.clock, known.unwrap_or_default()));
+        agent.routes.insert(key, Arc::clone(&route));
         // A connector that restarts registers again; what was in flight then is still in its lane.
         if first {
-            agent.tasks.spawn(delivery::recover(Arc::clone(agent), Arc::clone(&route)));
-            agent.tasks.spawn(turn::recover(Arc::clone(agent), route));
+            let halt = agent.halt.clone();
+            let work = delivery::take_over(Arc::clone(agent), route);
+            agent.tasks.spawn(async move { halt.run_until_cancelled(work).await });
         }
     }
 
@@ -132,7 +136,9 @@ impl Intake {
         match &incoming.event {
             IncomingEvent::Edited { id: remote, content } => {
                 let memory = memory_id(remote);
-                if agent.store.update_content(id, memory, content).await? {
+                let mut content = content.clone();
+                content.source.get_or_insert_with(|| info.source.to_string());
+                if agent.store.update_content(id, memory, &content).await? {
                     agent.events.publish(Event::MessageEdited { agent: id, room: place.room, memory });
                 }
             }

@@ -6,6 +6,7 @@ use std::{
     collections::{HashMap, VecDeque},
     future::Future,
     hash::Hash,
+    ops::ControlFlow,
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -33,6 +34,8 @@ struct Queue<T> {
     items: VecDeque<T>,
     arrival: Arc<Notify>,
     spilled: bool,
+    /// Spilled since the store was last read: that read may have missed it.
+    spilled_again: bool,
 }
 
 /// What became of a pushed item.
@@ -62,6 +65,7 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
             // Once spilled, later items stay behind those in the store, or they would overtake them.
             if queue.spilled || queue.items.len() >= self.shared.capacity {
                 queue.spilled = true;
+                queue.spilled_again = true;
                 return Pushed::Spilled;
             }
             queue.items.push_back(item);
@@ -69,7 +73,7 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
             return Pushed::Queued;
         }
         let arrival = Arc::new(Notify::new());
-        queues.insert(key.clone(), Queue { items: VecDeque::from([item]), arrival: Arc::clone(&arrival), spilled: false });
+        queues.insert(key.clone(), Queue { items: VecDeque::from([item]), arrival: Arc::clone(&arrival), spilled: false, spilled_again: false });
         drop(queues);
         self.tasks.spawn((self.work)(Lane { key, shared: Arc::clone(&self.shared), arrival, closed: AtomicBool::new(false) }));
         Pushed::Queued
@@ -127,6 +131,7 @@ impl<K: Eq + Hash, T> Lane<K, T> {
             return Taken::Item(item);
         }
         if queue.spilled {
+            queue.spilled_again = false;
             return Taken::ReadBack;
         }
         queues.remove(&self.key);
@@ -134,13 +139,31 @@ impl<K: Eq + Hash, T> Lane<K, T> {
         Taken::Closed
     }
 
-    /// Puts items read back from the store in front. `complete` says that nothing more is in the store.
+    /// Adds items read back from the store. `complete` says that the read found everything; what spilled after [`Taken::ReadBack`]
+    /// was given may have come too late for it and is read next time.
     pub(crate) fn put_back(&self, items: Vec<T>, complete: bool) {
         let mut queues = self.shared.lock();
         if let Some(queue) = queues.get_mut(&self.key) {
             queue.items.extend(items);
-            queue.spilled = !complete;
+            queue.spilled = !complete || queue.spilled_again;
         }
+    }
+
+    /// Gives items back that were taken, in their order, before all that wait.
+    pub(crate) fn put_front(&self, items: Vec<T>) {
+        let mut queues = self.shared.lock();
+        if let Some(queue) = queues.get_mut(&self.key) {
+            for item in items.into_iter().rev() {
+                queue.items.push_front(item);
+            }
+        }
+    }
+
+    /// Looks at waiting items from the front until `seen` breaks with an answer; false when it never does.
+    pub(crate) fn scan(&self, mut seen: impl FnMut(&T) -> ControlFlow<bool>) -> bool {
+        let queues = self.shared.lock();
+        let found = queues.get(&self.key).and_then(|queue| queue.items.iter().find_map(|item| seen(item).break_value()));
+        found.unwrap_or(false)
     }
 
     /// Takes waiting items from the front while `wanted` says so, at most `limit`.
@@ -155,6 +178,11 @@ impl<K: Eq + Hash, T> Lane<K, T> {
             }
         }
         taken
+    }
+
+    /// How many items wait in memory.
+    pub(crate) fn len(&self) -> usize {
+        self.shared.lock().get(&self.key).map_or(0, |queue| queue.items.len())
     }
 
     /// Completes when an item was pushed after this was called, or one is waiting unnoticed.
@@ -174,9 +202,12 @@ impl<K: Eq + Hash, T> Drop for Lane<K, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::OnceLock;
     use tokio::sync::mpsc;
 
-    fn echo(capacity: usize) -> (Lanes<u8, u32>, mpsc::UnboundedReceiver<(u8, u32)>, Arc<tokio::sync::Semaphore>) {
+    type Echo = (Lanes<u8, u32>, mpsc::UnboundedReceiver<(u8, u32)>, Arc<tokio::sync::Semaphore>);
+
+    fn echo(capacity: usize) -> Echo {
         let (tx, rx) = mpsc::unbounded_channel();
         let gate = Arc::new(tokio::sync::Semaphore::new(0));
         let open = Arc::clone(&gate);
@@ -229,6 +260,66 @@ mod tests {
             got.push(rx.recv().await.unwrap().1);
         }
         assert_eq!(got, [0, 1, 100, 101]);
+    }
+
+    #[tokio::test]
+    async fn what_spills_while_the_store_is_read_is_read_next_time() {
+        let reads = Arc::new(Mutex::new(0));
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let late = Arc::new(OnceLock::<Arc<Lanes<u8, u32>>>::new());
+        let (count, lanes_then) = (Arc::clone(&reads), Arc::clone(&late));
+        let lanes = Arc::new(Lanes::new(1, TaskTracker::new(), move |lane: Lane<u8, u32>| {
+            let (tx, count, lanes) = (tx.clone(), Arc::clone(&count), Arc::clone(&lanes_then));
+            async move {
+                loop {
+                    match lane.take() {
+                        Taken::Item(item) => tx.send(item).unwrap(),
+                        Taken::ReadBack => {
+                            let read = *count.lock().unwrap();
+                            *count.lock().unwrap() += 1;
+                            // Stored after the read, pushed before the read is put back.
+                            if read == 0 {
+                                assert_eq!(lanes.get().unwrap().push(1, 7), Pushed::Spilled);
+                            }
+                            lane.put_back(if read == 0 { vec![2] } else { vec![7] }, true);
+                        }
+                        Taken::Closed => break,
+                    }
+                }
+            }
+        }));
+        assert!(late.set(Arc::clone(&lanes)).is_ok());
+        lanes.push(1, 1);
+        assert_eq!(lanes.push(1, 2), Pushed::Spilled);
+        lanes.tasks.close();
+        lanes.tasks.wait().await;
+        let mut got = Vec::new();
+        while let Ok(item) = rx.try_recv() {
+            got.push(item);
+        }
+        assert_eq!(got, [1, 2, 7]);
+    }
+
+    #[tokio::test]
+    async fn items_given_back_come_first_and_in_order() {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let lanes = Lanes::new(10, TaskTracker::new(), move |lane: Lane<u8, u32>| {
+            let tx = tx.clone();
+            async move {
+                let taken = lane.take_while(2, |_| true);
+                assert!(lane.scan(|item| if *item == 3 { ControlFlow::Break(true) } else { ControlFlow::Continue(()) }));
+                lane.put_front(taken);
+                while let Taken::Item(item) = lane.take() {
+                    tx.send(item).unwrap();
+                }
+            }
+        });
+        for n in 1..=3 {
+            lanes.push(1, n);
+        }
+        for n in 1..=3 {
+            assert_eq!(rx.recv().await, Some(n));
+        }
     }
 
     #[tokio::test]

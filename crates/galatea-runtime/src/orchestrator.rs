@@ -6,7 +6,7 @@ use galatea_core::{
     Services, Settings, Store,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry as MapEntry},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
@@ -93,10 +93,7 @@ impl Orchestrator {
         let identity = spec.character.identity();
         let id = identity.id();
         if self.lock().contains_key(&id) {
-            return Err(Error::new(ErrorKind::Conflict, "two characters have the same id")
-                .with_code("GAL-AGENT-TWICE")
-                .with("name", &spec.character.name)
-                .with_fix("give one of them another name or id"));
+            return Err(twice(&spec.character.name));
         }
         let limits = Limits::from_settings(&spec.settings)?;
         for connector in &spec.connectors {
@@ -118,29 +115,42 @@ impl Orchestrator {
             known: KnownConnections::new(),
             rooms: RoomCache::new(id),
             routes: DashMap::new(),
+            policies: DashMap::new(),
             health: DashMap::new(),
             notices: moka::sync::Cache::builder().max_capacity(4096).time_to_live(Duration::from_secs(600)).build(),
             hops: moka::sync::Cache::new(4096),
             in_turn: DashMap::new(),
             turns: OnceLock::new(),
             sends: OnceLock::new(),
+            settler: OnceLock::new(),
+            pairing: tokio::sync::Mutex::new(()),
             outbound: Arc::new(ThroughOutbox(weak.clone())),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
+            halt: CancellationToken::new(),
         });
-        self.lock().insert(id, Entry { name, agent, connectors: spec.connectors, running: None });
-        Ok(id)
+        match self.lock().entry(id) {
+            // Made by somebody else while this one was stored.
+            MapEntry::Occupied(_) => Err(twice(&name)),
+            MapEntry::Vacant(free) => {
+                free.insert(Entry { name, agent, connectors: spec.connectors, running: None });
+                Ok(id)
+            }
+        }
     }
 
     /// Starts an agent's connectors and services. Starting a running one does nothing.
     ///
     /// # Errors
-    /// `NotFound` for an unknown id.
+    /// `NotFound` for an unknown id, `Conflict` for one that was stopped.
     pub fn start_agent(&self, id: AgentId) -> Result<()> {
         let mut agents = self.lock();
         let entry = agents.get_mut(&id).ok_or_else(|| unknown(id))?;
         if entry.running.is_some() {
             return Ok(());
+        }
+        if entry.agent.stop.is_cancelled() {
+            return Err(Error::new(ErrorKind::Conflict, "the agent was stopped for good").with("agent", id).with_fix("remove it and create it again"));
         }
         assemble_lanes(&entry.agent);
         let tasks = TaskTracker::new();
@@ -171,11 +181,16 @@ impl Orchestrator {
         agent.stop.cancel();
         let drained = async {
             running.wait().await;
-            // Turns make sends, so both have to be idle before the tasks are waited for.
             agent.tasks.close();
             agent.tasks.wait().await;
         };
         let ended = tokio::time::timeout(within, drained).await.is_ok();
+        // What is still at work must not go on beside a new agent of the same id.
+        agent.halt.cancel();
+        if let Some(settler) = agent.settler.get() {
+            // What was sent is written down even when the rest ran out of time.
+            let _ = tokio::time::timeout(LAST, settler.flush()).await;
+        }
         agent.events.publish(Event::AgentStopped { agent: id });
         Ok(ended)
     }
@@ -253,23 +268,33 @@ impl Orchestrator {
     }
 }
 
+fn twice(name: &str) -> Error {
+    Error::new(ErrorKind::Conflict, "two characters have the same id")
+        .with_code("GAL-AGENT-TWICE")
+        .with("name", name)
+        .with_fix("give one of them another name or id")
+}
+
 fn unknown(id: AgentId) -> Error {
     Error::not_found("no such agent").with("agent", id)
 }
 
-/// Lanes hold the agent and the agent holds its lanes: the circle ends with the process, as agents do.
+/// The lanes' work holds the agent weakly, or neither would ever end.
 fn assemble_lanes(agent: &Arc<Agent>) {
     if agent.turns.get().is_some() {
         return;
     }
-    let (settler, writing) = delivery::settler(Arc::clone(&agent.store));
-    agent.tasks.spawn(writing);
+    let (settler, writing) = delivery::settler(Arc::clone(&agent.store), Arc::clone(&agent.clock));
+    // Not among the agent's tasks: it ends after the last of them.
+    tokio::spawn(writing);
+    let _ = agent.settler.set(settler.clone());
     let weak = Arc::downgrade(agent);
     let _ = agent.sends.set(Lanes::new(usize::MAX, agent.tasks.clone(), move |lane| {
         let (agent, settler) = (weak.upgrade(), settler.clone());
         async move {
             if let Some(agent) = agent {
-                delivery::work(agent, settler, lane).await;
+                let halt = agent.halt.clone();
+                halt.run_until_cancelled(delivery::work(agent, settler, lane)).await;
             }
         }
     }));
@@ -278,7 +303,8 @@ fn assemble_lanes(agent: &Arc<Agent>) {
         let agent = weak.upgrade();
         async move {
             if let Some(agent) = agent {
-                turn::work(agent, lane).await;
+                let halt = agent.halt.clone();
+                halt.run_until_cancelled(turn::work(agent, lane)).await;
             }
         }
     }));

@@ -42,7 +42,7 @@ pub struct Plan {
     ///
     /// A `REPLY` among the actions carries the same words in `params.text`: say it once, through `REPLY` when there is one, else directly.
     pub text: String,
-    /// What to do, in order, with the names of known actions. Never empty when there is text: words alone are a `REPLY`.
+    /// What to do, in order, with the names of known actions. Never empty when there is text: words alone are a `REPLY`, and so is `NONE` with words.
     pub actions: Vec<PlannedAction>,
     /// Providers it asks for before it can answer, as it wrote them.
     pub providers: Vec<String>,
@@ -159,13 +159,21 @@ fn read_calls(calls: &[ToolCall], names: &Names<'_>, draft: &mut Draft, written_
     let mut said: Vec<String> = Vec::new();
     for call in calls.iter().take(MAX_ACTIONS) {
         let params = json::arguments(bounded(&call.arguments, repairs), repairs);
-        let Some(name) = names.resolve(&call.name) else {
-            match &params {
-                // Some models wrap the whole answer into one call of a tool they made up.
-                Value::Object(map) if envelope::looks_like_plan(map) => draft.merge(envelope::from_object(map, names)),
-                _ => repairs.note("call of an unknown tool dropped"),
+        let name = match (names.resolve(&call.name), &params) {
+            // Some models wrap the whole answer into one call of a tool they made up.
+            (None, Value::Object(map)) if envelope::looks_like_plan(map) => {
+                draft.merge(envelope::from_object(map, names));
+                continue;
             }
-            continue;
+            (Some(name), Value::Object(map)) if !names::same(name, &call.name) && (map.contains_key("actions") || map.contains_key("providers")) => {
+                draft.merge(envelope::from_object(map, names));
+                continue;
+            }
+            (Some(name), _) => name,
+            (None, _) => {
+                repairs.note("call of an unknown tool dropped");
+                continue;
+            }
         };
         if name == names::REPLY
             && let Some(text) = params.get("text").and_then(Value::as_str)
@@ -176,7 +184,7 @@ fn read_calls(calls: &[ToolCall], names: &Names<'_>, draft: &mut Draft, written_
         draft.actions.retain(|(known, _)| names.resolve(known) != Some(name));
         called.push((name.to_owned(), params));
     }
-    let silent = called.iter().any(|(name, _)| name == names::IGNORE || name == names::NONE);
+    let silent = called.iter().any(|(name, _)| name == names::IGNORE);
     if !said.is_empty() {
         let preamble = draft.text.replace(said.join("\n\n"));
         if let Some(preamble) = preamble.filter(|p| !said.contains(p)) {
@@ -209,6 +217,14 @@ fn settle(draft: Draft, names: &Names<'_>, known: &[ActionDocs], repairs: &mut R
         planned.push(PlannedAction { name: name.to_owned(), params });
     }
     envelope::spread_params(params, &mut planned);
+    let is = |name: &str| planned.iter().any(|p| p.name == name);
+    // elizaOS: NONE says something and does nothing besides; only IGNORE is silent.
+    let speaks = text.is_some() && is(names::NONE) && !is(names::IGNORE);
+    if speaks {
+        let replies = is(names::REPLY);
+        planned.retain(|p| p.name != names::NONE || !replies);
+        planned.iter_mut().filter(|p| p.name == names::NONE).for_each(|p| p.name = names::REPLY.to_owned());
+    }
     if planned.is_empty() && text.is_some() {
         planned.push(PlannedAction { name: names::REPLY.to_owned(), params: Value::Null });
     }

@@ -1,1 +1,154 @@
-//! galatea-store-sqlite
+//! The SQLite store: one writer that commits in groups, a few readers beside it.
+//!
+//! Writes of all callers wait in one bounded queue. The writer takes whatever waits, carries it out in one statement, which is
+//! one transaction, and answers after the commit; with one caller that is one commit for one change, with hundreds it is one
+//! flush of the disk for hundreds. Reads see everything that has been answered.
+
+mod agent;
+mod apply;
+mod cache;
+mod change;
+mod connect;
+mod convert;
+mod cursor;
+mod effect;
+mod entity;
+mod error;
+mod inbox;
+mod memory;
+mod open;
+mod options;
+mod outbox;
+mod read;
+mod relationship;
+mod room;
+mod search;
+mod task;
+mod world;
+mod writer;
+
+pub use options::{Durability, SqliteOptions};
+
+use galatea_core::{Clock, Result, Timestamp};
+use sqlx::{FromRow, sqlite::SqliteRow};
+use std::{
+    fmt,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    change::Change,
+    read::{Readers, Select},
+    writer::Order,
+};
+
+/// A store in one SQLite file. Cheap to clone; all clones are the same store.
+///
+/// A write that has been handed over is carried out even when its caller stops waiting.
+#[derive(Clone)]
+pub struct SqliteStore(Arc<Inner>);
+
+struct Inner {
+    readers: Readers,
+    orders: mpsc::Sender<Order>,
+    statements: Arc<AtomicU64>,
+    changes: AtomicI64,
+    clock: Arc<dyn Clock>,
+    /// The latest `now` a reader of the cache named: what expired before it is removed with the next write to the cache.
+    cache_now: AtomicI64,
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("statements", &self.statements()).finish_non_exhaustive()
+    }
+}
+
+impl SqliteStore {
+    /// Opens the database file, making it (mode 0600) and its folder when missing, and brings its tables up to date.
+    ///
+    /// # Errors
+    /// `GAL-DB-OPEN` when file or folder cannot be written or the file is another program's, `GAL-DB-LOCKED` when another process
+    /// holds it, `GAL-DB-CORRUPT` when it is damaged or no database, `GAL-DB-NEWER` when a later version wrote it.
+    pub async fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
+        let opened = open::file(path.as_ref(), &options).await?;
+        Ok(Self::start(opened, options.clock))
+    }
+
+    /// A store that lives in memory only, for tests: empty, one connection.
+    ///
+    /// # Errors
+    /// As [`SqliteStore::open`], in practice never.
+    pub async fn in_memory() -> Result<Self> {
+        let options = SqliteOptions::default();
+        let opened = open::memory().await?;
+        Ok(Self::start(opened, options.clock))
+    }
+
+    fn start(opened: open::Opened, clock: Arc<dyn Clock>) -> Self {
+        let (orders, receiver) = mpsc::channel(writer::WAITING);
+        let statements = Arc::new(AtomicU64::new(0));
+        let writer = writer::Writer { connection: opened.writer, orders: receiver, statements: Arc::clone(&statements), scrub: false };
+        tokio::spawn(writer.run());
+        Self(Arc::new(Inner { readers: opened.readers, orders, statements, changes: AtomicI64::new(0), clock, cache_now: AtomicI64::new(i64::MIN) }))
+    }
+
+    /// Finishes every write handed over before, writes the log back into the main file and closes all connections.
+    /// Calls made later fail with `Unavailable`. Closing twice is fine.
+    pub async fn close(&self) {
+        let (done, wait) = oneshot::channel();
+        if self.0.orders.send(Order::Close(done)).await.is_ok() {
+            // The writer ends only after it has answered; if it is gone already there is nothing to wait for.
+            let _ = wait.await;
+        }
+        if let Readers::Pool(pool) = &self.0.readers {
+            pool.close().await;
+        }
+    }
+
+    /// SQL statements executed since the store was opened, by readers and writer together.
+    pub fn statements(&self) -> u64 {
+        self.0.statements.load(Ordering::Relaxed)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    /// An empty change to fill and [`SqliteStore::write`].
+    fn change(&self) -> Change {
+        Change::new(self.0.changes.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Commits a change: for each answered row how many rows it touched.
+    async fn write(&self, change: Change) -> Result<Vec<u64>> {
+        if change.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (reply, answer) = oneshot::channel();
+        self.0.orders.send(Order::Apply(change, reply)).await.map_err(|_| error::closed())?;
+        answer.await.map_err(|_| error::closed())?
+    }
+
+    async fn all<O>(&self, select: Select<O>) -> Result<Vec<O>>
+    where
+        O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
+    {
+        self.0.readers.all(&self.0.statements, select).await
+    }
+
+    async fn one<O>(&self, select: Select<O>) -> Result<Option<O>>
+    where
+        O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
+    {
+        self.0.readers.one(&self.0.statements, select).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,2 +1,48 @@
-//! The galatea binary.
-fn main() {}
+//! Galatea: brings personas to life on Telegram and other platforms. This file reads the command line and sets the exit code.
+
+mod activity;
+mod banner;
+mod boot;
+mod catalogue;
+mod cli;
+mod config;
+mod connectors;
+mod context;
+mod data_dir;
+mod exit;
+mod failure;
+mod files;
+mod findings;
+mod health;
+mod lock;
+mod logging;
+mod models;
+mod output;
+mod panic;
+mod personas;
+mod plugins;
+mod readiness;
+mod redact;
+mod report;
+
+use clap::FromArgMatches;
+use std::process::ExitCode;
+
+use crate::{cli::Cli, context::Context, failure::Failure};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = match Cli::from_arg_matches(&cli::command().get_matches()) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    let context = Context::new(&cli.globals);
+    panic::install(&context.output);
+    if let Err(error) = logging::start(&cli, &context) {
+        return Failure::from(error).show(&context.output);
+    }
+    match cli::run(cli, &context).await {
+        Ok(code) => code,
+        Err(failure) => failure.show(&context.output),
+    }
+}

@@ -25,14 +25,16 @@ const RULES: &[Rule] = &[
     Rule { who: CONNECTOR, may_import: Some(&["galatea-core", "galatea-http"]) },
     Rule { who: "galatea-server", may_import: Some(&["galatea-core", "galatea-runtime"]) },
     Rule { who: "galatea", may_import: None },
-    Rule { who: "galatea-tests", may_import: Some(&["galatea-core"]) },
+    Rule { who: TESTS, may_import: None },
     Rule { who: "xtask", may_import: Some(&[TESTKIT]) },
 ];
 
 const CONNECTOR: &str = "connectors/*";
 const TESTKIT: &str = "galatea-testkit";
+/// End to end tests: they put the parts together themselves, so they import all of them.
+const TESTS: &str = "galatea-tests";
 /// Programs, and the test kit, which is a dev-dependency only.
-const NOBODY_IMPORTS: &[&str] = &["galatea", "galatea-tests", "xtask", TESTKIT];
+const NOBODY_IMPORTS: &[&str] = &["galatea", TESTS, "xtask", TESTKIT];
 
 /// Breaches in the workspace.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
@@ -104,6 +106,11 @@ mod tests {
             ("galatea-server", "galatea-runtime", false, true),
             ("galatea", "galatea-telegram", false, true),
             ("galatea", "galatea-testkit", false, false),
+            ("galatea-tests", "galatea-runtime", false, true),
+            ("galatea-tests", "galatea-store-sqlite", true, true),
+            ("galatea-tests", "galatea-testkit", true, true),
+            ("galatea-tests", "galatea", true, false),
+            ("galatea", "galatea-tests", false, false),
             ("galatea-server", "galatea", false, false),
             ("xtask", "galatea-testkit", false, true),
             ("galatea-new", "galatea-core", false, false),

@@ -6,14 +6,16 @@ mod recover;
 mod retry;
 mod settle;
 mod stack;
+mod takeover;
 mod timeout;
 mod worker;
 
 use galatea_core::{Clock, ConnectorInfo, Delivery, SendHandler, Timestamp};
 use std::sync::Arc;
 
-pub(crate) use recover::recover;
+pub(crate) use recover::take_over;
 pub(crate) use settle::{Settler, settler};
+pub(crate) use takeover::Takeover;
 pub(crate) use worker::work;
 
 /// One outbox row in memory, on its way.
@@ -25,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) marked: bool,
     /// Its outcome is unknown: look before sending.
     pub(crate) ambiguous: bool,
+    /// It was looked for, and nobody could tell.
+    pub(crate) doubt: bool,
     /// Not before.
     pub(crate) not_before: Timestamp,
     /// Not after.
@@ -39,12 +43,14 @@ pub(crate) struct Route {
     pub(crate) handler: Arc<dyn SendHandler>,
     /// The handler with its layers, for sending.
     pub(crate) stack: stack::Stack,
+    /// How far the work left over from the last run is taken up; shared by the routes of one account.
+    pub(crate) takeover: Arc<Takeover>,
 }
 
 impl Route {
     /// Wraps a handler.
-    pub(crate) fn new(info: ConnectorInfo, handler: Arc<dyn SendHandler>, clock: &Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(info: ConnectorInfo, handler: Arc<dyn SendHandler>, clock: &Arc<dyn Clock>, takeover: Arc<Takeover>) -> Self {
         let stack = stack::Stack::new(&info, Arc::clone(&handler), Arc::clone(clock));
-        Self { info, handler, stack }
+        Self { info, handler, stack, takeover }
     }
 }

@@ -6,14 +6,16 @@ use std::{sync::Arc, time::Duration};
 use super::{Job, Route};
 use crate::agent::Agent;
 
-const PAGE: u32 = 10_000;
+/// All of them, as there is no later moment to read the rest: what waits here is bounded by the age at which answers expire.
+const ALL: u32 = u32::MAX;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Puts one account's unsettled deliveries into their lanes, in order of commit.
-pub(crate) async fn recover(agent: Arc<Agent>, route: Arc<Route>) {
+/// Puts one account's unsettled deliveries into their lanes, in order of commit. Until then nothing new is sent through it,
+/// or the same row could be read back here and sent twice.
+pub(crate) async fn recover(agent: &Agent, route: &Route) {
     let id = agent.view.identity.id();
     let items = loop {
-        match agent.store.unsettled(id, &route.info.source, &route.info.account, PAGE).await {
+        match agent.store.unsettled(id, &route.info.source, &route.info.account, ALL).await {
             Ok(items) => break items,
             Err(error) => {
                 tracing::error!(error = %error.report(), "cannot read what was left to send; trying again");
@@ -24,13 +26,21 @@ pub(crate) async fn recover(agent: Arc<Agent>, route: Arc<Route>) {
     if !items.is_empty() {
         tracing::info!(source = %route.info.source, count = items.len(), "deliveries left over from the last run go on");
     }
-    let Some(lanes) = agent.sends.get() else { return };
-    for item in items {
-        lanes.push(item.delivery.address.room, job(item));
+    if let Some(lanes) = agent.sends.get() {
+        for item in items {
+            lanes.push(item.delivery.address.room, job(item));
+        }
     }
+    route.takeover.sends_done();
 }
 
 fn job(item: OutboxItem) -> Job {
     let sending = item.state == OutboxState::Sending;
-    Job { delivery: item.delivery, marked: sending, ambiguous: sending, not_before: item.not_before, expires: item.expires }
+    Job { delivery: item.delivery, marked: sending, ambiguous: sending, doubt: false, not_before: item.not_before, expires: item.expires }
+}
+
+/// Takes up an account's leftovers: sends first, then turns.
+pub(crate) async fn take_over(agent: Arc<Agent>, route: Arc<Route>) {
+    recover(&agent, &route).await;
+    crate::turn::recover(&agent, &route).await;
 }

@@ -21,21 +21,35 @@ pub(super) enum Next {
 
 /// Decides. `jitter` is a random number in 0..1 (full jitter).
 pub(super) fn decide(error: &Error, attempt: u32, now: Timestamp, expires: Option<Timestamp>, jitter: f64) -> Next {
-    let look = error.sent() == Sent::Maybe;
     let flood = error.kind() == ErrorKind::RateLimited;
-    let (delay, counts) = match error.retry() {
-        Retry::Never if !look => return Next::Dead,
-        Retry::After(delay) => (delay, !flood),
-        Retry::Soon | Retry::Never => (backoff(attempt, jitter), !flood),
+    if error.sent() == Sent::Maybe {
+        // However often and however late: whether it arrived has to be looked at before it is given up.
+        let delay = if let Retry::After(delay) = error.retry() { delay } else { backoff(attempt, jitter) };
+        let delay = if expires.is_some_and(|end| now.plus(delay) > end) { Duration::ZERO } else { delay };
+        return Next::Again { delay, look: true, counts: !flood };
+    }
+    let delay = match error.retry() {
+        Retry::Never => return Next::Dead,
+        Retry::After(delay) => delay,
+        Retry::Soon => backoff(attempt, jitter),
     };
-    if counts && attempt >= ATTEMPTS {
+    if !flood && attempt >= ATTEMPTS {
         return Next::Dead;
     }
     if expires.is_some_and(|end| now.plus(delay) > end) {
-        // An outcome that is unknown has to be looked at even when it is too late to send again.
-        return if look { Next::Again { delay: Duration::ZERO, look, counts } } else { Next::Expired };
+        return Next::Expired;
     }
-    Next::Again { delay, look, counts }
+    Next::Again { delay, look: false, counts: !flood }
+}
+
+/// How long a send waits that one of our own layers held back; none when it may not go out at all or would be too late.
+pub(super) fn held(error: &Error, now: Timestamp, expires: Option<Timestamp>) -> Next {
+    let delay = match error.retry() {
+        Retry::Never => return Next::Dead,
+        Retry::After(delay) => delay,
+        Retry::Soon => BASE,
+    };
+    if expires.is_some_and(|end| now.plus(delay) > end) { Next::Expired } else { Next::Again { delay, look: false, counts: false } }
 }
 
 fn backoff(attempt: u32, jitter: f64) -> Duration {
@@ -75,6 +89,15 @@ mod tests {
         let flood = Error::new(ErrorKind::RateLimited, "x").with_retry(Retry::After(Duration::from_secs(40)));
         assert_eq!(decide(&flood, 1, NOW, Some(Timestamp(39_000)), 0.5), Next::Expired);
         let lost = Error::new(ErrorKind::Timeout, "x").with_retry(Retry::After(Duration::from_secs(40)));
+        assert_eq!(decide(&lost, ATTEMPTS, NOW, None, 0.5), Next::Again { delay: Duration::from_secs(40), look: true, counts: true });
         assert_eq!(decide(&lost, 1, NOW, Some(Timestamp(39_000)), 0.5), Next::Again { delay: Duration::ZERO, look: true, counts: true });
+    }
+
+    #[test]
+    fn what_our_own_layers_hold_back_is_no_attempt() {
+        let paused = Error::new(ErrorKind::Unavailable, "x").with_retry(Retry::After(Duration::from_secs(5)));
+        assert_eq!(held(&paused, NOW, None), Next::Again { delay: Duration::from_secs(5), look: false, counts: false });
+        assert_eq!(held(&paused, NOW, Some(Timestamp(4_000))), Next::Expired);
+        assert_eq!(held(&Error::new(ErrorKind::Unauthorized, "x"), NOW, None), Next::Dead);
     }
 }

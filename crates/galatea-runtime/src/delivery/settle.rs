@@ -1,12 +1,17 @@
-//! Settle: outcomes are stored in groups, off the path of the next send.
+//! Settle: outcomes are stored in groups, off the path of the next send, in the order they were handed over.
 
-use galatea_core::{Store, store::Settlement};
+use galatea_core::{Clock, Store, store::Settlement};
 use std::{sync::Arc, time::Duration};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// Where outcomes go.
 #[derive(Clone)]
-pub(crate) struct Settler(mpsc::Sender<Settlement>);
+pub(crate) struct Settler(mpsc::Sender<Order>);
+
+struct Order {
+    settlement: Option<Settlement>,
+    stored: Option<oneshot::Sender<()>>,
+}
 
 /// Settlements that may wait; beyond that senders wait, which slows sending down to what the store takes.
 const WAITING: usize = 4096;
@@ -17,24 +22,50 @@ impl Settler {
     /// Hands over an outcome.
     pub(crate) async fn settle(&self, settlement: Settlement) {
         // The receiving task lives as long as any sender.
-        let _ = self.0.send(settlement).await;
+        let _ = self.0.send(Order { settlement: Some(settlement), stored: None }).await;
+    }
+
+    /// Hands over a change of state and waits until it is durable. It cannot overtake what was handed over before.
+    pub(crate) async fn settle_now(&self, settlement: Settlement) {
+        self.wait(Some(settlement)).await;
+    }
+
+    /// Waits until everything handed over before is durable.
+    pub(crate) async fn flush(&self) {
+        self.wait(None).await;
+    }
+
+    async fn wait(&self, settlement: Option<Settlement>) {
+        let (stored, done) = oneshot::channel();
+        if self.0.send(Order { settlement, stored: Some(stored) }).await.is_ok() {
+            let _ = done.await;
+        }
     }
 }
 
 /// A settler and the work that stores what it is given; the work ends when the last settler is dropped.
-pub(crate) fn settler(store: Arc<dyn Store>) -> (Settler, impl Future<Output = ()> + Send) {
+pub(crate) fn settler(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> (Settler, impl Future<Output = ()> + Send) {
     let (sender, receiver) = mpsc::channel(WAITING);
-    (Settler(sender), write(store, receiver))
+    (Settler(sender), write(store, clock, receiver))
 }
 
-async fn write(store: Arc<dyn Store>, mut receiver: mpsc::Receiver<Settlement>) {
+async fn write(store: Arc<dyn Store>, clock: Arc<dyn Clock>, mut receiver: mpsc::Receiver<Order>) {
     let mut group = Vec::with_capacity(GROUP);
     while receiver.recv_many(&mut group, GROUP).await > 0 {
-        let settlements = std::mem::take(&mut group);
+        let (mut settlements, mut waiting) = (Vec::with_capacity(group.len()), Vec::new());
+        for order in group.drain(..) {
+            settlements.extend(order.settlement);
+            waiting.extend(order.stored);
+        }
         // What was sent must not be forgotten: keep trying while the disk is full or the database away.
-        while let Err(error) = store.settle(settlements.clone()).await {
+        while !settlements.is_empty()
+            && let Err(error) = store.settle(settlements.clone()).await
+        {
             tracing::error!(count = settlements.len(), error = %error.report(), "outcomes of sends could not be stored; trying again");
-            tokio::time::sleep(PAUSE).await;
+            clock.sleep(PAUSE).await;
+        }
+        for stored in waiting {
+            let _ = stored.send(());
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The layers around a send handler, in the one order: `rate_limit(breaker(timeout(handler)))`.
 
-use galatea_core::{Clock, ConnectorInfo, Delivery, Found, Receipt, Result, SendHandler};
-use std::sync::Arc;
+use futures::FutureExt;
+use galatea_core::{Clock, ConnectorInfo, Delivery, Error, Found, Receipt, Result, SendHandler, Sent};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use super::{breaker::Breaker, rate_limit::RateLimit, timeout};
 
@@ -13,6 +14,15 @@ pub(crate) struct Stack {
     clock: Arc<dyn Clock>,
 }
 
+/// Why an attempt brought nothing.
+#[derive(Debug)]
+pub(crate) enum Missed {
+    /// A layer held it back; the platform never heard of it, so it is no attempt.
+    Held(Error),
+    /// The platform was asked.
+    Failed(Error),
+}
+
 impl Stack {
     /// Fresh layers for one account.
     pub(crate) fn new(info: &ConnectorInfo, handler: Arc<dyn SendHandler>, clock: Arc<dyn Clock>) -> Self {
@@ -20,24 +30,32 @@ impl Stack {
     }
 
     /// One attempt.
-    pub(crate) async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
+    pub(crate) async fn send(&self, delivery: &Delivery) -> Result<Receipt, Missed> {
         // Outermost, because a send that waits for its turn must neither count as slow nor hold a probe.
-        self.limit.admit(delivery, self.clock.now())?;
+        self.limit.admit(delivery, self.clock.now()).map_err(Missed::Held)?;
         // Inside, because our own waiting says nothing about the platform's health.
-        let permit = self.breaker.admit(self.clock.now())?;
+        let permit = self.breaker.admit(self.clock.now()).map_err(Missed::Held)?;
         // Innermost, because only the platform's own time is bounded and judged.
-        let outcome = timeout::within(self.handler.send(delivery)).await;
+        let outcome = guarded(timeout::within(self.handler.send(delivery))).await;
         let now = self.clock.now();
         permit.settle(&outcome, now);
         self.limit.learn(delivery, &outcome, now);
-        outcome
+        outcome.map_err(Missed::Failed)
     }
 
     /// Read-back of an unknown outcome. Passes the breaker too: a dead platform cannot be asked either.
-    pub(crate) async fn find(&self, delivery: &Delivery) -> Result<Found> {
-        let permit = self.breaker.admit(self.clock.now())?;
-        let outcome = timeout::within(self.handler.find(delivery)).await;
+    pub(crate) async fn find(&self, delivery: &Delivery) -> Result<Found, Missed> {
+        let permit = self.breaker.admit(self.clock.now()).map_err(Missed::Held)?;
+        let outcome = guarded(timeout::within(self.handler.find(delivery))).await;
         permit.settle(&outcome, self.clock.now());
-        outcome
+        outcome.map_err(Missed::Failed)
     }
+}
+
+/// A connector that crashes costs this attempt only. Whether the platform heard of it is unknown.
+async fn guarded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    AssertUnwindSafe(work)
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|_| Err(Error::unexpected("the connector crashed while sending").with_code("GAL-SEND-PANIC").with_sent(Sent::Maybe)))
 }

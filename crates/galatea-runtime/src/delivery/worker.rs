@@ -7,7 +7,7 @@ use galatea_core::{
 use rand::Rng;
 use std::{sync::Arc, time::Duration};
 
-use super::{Job, Route, Settler, retry};
+use super::{Job, Route, Settler, retry, stack::Missed};
 use crate::{
     agent::Agent,
     lanes::{Lane, Taken},
@@ -30,7 +30,7 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
 }
 
 async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
-    let Some(route) = agent.route(&job.delivery.address.source, &job.delivery.address.account) else {
+    let Some(route) = agent.any_route(&job.delivery.address.source, &job.delivery.address.account) else {
         // Stays pending in the store; sent once its connector registers.
         tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery yet");
         return;
@@ -42,36 +42,46 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
         }
         if job.ambiguous {
             match look(agent, &route, &job.delivery).await {
-                Some(receipt) => return sent(agent, settler, &job.delivery, receipt).await,
-                None => job.ambiguous = false,
+                Looked::There(receipt) => return sent(agent, settler, &job, receipt).await,
+                Looked::NotThere => job.doubt = false,
+                Looked::Unclear => job.doubt = true,
+            }
+            job.ambiguous = false;
+            if job.delivery.attempt >= retry::ATTEMPTS {
+                return ended(agent, settler, &job, OutboxState::Dead, "sending it failed too often").await;
             }
         }
         if job.expires.is_some_and(|end| agent.clock.now() > end) {
-            return ended(agent, settler, &job.delivery, OutboxState::Expired, "too old to send").await;
+            return ended(agent, settler, &job, OutboxState::Expired, "too old to send").await;
         }
         if !job.marked {
             // T3: must be durable before the platform hears of it, or a crash would send it twice.
-            let mark = settlement(&job.delivery, OutboxState::Sending, agent);
-            if let Err(error) = agent.store.settle(vec![mark]).await {
-                tracing::error!(delivery = %job.delivery.id, error = %error.report(), "cannot mark a delivery as sending; trying again");
-                agent.clock.sleep(Duration::from_millis(500)).await;
-                continue;
-            }
+            settler.settle_now(settlement(&job.delivery, OutboxState::Sending, agent)).await;
             job.marked = true;
         }
         let attempt = job.delivery.attempt + 1;
-        let error = match route.stack.send(&job.delivery).await {
+        let outcome = route.stack.send(&job.delivery).await;
+        let now = agent.clock.now();
+        let (error, next) = match outcome {
             Ok(receipt) => {
                 job.delivery.attempt = attempt;
-                return sent(agent, settler, &job.delivery, receipt).await;
+                return sent(agent, settler, &job, receipt).await;
             }
-            Err(error) => error,
+            Err(Missed::Held(error)) => {
+                let next = retry::held(&error, now, job.expires);
+                (error, next)
+            }
+            Err(Missed::Failed(error)) => {
+                let next = retry::decide(&error, attempt, now, job.expires, rand::rng().random::<f64>());
+                (error, next)
+            }
         };
-        let now = agent.clock.now();
-        let jitter = rand::rng().random::<f64>();
-        match retry::decide(&error, attempt, now, job.expires, jitter) {
-            retry::Next::Dead => return ended(agent, settler, &job.delivery, OutboxState::Dead, &error.to_string()).await,
-            retry::Next::Expired => return ended(agent, settler, &job.delivery, OutboxState::Expired, &error.to_string()).await,
+        match next {
+            retry::Next::Dead => {
+                job.delivery.attempt = attempt;
+                return ended(agent, settler, &job, OutboxState::Dead, &error.to_string()).await;
+            }
+            retry::Next::Expired => return ended(agent, settler, &job, OutboxState::Expired, &error.to_string()).await,
             retry::Next::Again { delay, look, counts } => {
                 if counts {
                     job.delivery.attempt = attempt;
@@ -103,35 +113,54 @@ async fn again(agent: &Agent, settler: &Settler, job: &mut Job, error: &Error, d
     });
 }
 
-/// The receipt if it is there; none when it has to be sent (again).
-async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> Option<Receipt> {
+/// What a read-back came to.
+enum Looked {
+    There(Receipt),
+    NotThere,
+    /// It may have arrived, and nobody can tell: a chat answer is sent again, and the doubt is stored with it.
+    Unclear,
+}
+
+async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> Looked {
     let mut tries = 0;
     loop {
-        tries += 1;
-        match route.stack.find(delivery).await {
-            Ok(Found::Sent(receipt)) => return Some(receipt),
-            Ok(Found::NotSent) => return None,
+        let (error, counts) = match route.stack.find(delivery).await {
+            Ok(Found::Sent(receipt)) => return Looked::There(receipt),
+            Ok(Found::NotSent) => return Looked::NotThere,
             Ok(Found::Unknown) => {
                 tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent; sending it again");
-                return None;
+                return Looked::Unclear;
             }
-            Err(error) if tries < retry::ATTEMPTS => {
-                tracing::info!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send failed; trying again");
-                let delay = if let galatea_core::Retry::After(delay) = error.retry() { delay } else { Duration::from_millis(500 << tries.min(6)) };
-                agent.clock.sleep(delay).await;
-            }
-            Err(_) => return None,
+            Err(Missed::Held(error)) => (error, false),
+            Err(Missed::Failed(error)) => (error, true),
+        };
+        tries += u32::from(counts);
+        let delay = match error.retry() {
+            galatea_core::Retry::After(delay) => delay,
+            galatea_core::Retry::Never => return Looked::Unclear,
+            galatea_core::Retry::Soon => Duration::from_millis(500 << tries.min(6)),
+        };
+        if tries >= retry::ATTEMPTS {
+            tracing::warn!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send keeps failing; sending it again");
+            return Looked::Unclear;
         }
+        tracing::info!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send failed; trying again");
+        agent.clock.sleep(delay).await;
     }
 }
 
-async fn sent(agent: &Agent, settler: &Settler, delivery: &Delivery, receipt: Receipt) {
+/// Stored with a delivery whose earlier attempt may have arrived too.
+const DOUBT: &str = "an earlier attempt may have arrived as well; the platform could not tell";
+
+async fn sent(agent: &Agent, settler: &Settler, job: &Job, receipt: Receipt) {
+    let delivery = &job.delivery;
     if let Some(moved) = &receipt.moved_to
         && let Err(error) = moved_to(agent, delivery, moved).await
     {
         tracing::warn!(room = %delivery.address.room, error = %error.report(), "a room moved, but its move could not be stored");
     }
-    settler.settle(Settlement { remote: receipt.id, ..settlement(delivery, OutboxState::Sent, agent) }).await;
+    let error = job.doubt.then(|| DOUBT.to_owned());
+    settler.settle(Settlement { remote: receipt.id, error, ..settlement(delivery, OutboxState::Sent, agent) }).await;
     tracing::debug!(delivery = %delivery.id, room = %delivery.address.room, attempt = delivery.attempt, "sent");
     agent.events.publish(Event::DeliverySent { agent: delivery.agent, room: delivery.address.room, delivery: delivery.id, attempt: delivery.attempt });
 }
@@ -141,13 +170,16 @@ async fn moved_to(agent: &Agent, delivery: &Delivery, to: &galatea_core::RemoteI
     agent.store.move_room(delivery.address.room, room, to).await?;
     agent.rooms.forget(delivery.address.room);
     agent.rooms.forget(room);
+    agent.known.clear();
     Ok(())
 }
 
-async fn ended(agent: &Agent, settler: &Settler, delivery: &Delivery, state: OutboxState, reason: &str) {
-    settler.settle(Settlement { error: Some(reason.to_owned()), ..settlement(delivery, state, agent) }).await;
+async fn ended(agent: &Agent, settler: &Settler, job: &Job, state: OutboxState, reason: &str) {
+    let delivery = &job.delivery;
+    let (state, reason) = if job.doubt { (OutboxState::Ambiguous, format!("{reason}; {DOUBT}")) } else { (state, reason.to_owned()) };
+    settler.settle(Settlement { error: Some(reason.clone()), ..settlement(delivery, state, agent) }).await;
     tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "not delivered");
-    agent.events.publish(Event::DeliveryFailed { agent: delivery.agent, room: delivery.address.room, delivery: delivery.id, reason: reason.to_owned() });
+    agent.events.publish(Event::DeliveryFailed { agent: delivery.agent, room: delivery.address.room, delivery: delivery.id, reason });
 }
 
 fn settlement(delivery: &Delivery, state: OutboxState, agent: &Agent) -> Settlement {

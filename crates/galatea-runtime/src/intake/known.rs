@@ -33,7 +33,7 @@ impl KnownConnections {
     }
 
     /// Forget everything (a room moved; rare).
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.0.invalidate_all();
     }
 }

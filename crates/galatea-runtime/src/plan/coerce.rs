@@ -44,6 +44,7 @@ fn fit(value: Value, schema: &Value, root: &Value, depth: usize) -> Value {
         }
         Value::Array(mut list) if list.len() == 1 && !wants("string") => fit(list.remove(0), schema, root, depth + 1),
         Value::String(text) if !wants("string") && known_type(schema) => from_text(text, schema, root, depth),
+        Value::String(text) => Value::String(one_of(schema, &text).unwrap_or(text)),
         other @ (Value::Number(_) | Value::Bool(_)) if wants("string") && !wants("number") && !wants("integer") && !wants("boolean") => {
             Value::String(other.to_string())
         }
@@ -108,6 +109,14 @@ fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
         }
     }
     schema
+}
+
+/// The schema's own spelling of one of its fixed values: models write `admin` for `ADMIN`.
+fn one_of(schema: &Value, text: &str) -> Option<String> {
+    let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
+    let consts = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    let consts = consts.flat_map(|branch| branch.get("const").into_iter().chain(branch.get("enum").and_then(Value::as_array).into_iter().flatten()));
+    listed.chain(consts).filter_map(Value::as_str).find(|known| super::names::same(known, text)).map(str::to_owned)
 }
 
 fn known_type(schema: &Value) -> bool {

@@ -93,7 +93,7 @@ pub(super) fn plan_keys(map: &Map<String, Value>) -> usize {
 
 /// Whether an object is a plan rather than arguments of something.
 pub(super) fn looks_like_plan(map: &Map<String, Value>) -> bool {
-    get(map, &["text"]).is_some_and(Value::is_string) || get(map, &["actions"]).is_some()
+    get(map, &["text"]).is_some_and(Value::is_string) || get(map, &["actions", "providers"]).is_some()
 }
 
 fn get<'a>(map: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {

@@ -11,6 +11,7 @@ use super::{
     xml,
 };
 
+const TORN: &str = "JSON cut off in the middle completed";
 /// Deeper values are dropped.
 const MAX_DEPTH: usize = 32;
 /// Objects that are tried before the text counts as words.
@@ -38,7 +39,7 @@ pub(super) fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> Opti
             keys = keys.max(envelope::plan_keys(map));
             draft.merge(envelope::from_object(map, names));
         }
-        let torn = candidate.at_start && end >= body.len() - candidate.at && !draft.is_plan(names) && (keys > 0 || candidate.torn);
+        let torn = candidate.at_start && end >= body.len() - candidate.at && !draft.is_plan(names) && (keys > 0 || candidate.torn || notes.0.contains(&TORN));
         if (draft.is_plan(names) && (candidate.at_start || keys >= 2)) || torn {
             notes.0.into_iter().for_each(|n| repairs.note(n));
             let around = body[candidate.at..][end..].trim().trim_matches('`').trim();
@@ -80,7 +81,7 @@ pub(super) fn value_at(text: &str, repairs: &mut Repairs) -> (Value, usize) {
     }
     let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, torn: false };
     let value = reader.value(0, Place::Top).unwrap_or(Value::Null);
-    repairs.note(if reader.torn { "JSON cut off in the middle completed" } else { "broken JSON mended" });
+    repairs.note(if reader.torn { TORN } else { "broken JSON mended" });
     (value, reader.at.min(text.len()))
 }
 
@@ -392,6 +393,6 @@ fn begins_member(rest: &str) -> bool {
     let quoted = rest.strip_prefix(['"', '\'', '“']);
     let key = quoted.unwrap_or(rest);
     let len = key.bytes().take(LONGEST_KEY).take_while(|b| b.is_ascii_alphanumeric() || b"_-. ".contains(b)).count();
-    let after = key[len..].trim_start_matches(['"', '\'', '”']).trim_start();
+    let after = key[len..].strip_prefix(['"', '\'', '”']).unwrap_or(&key[len..]).trim_start();
     if after.is_empty() { quoted.is_some() } else { len > 0 && after.starts_with(':') }
 }

@@ -57,14 +57,13 @@ fn without_reasoning(body: &str, repairs: &mut Repairs) -> (String, Option<Strin
         };
         let inner = &body[start + tag.len..];
         let close = inner.match_indices('<').find_map(|(i, _)| xml::tag_at(&inner[i..]).filter(|t| t.closing && t.is(tag.name)).map(|t| (i, t.len)));
-        let at_line_start = shown.trim_end_matches([' ', '\t']).is_empty() || shown.trim_end_matches([' ', '\t']).ends_with('\n');
         match close {
             Some((end, len)) => {
                 thought.push_str(inner[..end].trim());
                 at = start + tag.len + end + len;
                 repairs.note("reasoning inside the text taken out");
             }
-            None if at_line_start => {
+            None if begins_line(&shown) => {
                 thought.push_str(inner.trim());
                 at = body.len();
                 repairs.note("unterminated reasoning kept from the chat");
@@ -79,4 +78,9 @@ fn without_reasoning(body: &str, repairs: &mut Repairs) -> (String, Option<Strin
     }
     shown.push_str(&body[at..]);
     (shown, Some(thought).filter(|t| !t.is_empty()))
+}
+
+fn begins_line(before: &str) -> bool {
+    let before = before.trim_end_matches([' ', '\t']);
+    before.is_empty() || before.ends_with('\n')
 }

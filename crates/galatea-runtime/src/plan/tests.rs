@@ -1,1 +1,52 @@
+//! Examples and properties of the plan parser.
 
+mod damage;
+mod examples;
+mod render;
+
+use galatea_core::{
+    action::ActionDocs,
+    model::{Finish, TextAnswer, ToolCall},
+};
+use serde_json::json;
+
+use super::{Parsed, parse};
+
+/// The actions most tests offer.
+fn known() -> Vec<ActionDocs> {
+    let docs = |name: &str, similes: &[&str], properties: serde_json::Value| ActionDocs {
+        name: name.to_owned(),
+        similes: similes.iter().map(|s| (*s).to_owned()).collect(),
+        description: String::new(),
+        parameters: json!({ "type": "object", "properties": properties }),
+    };
+    vec![
+        docs("REPLY", &["GREET", "RESPOND"], json!({ "text": { "type": "string" } })),
+        docs("IGNORE", &["STOP_TALKING"], json!({})),
+        docs("UNMUTE_ROOM", &["UNMUTE_CHANNEL"], json!({})),
+        docs("MUTE_ROOM", &["MUTE_CHANNEL", "QUIET"], json!({})),
+        docs("SEND_MESSAGE", &["DM"], json!({ "target": { "type": "string" }, "text": { "type": "string" }, "copies": { "type": "integer" } })),
+        docs(
+            "SET",
+            &[],
+            json!({ "on": { "type": ["boolean", "null"] }, "tags": { "type": "array", "items": { "type": "string" } }, "size": { "type": "number" } }),
+        ),
+    ]
+}
+
+fn said(text: &str) -> Parsed {
+    parse(&TextAnswer { text: text.to_owned(), ..TextAnswer::default() }, &known())
+}
+
+fn cut(text: &str) -> Parsed {
+    parse(&TextAnswer { text: text.to_owned(), finish: Finish::Length, ..TextAnswer::default() }, &known())
+}
+
+fn called(text: &str, calls: &[(&str, &str)]) -> Parsed {
+    let tool_calls = calls.iter().map(|(name, arguments)| ToolCall { id: String::new(), name: (*name).to_owned(), arguments: (*arguments).to_owned() });
+    parse(&TextAnswer { text: text.to_owned(), tool_calls: tool_calls.collect(), ..TextAnswer::default() }, &known())
+}
+
+fn names(parsed: &Parsed) -> Vec<&str> {
+    parsed.plan.actions.iter().map(|a| a.name.as_str()).collect()
+}

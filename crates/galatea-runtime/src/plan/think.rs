@@ -2,7 +2,7 @@
 
 use galatea_core::model::Finish;
 
-use super::{Repairs, xml};
+use super::{Repairs, json, xml};
 
 /// Tags that models put around their reasoning.
 pub(super) const TAGS: [&str; 3] = ["think", "thinking", "reasoning"];
@@ -57,11 +57,12 @@ fn orphan(text: &str) -> Option<(&str, &str)> {
     if text.trim_start().starts_with(['{', '<', '`', '[']) {
         return None;
     }
-    text.match_indices('<').find_map(|(at, _)| {
-        let tag = xml::tag_at(&text[at..])?;
-        if !TAGS.iter().any(|name| tag.is(name)) {
-            return None;
-        }
-        tag.closing.then(|| (&text[..at], &text[at + tag.len..]))
+    // Only the first such tag is looked at: the searches below read the whole answer.
+    let tags = text.match_indices('<').filter_map(|(at, _)| xml::tag_at(&text[at..]).map(|tag| (at, tag)));
+    let mut ours = tags.filter(|(_, tag)| TAGS.iter().any(|name| tag.is(name)));
+    ours.next().and_then(|(at, tag)| {
+        let (before, after) = (&text[..at], &text[at + tag.len..]);
+        let in_envelope = (xml::find(before).is_some() || json::find(before).is_some()) && xml::find(after).is_none() && json::find(after).is_none();
+        Some((before, after)).filter(|_| tag.closing && !in_envelope)
     })
 }

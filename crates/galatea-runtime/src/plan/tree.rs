@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::xml::{tag_at, words};
+use super::xml::{Tag, tag_at, words};
 
 /// Deeper elements are read as words.
 const MAX_DEPTH: usize = 12;
@@ -89,7 +89,7 @@ pub(super) fn parse(content: &str) -> Node {
         stack.push(Open { name: tag.name, children: attributes, from: pos });
         if tag.empty {
             close(&mut stack, content, pos);
-        } else if WORDS.iter().any(|w| tag.is(w)) {
+        } else if WORDS.iter().any(|w| tag.is(w)) || holds_json(&tag, &content[pos..]) {
             let end = content[pos..]
                 .match_indices('<')
                 .find_map(|(i, _)| tag_at(&content[pos + i..]).filter(|t| t.closing && t.is(tag.name)).map(|t| (pos + i, t.len)));
@@ -105,6 +105,11 @@ pub(super) fn parse(content: &str) -> Node {
         Some(root) if !root.children.is_empty() => Node::Branch(root.children),
         _ => Node::Leaf(words(content, false)),
     }
+}
+
+/// Arguments written as JSON may hold words with tags in them.
+fn holds_json(tag: &Tag<'_>, inner: &str) -> bool {
+    ["params", "parameters", "arguments"].iter().any(|name| tag.is(name)) && inner.trim_start().starts_with('{')
 }
 
 fn close<'a>(stack: &mut Vec<Open<'a>>, content: &'a str, at: usize) {

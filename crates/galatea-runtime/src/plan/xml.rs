@@ -3,7 +3,7 @@
 use super::{
     Repairs,
     envelope::{self, Draft},
-    think, tree,
+    json, think, tree,
 };
 
 /// Elements of an envelope.
@@ -75,8 +75,15 @@ pub(super) fn find(body: &str) -> Option<Found> {
     let (mut text, mut around) = (None, None);
     let start = lead_in(body);
     let ends_wrapped = body.trim_end().trim_end_matches('`').trim_end().ends_with("</response>");
-    for (at, _) in body.match_indices('<') {
+    let mut pos = 0;
+    while let Some(offset) = body[pos..].find('<') {
+        let at = pos + offset;
         let rest = &body[at..];
+        if rest.starts_with("<![CDATA[") {
+            pos = rest.find("]]>").map_or(body.len(), |end| at + end + 3);
+            continue;
+        }
+        pos = at + 1;
         let at_start = at == start;
         let Some(tag) = tag_at(rest) else {
             if at_start && is_torn_tag(rest) {
@@ -238,8 +245,8 @@ fn store(draft: &mut Draft, tag: &Tag<'_>, element: &Element<'_>) {
         envelope::add_providers(draft, &tree::parse(inner).into_value());
     } else if is("params") || is("parameters") {
         let inner = if torn { without_torn_tag(inner) } else { inner };
-        let value = tree::parse(inner).into_value();
-        draft.params = envelope::parsed_if_json(value);
+        let json = Some(words(inner, torn)).filter(|w| w.starts_with('{')).and_then(|w| json::whole(&w));
+        draft.params = json.unwrap_or_else(|| tree::parse(inner).into_value());
     }
 }
 
@@ -292,11 +299,8 @@ fn element<'a>(s: &'a str, name: &str, start: usize) -> Element<'a> {
 
 fn is_followed_by_element(rest: &str, name: &str) -> bool {
     let rest = rest.trim_start();
-    rest.is_empty()
-        || rest.starts_with("```")
-        || is_torn_tag(rest)
-        || tag_at(rest)
-            .is_some_and(|tag| if tag.closing { tag.is(WRAPPER) || (tag.known() && !tag.is(name)) } else { tag.known() && !tag.is(name) || tag.is(WRAPPER) })
+    let other = |tag: Tag<'_>| tag.is(WRAPPER) || (tag.known() && !tag.is(name));
+    rest.is_empty() || rest.starts_with("```") || is_torn_tag(rest) || tag_at(rest).is_some_and(other)
 }
 
 /// Whether this tag shows that the element `name` should have ended before it.

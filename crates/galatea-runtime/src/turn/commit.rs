@@ -1,7 +1,7 @@
 //! Commit: memories, outbox rows and inbox-done in one commit (T2), then the parts go to their lane.
 
 use galatea_core::{
-    ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result, Timestamp, TurnId,
+    ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, Event, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result, RoomId, Timestamp, TurnId,
     Verdict,
     store::{Effect, FinishedMessage, InboxState, NewDelivery, TurnRecord},
 };
@@ -40,10 +40,7 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, fi
         room: seat.info.room.id,
         memories: Vec::new(),
         deliveries: Vec::new(),
-        finished: finished
-            .into_iter()
-            .map(|(waiting, verdict)| FinishedMessage { id: waiting.entry.memory.id, state: state_of(verdict.decision), verdict })
-            .collect(),
+        finished: finished_rows(finished),
         effects: outcome.effects,
         at: now,
     };
@@ -89,6 +86,38 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, fi
     Ok(replies)
 }
 
+/// Commits that messages get no answer.
+pub(crate) async fn silently(agent: &Agent, room: RoomId, finished: Vec<(Waiting, Verdict)>) -> Result<()> {
+    let (id, turn) = (agent.view.identity.id(), TurnId::fresh());
+    let decided: Vec<(MemoryId, Decision)> = finished.iter().map(|(waiting, verdict)| (waiting.entry.memory.id, verdict.decision)).collect();
+    let finished = finished_rows(finished);
+    agent
+        .store
+        .finish_turn(TurnRecord {
+            turn,
+            agent: id,
+            room,
+            memories: Vec::new(),
+            deliveries: Vec::new(),
+            finished,
+            effects: Vec::new(),
+            at: agent.clock.now(),
+        })
+        .await?;
+    for (memory, decision) in decided {
+        tracing::debug!(room = %room, message = %memory, decision = ?decision, "decided");
+        agent.events.publish(Event::TurnDecided { agent: id, room, turn, memory, decision });
+    }
+    Ok(())
+}
+
+fn finished_rows(finished: Vec<(Waiting, Verdict)>) -> Vec<FinishedMessage> {
+    finished
+        .into_iter()
+        .map(|(waiting, verdict)| FinishedMessage { id: waiting.entry.memory.id, state: state_of(verdict.decision), verdict })
+        .collect()
+}
+
 /// Encodes and numbers the parts of one message.
 #[allow(clippy::too_many_arguments, reason = "one row of the outbox has this many sides, and they come from four places")]
 fn parts(
@@ -114,7 +143,7 @@ fn parts(
 pub(crate) fn job(agent: &Agent, turn: TurnId, part: u32, address: Address, body: galatea_core::Encoded, now: Timestamp, ttl: Option<Duration>) -> Job {
     let id = DeliveryId::fresh();
     let delivery = Delivery { id, agent: agent.view.identity.id(), turn, part, address, key: key(id), body, attempt: 0, created_at: now };
-    Job { delivery, marked: false, ambiguous: false, not_before: now, expires: ttl.map(|ttl| now.plus(ttl)) }
+    Job { delivery, marked: false, ambiguous: false, doubt: false, not_before: now, expires: ttl.map(|ttl| now.plus(ttl)) }
 }
 
 /// Base62 of the id: 22 characters hold 128 bits, and Discord's nonce takes 25.

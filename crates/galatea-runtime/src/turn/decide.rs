@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Error, ErrorKind, Event, Models, Result, State, TextModel, Turn,
-    model::{ChatMessage, TextRequest, Tier},
+    model::{ChatMessage, ChatPart, ChatRole, TextRequest, Tier},
 };
 use std::sync::Arc;
 
@@ -25,12 +25,21 @@ pub(crate) async fn decide(turn: &Turn<'_>, models: &Models, state: &State, resu
         }
         tracing::info!(turn = %turn.id, ask, "the model's answer was unusable; asking again");
         if ask == 0 {
-            request.messages.push(ChatMessage::user("(Your last answer could not be read. Answer with plain text.)"));
+            remind(&mut request);
         }
         last = Some(parsed);
     }
     let repairs = last.map(|p| p.repairs.join(", ")).unwrap_or_default();
     Err(Error::new(ErrorKind::Unexpected, "the model gave no usable answer").with_code("GAL-MODEL-UNUSABLE").with("asks", ASKS).with("repairs", repairs))
+}
+
+/// Into the last message of the other side: some providers refuse two messages of one role in a row.
+fn remind(request: &mut TextRequest) {
+    const REMINDER: &str = "(Your last answer could not be read. Answer with plain text.)";
+    match request.messages.last_mut() {
+        Some(last) if last.role == ChatRole::User => last.parts.push(ChatPart::Text { text: REMINDER.to_owned() }),
+        _ => request.messages.push(ChatMessage::user(REMINDER)),
+    }
 }
 
 /// Asks a small model whether to join in. STOP stays silent.

@@ -60,8 +60,9 @@ pub(crate) fn judge(case: &Case<'_>) -> Judged {
     }
     log.pass("own-message", "somebody else wrote it");
 
-    let age =
-        [case.now.since(case.received_at), case.now.since(case.message.created_at)].into_iter().filter(|age| *age <= LONGEST_DELAY).max().unwrap_or_default();
+    // Our own clock tells how long it waited here; the platform's only how long it was on its way.
+    let on_its_way = Some(case.received_at.since(case.message.created_at)).filter(|delay| *delay <= LONGEST_DELAY).unwrap_or_default();
+    let age = case.now.since(case.received_at) + on_its_way;
     if age > case.message_ttl {
         log.0.decision = Decision::Expired;
         log.note("age", "skip", format!("it was {} minutes old when its turn came", age.as_secs() / 60));

@@ -23,13 +23,14 @@ pub(crate) use seat::Seat;
 use crate::agent::Agent;
 
 /// Answers what waits in this seat: typing on, think, commit, hand over, evaluate.
-pub(crate) async fn run_turn(agent: &Arc<Agent>, mut seat: Seat, interrupted: impl Future<Output = ()>) -> Result<Ended> {
+/// `behind` messages of the room wait after it.
+pub(crate) async fn run_turn(agent: &Arc<Agent>, mut seat: Seat, behind: usize, interrupted: impl Future<Output = ()>) -> Result<Ended> {
     let id = agent.view.identity.id();
     let room = seat.info.room.id;
     let started = agent.clock.now();
     agent.events.publish(Event::TurnStarted { agent: id, room, turn: seat.turn });
     let typing = typing::Typing::start(agent, &seat.route, seat.address());
-    seat.recall(agent).await?;
+    seat.recall(agent, behind).await?;
     let thought = tokio::select! {
         biased;
         thought = think::think(agent, &seat) => thought,
@@ -48,13 +49,13 @@ pub(crate) async fn run_turn(agent: &Arc<Agent>, mut seat: Seat, interrupted: im
     if !agent.registry.evaluators.is_empty() && !replies.is_empty() {
         agent.tasks.spawn(reflect(Arc::clone(agent), seat, state, replies, verdict));
     }
-    Ok(Ended::Committed)
+    Ok(Ended::Committed(decision))
 }
 
 /// How a turn ended.
 pub(crate) enum Ended {
-    /// It is committed.
-    Committed,
+    /// It is committed, with this decision.
+    Committed(galatea_core::Decision),
     /// A newer message came; nothing was committed.
     Interrupted(Box<Seat>),
 }

@@ -3,14 +3,14 @@
 use futures::FutureExt;
 use galatea_core::{
     Content, Decision, Error, ErrorKind, MemoryId, Result, RoomId, Timestamp, Verdict,
-    store::{InboxEntry, InboxItem},
+    store::{InboxEntry, InboxItem, InboxState},
 };
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use super::{
     Ended, Seat, commit,
     gate::{self, Case, Judged},
-    run_turn,
+    run_turn, think,
 };
 use crate::{
     agent::Agent,
@@ -30,61 +30,77 @@ pub(crate) struct Waiting {
     pub(crate) received_at: Timestamp,
     /// Turns begun for it in earlier runs of the program.
     pub(crate) attempts: u32,
+    /// It was read back from the store, so its turn is counted there before it begins.
+    pub(crate) read_back: bool,
 }
 
 /// Messages kept in memory per room; more are read back from the store when their turn comes.
 pub(crate) const IN_MEMORY: usize = 256;
 /// Turns begun for one message before it is given up: it seems to kill the program.
 const ATTEMPTS: u32 = 5;
+/// Messages without an answer that are finished in one commit.
+const SKIPS: usize = 100;
 const PAGE: u32 = 10_000;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Puts a stored message into its room's lane.
-pub(crate) fn enqueue(agent: &Arc<Agent>, entry: InboxEntry) {
-    let now = agent.clock.now();
-    push(agent, Waiting { entry, received_at: now, attempts: 0 });
+/// Puts a stored message into its room's lane. Before the leftovers of the last run are taken up it stays in the store,
+/// behind them, and is read with them.
+pub(crate) fn enqueue(agent: &Agent, entry: InboxEntry) {
+    let open = agent.any_route(&entry.source, &entry.account).is_some_and(|route| route.takeover.admits());
+    if open {
+        let now = agent.clock.now();
+        push(agent, Waiting { entry, received_at: now, attempts: 0, read_back: false });
+    }
 }
 
-fn push(agent: &Arc<Agent>, waiting: Waiting) {
+fn push(agent: &Agent, waiting: Waiting) {
+    // Both the connector and recovery may hand over the same row: whoever comes first.
+    if agent.in_turn.insert(waiting.entry.memory.id, ()).is_none() {
+        queue(agent, waiting);
+    }
+}
+
+fn queue(agent: &Agent, waiting: Waiting) {
     let Some(lanes) = agent.turns.get() else { return };
     let id = waiting.entry.memory.id;
-    // Both the connector and recovery may hand over the same row: whoever comes first.
-    if agent.in_turn.insert(id, ()).is_some() {
-        return;
-    }
     if lanes.push(waiting.entry.memory.room_id, waiting) == Pushed::Spilled {
         agent.in_turn.remove(&id);
     }
 }
 
-/// After a start: what was stored but not finished is answered now.
-pub(crate) async fn recover(agent: Arc<Agent>, route: Arc<Route>) {
+/// After a start: what was stored but not finished is answered now, in the order it came, before anything new.
+pub(crate) async fn recover(agent: &Agent, route: &Route) {
     let id = agent.view.identity.id();
-    let items = loop {
-        match agent.store.unfinished(id, &route.info.source, &route.info.account, PAGE).await {
-            Ok(items) => break items,
+    let mut told = false;
+    loop {
+        route.takeover.reading();
+        let items = match agent.store.unfinished(id, &route.info.source, &route.info.account, PAGE).await {
+            Ok(items) => items,
             Err(error) => {
                 tracing::error!(error = %error.report(), "cannot read what was left to answer; trying again");
                 agent.clock.sleep(PAUSE).await;
+                continue;
             }
+        };
+        if !items.is_empty() && !told {
+            told = true;
+            tracing::info!(source = %route.info.source, count = items.len(), "messages left over from the last run are answered now");
         }
-    };
-    let left: Vec<InboxItem> = items.into_iter().filter(|item| !agent.in_turn.contains_key(&item.entry.memory.id)).collect();
-    if left.is_empty() {
-        return;
-    }
-    tracing::info!(source = %route.info.source, count = left.len(), "messages left over from the last run are answered now");
-    let ids: Vec<MemoryId> = left.iter().map(|item| item.entry.memory.id).collect();
-    if let Err(error) = agent.store.begin_turn(&ids).await {
-        tracing::warn!(error = %error.report(), "begun turns could not be counted");
-    }
-    for item in left {
-        push(&agent, waiting(item));
+        let all = items.len() < PAGE as usize;
+        for item in items {
+            push(agent, waiting(item));
+        }
+        if !all {
+            // The rest is behind these: it comes into sight as they are finished.
+            agent.clock.sleep(PAUSE).await;
+        } else if route.takeover.open() {
+            return;
+        }
     }
 }
 
 fn waiting(item: InboxItem) -> Waiting {
-    Waiting { entry: item.entry, received_at: item.received_at, attempts: item.attempts }
+    Waiting { entry: item.entry, received_at: item.received_at, attempts: item.attempts, read_back: true }
 }
 
 /// Works one lane until it is empty.
@@ -92,8 +108,7 @@ pub(crate) async fn work(agent: Arc<Agent>, lane: Lane<RoomId, Waiting>) {
     loop {
         match lane.take() {
             Taken::Item(waiting) => {
-                let ids = one(&agent, &lane, waiting).await;
-                for id in ids {
+                for id in one(&agent, &lane, waiting).await {
                     agent.in_turn.remove(&id);
                 }
             }
@@ -118,49 +133,107 @@ async fn read_back(agent: &Agent, lane: &Lane<RoomId, Waiting>) {
     }
 }
 
-/// One turn from its first message on. Gives the ids that it took out of the lane.
+/// One turn from its first message on. Gives the ids that it is done with.
 async fn one(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waiting) -> Vec<MemoryId> {
-    let mut taken = vec![first.entry.memory.id];
+    let mut taken = vec![first];
     let mut pause = Duration::from_millis(250);
     loop {
-        let attempt = AssertUnwindSafe(attempt(agent, lane, first.clone(), &mut taken)).catch_unwind().await;
-        match attempt {
-            Ok(Ok(())) => return taken,
-            Ok(Err(error)) if error.kind() == ErrorKind::Conflict => {
-                tracing::warn!(message = %taken[0], "finished by somebody else already");
-                return taken;
-            }
+        let outcome = AssertUnwindSafe(attempt(agent, lane, &mut taken)).catch_unwind().await;
+        let error = match outcome {
+            Ok(Ok(())) => return ids(&taken),
+            Ok(Err(error)) => error,
+            Err(_) => Error::unexpected("the turn crashed").with_code("GAL-TURN-PANIC"),
+        };
+        let settled = match error.kind() {
+            ErrorKind::Unavailable => Err(error),
+            ErrorKind::Conflict => sort_out(agent, lane, &mut taken, error).await,
+            _ => fail(agent, &taken, &error).await,
+        };
+        match settled {
+            Ok(()) => return ids(&taken),
             // The store is away (disk full, I/O error): the room waits, nothing is lost, nothing is acknowledged.
-            Ok(Err(error)) if error.kind() == ErrorKind::Unavailable => {
-                tracing::error!(message = %taken[0], error = %error.report(), "a turn could not be stored; trying again");
+            Err(error) if error.kind() == ErrorKind::Unavailable => {
+                tracing::error!(room = %lane.key(), error = %error.report(), "a turn could not be stored; trying again");
                 agent.clock.sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(10));
+                // What was gathered besides the first waits again, or it would be forgotten.
+                lane.put_front(taken.split_off(1));
             }
-            Ok(Err(error)) => {
-                tracing::error!(message = %taken[0], error = %error.report(), "a turn failed; the message stays unanswered until the next start");
-                return taken;
-            }
-            Err(_) => {
-                tracing::error!(message = %taken[0], "a turn crashed; the message stays unanswered until the next start");
-                return taken;
+            Err(error) => {
+                tracing::error!(room = %lane.key(), error = %error.report(), "a turn failed; its messages stay unanswered until the next start");
+                return ids(&taken);
             }
         }
     }
 }
 
-async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waiting, taken: &mut Vec<MemoryId>) -> Result<()> {
+fn ids(taken: &[Waiting]) -> Vec<MemoryId> {
+    taken.iter().map(|waiting| waiting.entry.memory.id).collect()
+}
+
+/// A turn whose messages were finished (deleted, or by another process) while it was made committed nothing: those still open
+/// wait again, in their order.
+async fn sort_out(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut Vec<Waiting>, error: Error) -> Result<()> {
+    let (mut gone, mut open) = (Vec::new(), Vec::new());
+    for waiting in taken.iter() {
+        let item = agent.store.inbox_item(waiting.entry.memory.id).await?;
+        if item.is_some_and(|item| item.state == InboxState::New) { open.push(waiting.clone()) } else { gone.push(waiting.clone()) }
+    }
+    if gone.is_empty() {
+        return fail(agent, taken, &error).await;
+    }
+    tracing::info!(room = %lane.key(), gone = gone.len(), open = open.len(), "messages were deleted or finished by somebody else while they were answered");
+    lane.put_front(open);
+    *taken = gone;
+    Ok(())
+}
+
+/// A turn that cannot be committed at all (a connector that cannot encode the answer, a crash) is finished as failed, and said.
+async fn fail(agent: &Arc<Agent>, taken: &[Waiting], error: &Error) -> Result<()> {
+    let Some(last) = taken.last() else { return Ok(()) };
+    let room = last.entry.memory.room_id;
+    tracing::error!(room = %room, code = error.code(), error = %error.report(), "a turn failed");
+    let mut verdict = Verdict { decision: Decision::Failed, ..Verdict::default() };
+    verdict.step("turn", "failed", error.to_string());
+    let finished = |verdict: &Verdict| taken.iter().map(|waiting| (waiting.clone(), verdict.clone())).collect();
+    if let Some(info) = agent.rooms.load(agent.store.as_ref(), room).await?
+        && let Some(route) = agent.route(&last.entry.source, &last.entry.account)
+    {
+        let seat = Seat::new(info, route, last.clone(), verdict.clone());
+        let mut told = verdict.clone();
+        let outcome = think::notice(agent, &seat, &mut told, think::BROKEN);
+        let committed = AssertUnwindSafe(commit::commit(agent, &seat, outcome, finished(&told))).catch_unwind().await;
+        match committed {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(error)) if error.kind() == ErrorKind::Unavailable => return Err(error),
+            // Even the notice cannot be said.
+            Ok(Err(_)) | Err(_) => {}
+        }
+    }
+    commit::silently(agent, room, finished(&verdict)).await
+}
+
+async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut Vec<Waiting>) -> Result<()> {
+    let Some(first) = taken.first().cloned() else { return Ok(()) };
     let room = first.entry.memory.room_id;
-    let info =
-        agent.rooms.load(agent.store.as_ref(), room).await?.ok_or_else(|| Error::not_found("a message in a room that is not stored").with("room", room))?;
+    let Some(info) = agent.rooms.load(agent.store.as_ref(), room).await? else { return follow(agent, taken, room).await };
     let (source, account) = (&first.entry.source, &first.entry.account);
     let route = agent.route(source, account).ok_or_else(|| Error::new(ErrorKind::Unavailable, "the platform's connector is not running yet"))?;
     let policy = agent.policy(source)?;
     let parent = parent_remote(&info);
+    if first.read_back
+        && let Err(error) = agent.store.begin_turn(&[first.entry.memory.id]).await
+    {
+        tracing::warn!(error = %error.report(), "a begun turn could not be counted");
+    }
 
-    let judged = judge(agent, &policy, &info, &route, parent, &first, approved(agent, &policy, &first).await?);
+    let paired = approved(agent, &policy, &first).await?;
+    let entity = first.entry.memory.entity_id;
+    let judge = |next: &Waiting| judge(agent, &policy, &info, &route, parent, next, paired && next.entry.memory.entity_id == entity);
+    let judged = judge(&first);
     let mut seat = match judged {
-        _ if first.attempts >= ATTEMPTS => return give_up(agent, info, route, first).await,
-        Judged::Skip(verdict) | Judged::Expired(verdict) => return skip(agent, info, route, first, verdict).await,
+        _ if first.attempts >= ATTEMPTS => return give_up(agent, room, first).await,
+        Judged::Skip(verdict) | Judged::Expired(verdict) => return skip(agent, lane, taken, first, verdict, judge).await,
         Judged::Pair(verdict) => return pair(agent, info, route, first, verdict).await,
         Judged::Answer(verdict) | Judged::Command(verdict) => Seat::new(Arc::clone(&info), Arc::clone(&route), first, verdict),
         Judged::Ask(verdict) => {
@@ -169,24 +242,21 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waitin
             seat
         }
     };
-    count_hops(agent, room, &seat);
 
     let busy = busy_policy(agent, &info);
     let collects = seat.verdict.decision == Decision::Answer && !seat.ask;
-    let gather = |seat: &mut Seat, taken: &mut Vec<MemoryId>| {
+    let gather = |seat: &mut Seat, taken: &mut Vec<Waiting>| {
         let mut verdicts = Vec::new();
-        let more = lane.take_while(agent.limits.collect.saturating_sub(seat.merged.len() + 1), |next| {
-            match judge(agent, &policy, &info, &route, parent, next, false) {
-                Judged::Answer(verdict) | Judged::Skip(verdict) | Judged::Expired(verdict) => {
-                    verdicts.push(verdict);
-                    true
-                }
-                Judged::Command(_) | Judged::Ask(_) | Judged::Pair(_) => false,
+        let more = lane.take_while(agent.limits.collect.saturating_sub(seat.merged.len() + 1), |next| match judge(next) {
+            Judged::Answer(verdict) | Judged::Skip(verdict) | Judged::Expired(verdict) => {
+                verdicts.push(verdict);
+                true
             }
+            Judged::Command(_) | Judged::Ask(_) | Judged::Pair(_) => false,
         });
+        taken.extend(more.iter().cloned());
         let mut answers = false;
         for (next, verdict) in more.into_iter().zip(verdicts) {
-            taken.push(next.entry.memory.id);
             if verdict.decision == Decision::Answer {
                 answers = true;
                 seat.merge(next);
@@ -199,10 +269,15 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waitin
     if collects && matches!(busy, BusyPolicy::Collect | BusyPolicy::Interrupt) {
         gather(&mut seat, taken);
     }
-    loop {
-        let interruptible = collects && busy == BusyPolicy::Interrupt;
-        match run_turn(agent, seat, interruption(lane, interruptible)).await? {
-            Ended::Committed => break,
+    let decision = loop {
+        // Full, it is answered whatever else is said: somebody who never stops must not keep the rest waiting.
+        let interruptible = collects && busy == BusyPolicy::Interrupt && seat.merged.len() + 1 < agent.limits.collect;
+        let from_bot = seat.message.entry.envelope.from_bot;
+        match run_turn(agent, seat, lane.len(), interruption(lane, interruptible, &judge)).await? {
+            Ended::Committed(decision) => {
+                count_hops(agent, room, from_bot, decision);
+                break decision;
+            }
             Ended::Interrupted(again) => {
                 seat = *again;
                 if gather(&mut seat, taken) {
@@ -210,22 +285,65 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waitin
                 }
             }
         }
-    }
-    if collects && busy == BusyPolicy::Drop {
-        for late in lane.take_while(usize::MAX, |w| w.entry.envelope.command.is_none()) {
-            taken.push(late.entry.memory.id);
-            let mut verdict = Verdict::default();
-            verdict.step("busy", "skip", "it came while another message was being answered");
-            verdict.change = Some(galatea_core::verdict::Change { setting: "BUSY_POLICY".into(), value: "collect".into() });
-            skip(agent, Arc::clone(&info), Arc::clone(&route), late, verdict).await?;
-        }
+    };
+    if collects && busy == BusyPolicy::Drop && decision == Decision::Answer {
+        drop_late(agent, lane, room).await;
     }
     Ok(())
 }
 
-/// Completes when more was said, if that is to interrupt.
-async fn interruption(lane: &Lane<RoomId, Waiting>, wanted: bool) {
-    if wanted { lane.arrived().await } else { std::future::pending().await }
+/// Skips what came while an answer was made, if that is the policy.
+async fn drop_late(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, room: RoomId) {
+    let late = lane.take_while(usize::MAX, |w| w.entry.envelope.command.is_none());
+    if late.is_empty() {
+        return;
+    }
+    let mut verdict = Verdict::default();
+    verdict.step("busy", "skip", "it came while another message was being answered");
+    verdict.change = Some(galatea_core::verdict::Change { setting: "BUSY_POLICY".into(), value: "collect".into() });
+    let finished = late.iter().map(|waiting| (waiting.clone(), verdict.clone())).collect();
+    match commit::silently(agent, room, finished).await {
+        Ok(()) => ids(&late).iter().for_each(|id| {
+            agent.in_turn.remove(id);
+        }),
+        Err(error) => {
+            tracing::warn!(room = %room, error = %error.report(), "messages could not be dropped and are answered instead");
+            lane.put_front(late);
+        }
+    }
+}
+
+/// A message whose room is gone: the room has moved while it waited, so it goes on in the new one.
+async fn follow(agent: &Agent, taken: &mut Vec<Waiting>, room: RoomId) -> Result<()> {
+    let Some(first) = taken.first() else { return Ok(()) };
+    match agent.store.inbox_item(first.entry.memory.id).await? {
+        Some(item) if item.state == InboxState::New && item.entry.memory.room_id != room => {
+            // It stays marked as in a turn: only its lane changes.
+            taken.clear();
+            queue(agent, waiting(item));
+            Ok(())
+        }
+        Some(item) if item.state == InboxState::New => Err(Error::not_found("a message in a room that is not stored").with("room", room)),
+        _ => Ok(()),
+    }
+}
+
+/// Completes when something was said that belongs into this answer, if that is to interrupt.
+async fn interruption(lane: &Lane<RoomId, Waiting>, wanted: bool, judge: &(impl Fn(&Waiting) -> Judged + Sync)) {
+    if !wanted {
+        return std::future::pending().await;
+    }
+    loop {
+        lane.arrived().await;
+        let counts = lane.scan(|next| match judge(next) {
+            Judged::Answer(_) => ControlFlow::Break(true),
+            Judged::Skip(_) | Judged::Expired(_) => ControlFlow::Continue(()),
+            Judged::Command(_) | Judged::Ask(_) | Judged::Pair(_) => ControlFlow::Break(false),
+        });
+        if counts {
+            return;
+        }
+    }
 }
 
 fn judge(agent: &Agent, policy: &Policy, info: &RoomInfo, route: &Route, parent: Option<&str>, waiting: &Waiting, paired: bool) -> Judged {
@@ -260,11 +378,12 @@ async fn approved(agent: &Agent, policy: &Policy, waiting: &Waiting) -> Result<b
     pairing::is_approved(&agent.store, &agent.clock, agent.view.identity.id(), waiting.entry.memory.entity_id).await
 }
 
-fn count_hops(agent: &Agent, room: RoomId, seat: &Seat) {
-    if seat.message.entry.envelope.from_bot {
-        agent.hops.insert(room, agent.hops.get(&room).unwrap_or(0) + 1);
-    } else {
+/// Answers to bots in a row. A person who speaks ends the run, answered or not.
+fn count_hops(agent: &Agent, room: RoomId, from_bot: bool, decision: Decision) {
+    if !from_bot {
         agent.hops.invalidate(&room);
+    } else if decision == Decision::Answer {
+        agent.hops.insert(room, agent.hops.get(&room).unwrap_or(0) + 1);
     }
 }
 
@@ -272,19 +391,43 @@ fn busy_policy(agent: &Agent, info: &RoomInfo) -> BusyPolicy {
     agent.limits.busy.unwrap_or(if info.room.kind.is_direct() { BusyPolicy::Collect } else { BusyPolicy::Each })
 }
 
-/// Finishes a message without an answer.
-async fn skip(agent: &Arc<Agent>, info: Arc<RoomInfo>, route: Arc<Route>, waiting: Waiting, verdict: Verdict) -> Result<()> {
-    // A person who speaks ends a run of bot messages, answered or not.
-    if !waiting.entry.envelope.from_bot && !waiting.entry.envelope.from_self {
-        agent.hops.invalidate(&info.room.id);
-    }
-    end(agent, info, route, waiting, verdict, commit::Outcome::default()).await
+/// Finishes messages without an answer: this one, and those after it that get none either, in one commit.
+async fn skip(
+    agent: &Agent,
+    lane: &Lane<RoomId, Waiting>,
+    taken: &mut Vec<Waiting>,
+    first: Waiting,
+    verdict: Verdict,
+    judge: impl Fn(&Waiting) -> Judged,
+) -> Result<()> {
+    let room = first.entry.memory.room_id;
+    let heard = |waiting: &Waiting| {
+        if !waiting.entry.envelope.from_self {
+            count_hops(agent, room, waiting.entry.envelope.from_bot, Decision::Skip);
+        }
+    };
+    heard(&first);
+    let mut verdicts = Vec::new();
+    let more = lane.take_while(SKIPS, |next| match judge(next) {
+        Judged::Skip(verdict) | Judged::Expired(verdict) => {
+            heard(next);
+            verdicts.push(verdict);
+            true
+        }
+        _ => false,
+    });
+    taken.extend(more.iter().cloned());
+    let finished = std::iter::once((first, verdict)).chain(more.into_iter().zip(verdicts)).collect();
+    commit::silently(agent, room, finished).await
 }
 
 async fn pair(agent: &Arc<Agent>, info: Arc<RoomInfo>, route: Arc<Route>, waiting: Waiting, mut verdict: Verdict) -> Result<()> {
     let entity = waiting.entry.memory.entity_id;
     let name = waiting.entry.memory.metadata.get("entityName").and_then(serde_json::Value::as_str).unwrap_or("someone").to_owned();
-    let code = pairing::code_for(&agent.store, &agent.clock, agent.view.identity.id(), entity, &name).await?;
+    let code = {
+        let _one_at_a_time = agent.pairing.lock().await;
+        pairing::code_for(&agent.store, &agent.clock, agent.view.identity.id(), entity, &name).await?
+    };
     let mut outcome = commit::Outcome::default();
     match code {
         Some(code) => {
@@ -295,21 +438,17 @@ async fn pair(agent: &Arc<Agent>, info: Arc<RoomInfo>, route: Arc<Route>, waitin
         }
         None => verdict.step("pairing", "note", "too many strangers wait already, so no code was sent"),
     }
-    end(agent, info, route, waiting, verdict, outcome).await
-}
-
-async fn give_up(agent: &Arc<Agent>, info: Arc<RoomInfo>, route: Arc<Route>, waiting: Waiting) -> Result<()> {
-    let mut verdict = Verdict { decision: Decision::Failed, ..Verdict::default() };
-    verdict.step("attempts", "failed", format!("{} turns were begun for it, and none was finished", waiting.attempts));
-    end(agent, info, route, waiting, verdict, commit::Outcome::default()).await
-}
-
-async fn end(agent: &Arc<Agent>, info: Arc<RoomInfo>, route: Arc<Route>, waiting: Waiting, verdict: Verdict, outcome: commit::Outcome) -> Result<()> {
     let decision = verdict.decision;
     let (room, memory) = (info.room.id, waiting.entry.memory.id);
-    tracing::debug!(room = %room, message = %memory, decision = ?decision, "decided");
     let seat = Seat::new(info, route, waiting.clone(), verdict.clone());
     commit::commit(agent, &seat, outcome, vec![(waiting, verdict)]).await?;
     agent.events.publish(galatea_core::Event::TurnDecided { agent: agent.view.identity.id(), room, turn: seat.turn, memory, decision });
     Ok(())
+}
+
+async fn give_up(agent: &Agent, room: RoomId, waiting: Waiting) -> Result<()> {
+    let mut verdict = Verdict { decision: Decision::Failed, ..Verdict::default() };
+    verdict.step("attempts", "failed", format!("{} turns were begun for it, and none was finished", waiting.attempts));
+    tracing::error!(room = %room, message = %waiting.entry.memory.id, attempts = waiting.attempts, "a message is given up: it seems to end the program");
+    commit::silently(agent, room, vec![(waiting, verdict)]).await
 }

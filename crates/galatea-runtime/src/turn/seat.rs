@@ -53,18 +53,25 @@ impl Seat {
         Address { source: room.source.clone(), account: room.account.clone(), room: room.id, remote: room.remote.clone() }
     }
 
-    /// Reads the conversation so far: one query.
-    pub(super) async fn recall(&mut self, agent: &Agent) -> Result<()> {
-        self.merged_memories = self.merged.iter().map(|w| w.entry.memory.clone()).collect();
+    /// Reads the conversation so far: one query. What waits for its own turn is left out, and what is answered now is taken
+    /// as it reads now, if it was edited while it waited.
+    pub(super) async fn recall(&mut self, agent: &Agent, behind: usize) -> Result<()> {
         let since = self.info.room.metadata.get("resetAt").and_then(serde_json::Value::as_i64).map(Timestamp);
-        let extra = u32::try_from(self.merged.len() + 1).unwrap_or(u32::MAX);
+        let extra = u32::try_from(self.merged.len() + 1 + behind).unwrap_or(u32::MAX);
         let query = MemoryQuery {
             since,
             ..MemoryQuery::new(agent.view.identity.id(), agent.limits.conversation.saturating_add(extra)).room(self.info.room.id).kind(MemoryKind::Messages)
         };
-        let mut recent = agent.store.memories(&query).await?;
-        let waiting = |id| id == self.message.entry.memory.id || self.merged.iter().any(|w| w.entry.memory.id == id);
-        recent.retain(|memory| !waiting(memory.id));
+        let mut recent = Vec::new();
+        for memory in agent.store.memories(&query).await? {
+            let own = std::iter::once(&mut self.message).chain(&mut self.merged).find(|w| w.entry.memory.id == memory.id);
+            if let Some(own) = own {
+                own.entry.memory.content = memory.content;
+            } else if !agent.in_turn.contains_key(&memory.id) || self.passed.iter().any(|(w, _)| w.entry.memory.id == memory.id) {
+                recent.push(memory);
+            }
+        }
+        self.merged_memories = self.merged.iter().map(|w| w.entry.memory.clone()).collect();
         recent.truncate(usize::try_from(agent.limits.conversation).unwrap_or(usize::MAX));
         recent.reverse();
         self.recent = recent;

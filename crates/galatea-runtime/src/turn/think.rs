@@ -1,6 +1,6 @@
 //! Think: compose, decide, act → an outcome. Whatever fails ends in an outcome too; nothing here is written.
 
-use futures::FutureExt;
+use futures::{FutureExt, future::join_all};
 use galatea_core::{ActionResult, Content, Decision, Error, Result, State, Turn, Verdict, turn::Catalog};
 use std::panic::AssertUnwindSafe;
 
@@ -90,14 +90,16 @@ async fn carry_out(agent: &Agent, turn: &Turn<'_>, parsed: Parsed, verdict: &mut
     }
     if outcome.replies.is_empty() && !results.is_empty() && !silent {
         let told: Vec<String> = results.iter().map(tell).collect();
-        match decide::decide(turn, &agent.models, turn.state, &told).await {
-            Ok(parsed) => outcome.replies.push(Content::text(parsed.plan.text)),
-            // What was done is done: say it plainly rather than fail the turn.
+        let words = match decide::decide(turn, &agent.models, turn.state, &told).await {
+            Ok(parsed) => parsed.plan.text,
             Err(error) => {
                 tracing::warn!(turn = %turn.id, error = %error.report(), "the result of an action could not be put into words");
-                outcome.replies.push(Content::text(results.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n")));
+                String::new()
             }
-        }
+        };
+        // What was done is done: say it plainly rather than fail the turn or stay silent.
+        let words = if words.trim().is_empty() { results.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n") } else { words };
+        outcome.replies.push(Content::text(words));
         outcome.replies.retain(|reply| !reply.is_empty());
     }
     outcome.results = results;
@@ -141,45 +143,62 @@ async fn catalog(agent: &Agent, seat: &Seat) -> Catalog {
     if agent.models.large.info().scripted {
         return catalog;
     }
-    for (docs, action) in &agent.registry.actions {
-        match AssertUnwindSafe(action.validate(&turn)).catch_unwind().await {
-            Ok(Ok(true)) => catalog.actions.push(docs.clone()),
-            Ok(Ok(false)) => {}
-            Ok(Err(error)) => {
-                tracing::warn!(turn = %seat.turn, action = docs.name, error = %error.report(), "an action could not be validated and is not offered")
+    let offered = join_all(agent.registry.actions.iter().map(async |(docs, action)| {
+        let work = AssertUnwindSafe(action.validate(&turn)).catch_unwind();
+        match tokio::time::timeout(agent.limits.provider, work).await {
+            Ok(Ok(Ok(offered))) => offered.then_some(docs),
+            Ok(Ok(Err(error))) => {
+                tracing::warn!(turn = %seat.turn, action = docs.name, error = %error.report(), "an action could not be validated and is not offered");
+                None
             }
-            Err(_) => tracing::warn!(turn = %seat.turn, action = docs.name, "an action crashed while being validated and is not offered"),
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!(turn = %seat.turn, action = docs.name, "an action crashed or took too long while being validated and is not offered");
+                None
+            }
         }
-    }
+    }))
+    .await;
+    catalog.actions = offered.into_iter().flatten().cloned().collect();
     catalog
 }
 
-async fn command(agent: &Agent, seat: &Seat, mut verdict: Verdict) -> Thought {
+async fn command(agent: &Agent, seat: &Seat, verdict: Verdict) -> Thought {
     let (state, catalog) = (State::default(), Catalog::default());
     let done = commands::run(&seat.turn(agent, &state, &catalog)).await;
     match done {
         Ok(done) => (Outcome { replies: vec![done.reply], effects: done.effects, ..Outcome::default() }, verdict, state),
-        Err(error) => {
-            verdict.step("command", "failed", error.to_string());
-            failed(agent, seat, verdict, &error)
-        }
+        Err(error) => failed(agent, seat, verdict, &error),
     }
 }
 
-/// Says that it failed, to those who addressed the agent, once per room and ten minutes; the source stays in the log.
+/// What a room reads when no answer could be made.
+const SPEECHLESS: &str = "Sorry, I cannot think right now: my language model does not answer. Please try again in a few minutes.";
+/// The same, when the fault is ours.
+pub(super) const BROKEN: &str = "Sorry, something went wrong here, and I could not answer. Please try again in a few minutes.";
+
+/// Says that it failed, to those who addressed the agent; the source stays in the log.
 fn failed(agent: &Agent, seat: &Seat, mut verdict: Verdict, error: &Error) -> Thought {
     let room = seat.info.room.id;
     tracing::error!(turn = %seat.turn, room = %room, code = error.code(), error = %error.report(), "a message could not be answered");
+    let command = verdict.decision == Decision::Command;
     verdict.decision = Decision::Failed;
-    verdict.step("model", "failed", error.to_string());
+    verdict.step(if command { "command" } else { "model" }, "failed", error.to_string());
     agent.events.publish(galatea_core::Event::TurnFailed { agent: agent.view.identity.id(), room, turn: seat.turn, reason: error.to_string() });
+    let ours = command || error.code() == Some("GAL-TURN-PANIC");
+    let outcome = notice(agent, seat, &mut verdict, if ours { BROKEN } else { SPEECHLESS });
+    (outcome, verdict, State::default())
+}
+
+/// A notice, once per room and ten minutes.
+pub(super) fn notice(agent: &Agent, seat: &Seat, verdict: &mut Verdict, text: &str) -> Outcome {
+    let room = seat.info.room.id;
     let mut outcome = Outcome::default();
     if !seat.ask && agent.notices.get(&room).is_none() {
         agent.notices.insert(room, ());
-        outcome.replies.push(Content::text("Sorry, I cannot think right now: my language model does not answer. Please try again in a few minutes."));
+        outcome.replies.push(Content::text(text));
         verdict.step("notice", "note", "the room was told");
     }
-    (outcome, verdict, State::default())
+    outcome
 }
 
 /// A script's words carry a label wherever people see them.

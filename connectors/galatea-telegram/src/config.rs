@@ -1,0 +1,265 @@
+//! Settings of this connector, under elizaOS's names.
+
+use galatea_core::{Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings, Source, Variable};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+use url::Url;
+
+use crate::{connector::TelegramConnector, error};
+
+const TOKEN: Variable = Variable::new("TELEGRAM_BOT_TOKEN", "the token @BotFather gave for the bot").secret().required();
+const API_ROOT: Variable = Variable::new("TELEGRAM_API_ROOT", "address of the Bot API server").or("https://api.telegram.org");
+const ALLOWED_CHATS: Variable =
+    Variable::new("TELEGRAM_ALLOWED_CHATS", "chat ids the agent answers in, as a JSON list or separated by commas; all chats when unset");
+const MODE: Variable = Variable::new("TELEGRAM_MODE", "how messages arrive: polling or webhook").or("polling");
+const WEBHOOK_URL: Variable = Variable::new("TELEGRAM_WEBHOOK_URL", "public https address Telegram calls in webhook mode");
+const WEBHOOK_LISTEN: Variable = Variable::new("TELEGRAM_WEBHOOK_LISTEN", "address and port the webhook listens on").or("127.0.0.1:8443");
+const WEBHOOK_SECRET: Variable =
+    Variable::new("TELEGRAM_WEBHOOK_SECRET", "what Telegram must send along: 1-256 letters, digits, _ or -; made up and kept when unset").secret();
+const DROP_PENDING: Variable = Variable::new("TELEGRAM_DROP_PENDING", "forget messages that came while the agent was not running").or("false");
+const POLL_TIMEOUT: Variable = Variable::new("TELEGRAM_POLL_TIMEOUT", "seconds Telegram may hold a poll open, 0 to 50").or("50");
+
+/// Longest time Telegram holds a poll open (tdlib/telegram-bot-api, `LONG_POLL_MAX_TIMEOUT`).
+const MAX_POLL: u64 = 50;
+
+/// How messages arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// We ask Telegram again and again (getUpdates).
+    #[default]
+    Polling,
+    /// Telegram calls us.
+    Webhook,
+}
+
+/// Settings of one bot.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TelegramConfig {
+    /// The token from @BotFather: digits, a colon, about 35 characters.
+    #[schemars(with = "String")]
+    pub token: SecretString,
+    /// Address of the Bot API server.
+    #[serde(default = "default_root")]
+    #[schemars(with = "String")]
+    pub api_root: Url,
+    /// How messages arrive.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Public address in webhook mode.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub webhook_url: Option<Url>,
+    /// Where the webhook listens. Loopback by default: a reverse proxy with a certificate stands in front.
+    #[serde(default = "default_listen")]
+    #[schemars(with = "String")]
+    pub webhook_listen: SocketAddr,
+    /// What Telegram must send along; made up and kept in the data folder when unset.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub webhook_secret: Option<SecretString>,
+    /// Forget what came while nobody listened.
+    #[serde(default)]
+    pub drop_pending: bool,
+    /// Seconds a poll may stay open.
+    #[serde(default = "default_poll")]
+    pub poll_timeout: u64,
+}
+
+fn default_root() -> Url {
+    #[allow(clippy::expect_used, reason = "a constant address that parses; every build of the defaults' test proves it")]
+    Url::parse("https://api.telegram.org").expect("a valid address")
+}
+
+fn default_listen() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 8443))
+}
+
+fn default_poll() -> u64 {
+    MAX_POLL
+}
+
+impl TelegramConfig {
+    /// Defaults for everything but the token.
+    pub fn new(token: SecretString) -> Self {
+        Self {
+            token,
+            api_root: default_root(),
+            mode: Mode::Polling,
+            webhook_url: None,
+            webhook_listen: default_listen(),
+            webhook_secret: None,
+            drop_pending: false,
+            poll_timeout: default_poll(),
+        }
+    }
+
+    /// The bot's id: the digits before the token's colon, known without asking Telegram.
+    ///
+    /// # Errors
+    /// `Invalid` with `GAL-TG-TOKEN` for anything that is not shaped like a token. The token is not repeated.
+    pub fn account(&self) -> Result<Account> {
+        let (id, secret) = self.token.expose_secret().split_once(':').ok_or_else(error::token_shape)?;
+        let digits = !id.is_empty() && id.len() <= 19 && id.bytes().all(|b| b.is_ascii_digit()) && id.parse::<i64>().is_ok();
+        let plain = !secret.is_empty() && secret.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        if digits && plain { Ok(Account(id.to_owned())) } else { Err(error::token_shape()) }
+    }
+
+    /// How long a poll may stay open.
+    pub(crate) fn poll(&self) -> Duration {
+        Duration::from_secs(self.poll_timeout.min(MAX_POLL))
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.account()?;
+        if self.mode == Mode::Webhook && self.webhook_url.is_none() {
+            return Err(Error::invalid("webhook mode needs a public address")
+                .with_code("GAL-CFG-VALUE")
+                .with_fix("set TELEGRAM_WEBHOOK_URL=https://your.host/telegram, or TELEGRAM_MODE=polling"));
+        }
+        if let Some(secret) = &self.webhook_secret {
+            let secret = secret.expose_secret();
+            // Bot API, setWebhook.secret_token.
+            if secret.is_empty() || secret.len() > 256 || !secret.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')) {
+                return Err(Error::invalid("TELEGRAM_WEBHOOK_SECRET must have 1 to 256 letters, digits, _ or -")
+                    .with_code("GAL-CFG-VALUE")
+                    .with_fix("choose another, or leave it unset: one is made up and kept"));
+            }
+            if secret == self.token.expose_secret() {
+                return Err(Error::invalid("TELEGRAM_WEBHOOK_SECRET must not be the bot token")
+                    .with_code("GAL-CFG-VALUE")
+                    .with_fix("leave it unset: one is made up and kept"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
+    let Some(url) = settings.parse::<Url>(variable, "an address such as https://host/path")? else { return Ok(None) };
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() || !url.username().is_empty() || url.password().is_some() {
+        return Err(settings.complain(variable, "is not an http or https address without a user name"));
+    }
+    Ok(Some(url))
+}
+
+impl ConnectorConfig for TelegramConfig {
+    const SOURCE: Source = crate::SOURCE;
+    const VARIABLES: &'static [Variable] = &[TOKEN, API_ROOT, ALLOWED_CHATS, MODE, WEBHOOK_URL, WEBHOOK_LISTEN, WEBHOOK_SECRET, DROP_PENDING, POLL_TIMEOUT];
+
+    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
+        let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
+        let mut config = Self::new(token);
+        config.account().map_err(|e| e.with("where", settings.origin(&TOKEN)))?;
+        if let Some(root) = address(settings, &API_ROOT)? {
+            config.api_root = root;
+        }
+        config.mode = match settings.text(&MODE).as_deref().map(str::trim).map(str::to_ascii_lowercase).as_deref() {
+            None | Some("polling") => Mode::Polling,
+            Some("webhook") => Mode::Webhook,
+            Some(_) => return Err(settings.complain(&MODE, "is neither polling nor webhook")),
+        };
+        config.webhook_url = address(settings, &WEBHOOK_URL)?;
+        if let Some(listen) = settings.parse(&WEBHOOK_LISTEN, "an address with a port, such as 127.0.0.1:8443")? {
+            config.webhook_listen = listen;
+        }
+        config.webhook_secret = settings.secret(&WEBHOOK_SECRET);
+        config.drop_pending = settings.flag(&DROP_PENDING)?;
+        if let Some(seconds) = settings.parse(&POLL_TIMEOUT, "a number of seconds")? {
+            if seconds > MAX_POLL {
+                return Err(settings.complain(&POLL_TIMEOUT, "is more than the 50 seconds Telegram allows"));
+            }
+            config.poll_timeout = seconds;
+        }
+        // The list is the runtime's gate's to apply; a broken one is told here, where the other settings are read.
+        settings.list(&ALLOWED_CHATS)?;
+        config.validate()?;
+        Ok(Some(config))
+    }
+
+    fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
+        Ok(Arc::new(self.connector(host)?))
+    }
+}
+
+impl TelegramConfig {
+    /// [`ConnectorConfig::build`] with the concrete type.
+    ///
+    /// # Errors
+    /// `Invalid` for settings that contradict each other, `Unexpected` when the HTTP client cannot be set up.
+    pub fn connector(self, host: &Host) -> Result<TelegramConnector> {
+        self.validate()?;
+        TelegramConnector::new(self, host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Option<TelegramConfig>> {
+        TelegramConfig::from_settings(&Settings::from_pairs(pairs.iter().map(|(k, v)| (*k, *v))))
+    }
+
+    const GOOD: &str = "123456789:AAcanaryCANARYcanaryCANARYcanaryCAN_-1";
+
+    #[test]
+    fn a_token_is_enough() {
+        let config = read(&[("TELEGRAM_BOT_TOKEN", GOOD)]).unwrap().unwrap();
+        assert_eq!(config.account().unwrap().0, "123456789");
+        assert_eq!(config.api_root.as_str(), "https://api.telegram.org/");
+        assert_eq!((config.mode, config.poll_timeout, config.drop_pending), (Mode::Polling, 50, false));
+        assert_eq!(config.webhook_listen, "127.0.0.1:8443".parse().unwrap());
+        assert!(read(&[]).unwrap().is_none());
+    }
+
+    #[test]
+    fn pasted_quotes_and_spaces_around_a_token_do_no_harm() {
+        assert_eq!(read(&[("TELEGRAM_BOT_TOKEN", &format!(" \"{GOOD}\" "))]).unwrap().unwrap().account().unwrap().0, "123456789");
+    }
+
+    #[test]
+    fn broken_tokens_are_refused_without_being_repeated() {
+        for wrong in [
+            format!("Bot {GOOD}"),
+            GOOD.replace(':', ""),
+            GOOD.replace(':', ": "),
+            format!("\"{GOOD}"),
+            "123456789:".into(),
+            ":AAcanary".into(),
+            format!("{GOOD}\nx"),
+        ] {
+            let inner = TelegramConfig::new(SecretString::from(wrong.clone()));
+            let error = inner.account().unwrap_err();
+            assert_eq!(error.code(), Some("GAL-TG-TOKEN"), "{wrong}");
+            assert!(!format!("{error} {error:?} {} {inner:?}", error.report()).to_lowercase().contains("canary"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused_with_their_place() {
+        for (name, value) in [
+            ("TELEGRAM_MODE", "push"),
+            ("TELEGRAM_API_ROOT", "ftp://x"),
+            ("TELEGRAM_API_ROOT", "https://user:pw@host"),
+            ("TELEGRAM_POLL_TIMEOUT", "51"),
+            ("TELEGRAM_POLL_TIMEOUT", "soon"),
+            ("TELEGRAM_WEBHOOK_LISTEN", "localhost"),
+            ("TELEGRAM_DROP_PENDING", "maybe"),
+            ("TELEGRAM_ALLOWED_CHATS", "[1"),
+            ("TELEGRAM_WEBHOOK_SECRET", "with space"),
+        ] {
+            let error = read(&[("TELEGRAM_BOT_TOKEN", GOOD), (name, value)]).unwrap_err();
+            assert!(error.message().contains(name) || error.fix().is_some_and(|f| f.contains(name)), "{name}: {error}");
+        }
+        let error = read(&[("TELEGRAM_BOT_TOKEN", GOOD), ("TELEGRAM_MODE", "webhook")]).unwrap_err();
+        assert!(error.fix().unwrap().contains("TELEGRAM_WEBHOOK_URL"));
+    }
+
+    #[test]
+    fn chats_may_be_numbers_or_strings() {
+        assert!(read(&[("TELEGRAM_BOT_TOKEN", GOOD), ("TELEGRAM_ALLOWED_CHATS", "[-100123, \"42\"]")]).is_ok());
+    }
+}

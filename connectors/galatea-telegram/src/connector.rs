@@ -1,0 +1,255 @@
+//! The connector: start-up checks, commands, and the choice between polling and webhook.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use galatea_core::{
+    Capabilities, Clock, Connector, ConnectorInfo, Error, ErrorKind, ExposeSecret, Finding, Gateway, Health, Host, ReadBack, Result, SendHandler, Severity,
+    TextUnit,
+};
+use std::{fmt, path::PathBuf, sync::Arc};
+use teloxide::{
+    payloads::{DeleteWebhook, DeleteWebhookSetters, GetMyCommands, SetMyCommands, SetWebhook, SetWebhookSetters},
+    types::BotCommand,
+};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::{
+    SOURCE,
+    config::{Mode, TelegramConfig},
+    decode::Me,
+    encode::MAX_TEXT,
+    error::codes,
+    receive::{ALLOWED, Intake, poll, webhook},
+    send::{
+        TelegramSender,
+        api::{Api, Myself, Webhook},
+        book::Book,
+    },
+};
+
+/// Commands people see behind the slash; the same set on every platform.
+const COMMANDS: [(&str, &str); 6] = [
+    ("ask", "Ask me something"),
+    ("reset", "Forget this conversation"),
+    ("mute", "Be silent here"),
+    ("unmute", "Speak here again"),
+    ("privacy", "What I keep about you, and how to have it deleted"),
+    ("help", "What I can do"),
+];
+
+/// Privacy mode, in words a newcomer can act on.
+const PRIVACY: &str = "privacy mode is on: in groups it sees commands, replies and @mentions only";
+const PRIVACY_FIX: &str = "fine for a helper; to change: @BotFather → /setprivacy → Disable, then remove and re-add the bot to each group";
+
+/// Telegram for one bot.
+pub struct TelegramConnector {
+    info: ConnectorInfo,
+    config: TelegramConfig,
+    api: Api,
+    book: Arc<Book>,
+    sender: Arc<TelegramSender>,
+    folder: PathBuf,
+}
+
+impl fmt::Debug for TelegramConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TelegramConnector").field("info", &self.info).field("api", &self.api).finish_non_exhaustive()
+    }
+}
+
+impl TelegramConnector {
+    pub(crate) fn new(config: TelegramConfig, host: &Host) -> Result<Self> {
+        let account = config.account()?;
+        let clock: Arc<dyn Clock> = host.clock.clone();
+        let api = Api::new(&config.api_root, &config.token, clock.clone())?;
+        let book = Arc::new(Book::default());
+        let sender = Arc::new(TelegramSender::new(api.clone(), book.clone(), clock, &host.data_dir));
+        let capabilities = Capabilities {
+            max_text: MAX_TEXT,
+            text_unit: TextUnit::Utf16,
+            edit: true,
+            delete: true,
+            react: true,
+            typing: true,
+            buttons: true,
+            files: true,
+            threads: true,
+            read_back: ReadBack::Find,
+            public: true,
+        };
+        Ok(Self { info: ConnectorInfo { source: SOURCE, account, capabilities }, config, api, book, sender, folder: host.data_dir.clone() })
+    }
+
+    /// The outbound side, as it is registered on the gateway.
+    pub fn send_handler(&self) -> Arc<dyn SendHandler> {
+        self.sender.clone()
+    }
+
+    /// Bytes of an attachment whose address is `telegram:<file_id>`, at most 20 MB (Bot API, getFile).
+    ///
+    /// # Errors
+    /// `Invalid` for another address or a larger file, `NotFound` when Telegram has it no more. No error holds the file's address.
+    pub async fn download(&self, url: &str) -> Result<Bytes> {
+        self.sender.download(url).await
+    }
+
+    /// Removes whatever webhook is set: the repair of `GAL-TG-WEBHOOK`. Ask first; another program may live off it.
+    ///
+    /// # Errors
+    /// As any call.
+    pub async fn remove_webhook(&self) -> Result<()> {
+        self.api.request::<_, bool>(&DeleteWebhook::new()).await.map_err(|f| f.into_error("deleteWebhook"))?;
+        Ok(())
+    }
+
+    async fn me(&self) -> Result<Myself> {
+        let me = self.api.me().await.map_err(|f| f.into_error("getMe"))?;
+        if me.id.to_string() != self.info.account.0 {
+            return Err(Error::unexpected("the Bot API server says this token belongs to another bot").with_code(codes::GARBAGE).with("host", self.api.host()));
+        }
+        Ok(me)
+    }
+
+    /// True when the webhook was set by us.
+    fn is_ours(&self, found: &Webhook) -> bool {
+        let same = |url: &str| Url::parse(url).ok() == Url::parse(&found.url).ok();
+        self.config.webhook_url.as_ref().is_some_and(|u| same(u.as_str())) || webhook::Keep::open(&self.folder).url().is_some_and(same)
+    }
+
+    async fn clear_the_way(&self) -> Result<()> {
+        let found = self.api.webhook().await.map_err(|f| f.into_error("getWebhookInfo"))?;
+        if !found.url.is_empty() && !self.is_ours(&found) {
+            return Err(in_the_way(&found));
+        }
+        if !found.url.is_empty() || (self.config.drop_pending && found.pending_update_count > 0) {
+            let request = DeleteWebhook::new().drop_pending_updates(self.config.drop_pending);
+            self.api.request::<_, bool>(&request).await.map_err(|f| f.into_error("deleteWebhook"))?;
+        }
+        Ok(())
+    }
+
+    /// Sets the commands when they differ. A bot without a menu still works, so a failure is only told.
+    async fn set_commands(&self) {
+        let wanted: Vec<BotCommand> = COMMANDS.iter().map(|(name, what)| BotCommand::new(*name, *what)).collect();
+        let known = self.api.request::<_, Vec<BotCommand>>(&GetMyCommands::new()).await;
+        if known.as_ref().is_ok_and(|known| *known == wanted) {
+            return;
+        }
+        if let Err(failure) = self.api.request::<_, bool>(&SetMyCommands::new(wanted)).await {
+            tracing::warn!(error = %failure.into_error("setMyCommands"), "the command menu could not be set");
+        }
+    }
+
+    async fn webhook(&self, intake: Intake, up: Health) -> Result<()> {
+        let address = self.config.webhook_url.clone().ok_or_else(|| Error::invalid("webhook mode needs TELEGRAM_WEBHOOK_URL").with_code(codes::WEBHOOK))?;
+        let listener = webhook::bind(self.config.webhook_listen).await?;
+        let mut keep = webhook::Keep::open(&self.folder);
+        let secret = match &self.config.webhook_secret {
+            Some(secret) => secret.clone(),
+            None => keep.secret(),
+        };
+        keep.save(Some(&address))?;
+        let set = SetWebhook::new(address.clone())
+            .allowed_updates(ALLOWED)
+            .drop_pending_updates(self.config.drop_pending)
+            .secret_token(secret.expose_secret().to_owned());
+        let register = async {
+            self.api.request::<_, bool>(&set).await.map_err(|f| {
+                let fix = "Telegram calls https addresses on ports 443, 80, 88 or 8443 only; check TELEGRAM_WEBHOOK_URL";
+                let error = f.into_error("setWebhook");
+                if error.kind() == ErrorKind::Invalid { error.with_code(codes::WEBHOOK).with_fix(fix) } else { error }
+            })?;
+            intake.gateway.report(up);
+            Ok(())
+        };
+        // Served while it is being registered: Telegram may call at once.
+        let serve = webhook::serve(intake.clone(), listener, &address, secret);
+        tokio::try_join!(register, serve)?;
+        Ok(())
+    }
+}
+
+fn in_the_way(found: &Webhook) -> Error {
+    Error::new(ErrorKind::Conflict, format!("A webhook to {} owns this bot", found.host()))
+        .with_code(codes::WEBHOOK)
+        .with_fix("`galatea connector check telegram --fix` removes it; or stop here and leave the bot to that program")
+}
+
+#[async_trait]
+impl Connector for TelegramConnector {
+    fn info(&self) -> &ConnectorInfo {
+        &self.info
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        let me = match self.me().await {
+            Ok(me) => me,
+            Err(error) => return vec![failed(&error)],
+        };
+        let mut findings =
+            vec![Finding::ok("GAL-TG-TOKEN", "connector", format!("@{}", me.username)).with_cause(format!("getMe answered on {}", self.api.host()))];
+        findings.push(match self.api.webhook().await {
+            Err(failure) => failed(&failure.into_error("getWebhookInfo")),
+            Ok(found) if found.url.is_empty() => Finding::ok(codes::WEBHOOK, "connector", "no webhook in the way"),
+            Ok(found) if self.is_ours(&found) => match (self.config.mode, &found.last_error_message) {
+                (Mode::Webhook, Some(why)) => {
+                    Finding::new(Severity::Warning, codes::WEBHOOK, "connector", "the webhook is set, but Telegram's last call failed")
+                        .with_cause(galatea_http::redact(&galatea_http::shorten(why, 200), &[]))
+                        .with_fix("check that TELEGRAM_WEBHOOK_URL reaches this machine")
+                }
+                (Mode::Webhook, None) => Finding::ok(codes::WEBHOOK, "connector", format!("webhook to {} is ours", found.host())),
+                (Mode::Polling, _) => Finding::ok(codes::WEBHOOK, "connector", "our earlier webhook is removed at the next start"),
+            },
+            Ok(found) if self.config.mode == Mode::Webhook => {
+                Finding::new(Severity::Warning, codes::WEBHOOK, "connector", format!("a webhook to {} is replaced at the next start", found.host()))
+            }
+            Ok(found) => failed(&in_the_way(&found)),
+        });
+        findings.push(if me.can_read_all_group_messages {
+            Finding::ok(codes::PRIVACY, "connector", "privacy mode is off: it sees every message of its groups")
+        } else {
+            Finding::new(Severity::Info, codes::PRIVACY, "connector", PRIVACY).with_fix(PRIVACY_FIX)
+        });
+        findings
+    }
+
+    async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
+        let start = async {
+            let me = self.me().await?;
+            if self.config.mode == Mode::Polling {
+                self.clear_the_way().await?;
+            }
+            gateway.register_send_handler(self.sender.clone());
+            self.set_commands().await;
+            Ok::<_, Error>(me)
+        };
+        let Some(me) = stop.run_until_cancelled(start).await else { return Ok(()) };
+        let me = me?;
+        let mode = if self.config.mode == Mode::Polling { "polling" } else { "webhook" };
+        let privacy = if me.can_read_all_group_messages { String::new() } else { format!("; {PRIVACY}") };
+        let detail = format!("@{}, {mode}{privacy}", me.username);
+        let up = Health::Up { detail: detail.clone() };
+        let me = Arc::new(Me { id: me.id, user_name: me.username });
+        // What runs beside ends with this run, however it ends.
+        let inner = stop.child_token();
+        let intake = Intake::new(self.api.clone(), self.book.clone(), me, gateway.clone(), inner.clone());
+        let outcome = match self.config.mode {
+            Mode::Polling => {
+                gateway.report(up);
+                poll::run(intake.clone(), self.config.poll(), &detail).await
+            }
+            Mode::Webhook => self.webhook(intake.clone(), up).await,
+        };
+        inner.cancel();
+        intake.finish().await;
+        outcome
+    }
+}
+
+/// A finding that keeps what was seen.
+fn failed(error: &Error) -> Finding {
+    let seen = error.context().iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(", ");
+    let finding = Finding::failure("connector", error);
+    if seen.is_empty() { finding } else { finding.with_cause(seen) }
+}

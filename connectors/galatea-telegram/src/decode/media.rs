@@ -1,0 +1,111 @@
+//! What a message carries besides words: files as attachments, everything else as a line of text.
+
+use galatea_core::{Media, MediaKind};
+use teloxide::types::{FileMeta, MediaKind as Telegram, Message, MessageKind, PhotoSize};
+
+/// teloxide's value for a size Telegram did not tell.
+const UNKNOWN_SIZE: u32 = u32::MAX;
+
+/// Files of a message. `telegram:<file_id>` names the bytes without a token.
+pub(super) fn attachments(message: &Message) -> Vec<Media> {
+    let MessageKind::Common(common) = &message.kind else { return Vec::new() };
+    let file = |meta: &FileMeta, content_type: MediaKind, source: &str| Media {
+        id: meta.unique_id.0.clone(),
+        url: format!("telegram:{}", meta.id.0),
+        content_type,
+        size: (meta.size != UNKNOWN_SIZE).then_some(u64::from(meta.size)),
+        source: source.to_owned(),
+        ..Media::default()
+    };
+    let one = match &common.media_kind {
+        Telegram::Photo(m) => match largest(&m.photo) {
+            Some(size) => Media { mime: Some("image/jpeg".into()), title: "Photo".into(), ..file(&size.file, MediaKind::Image, "Photo") },
+            None => return Vec::new(),
+        },
+        Telegram::Document(m) => {
+            let mime = m.document.mime_type.as_ref().map(ToString::to_string);
+            let kind = match mime.as_deref().and_then(|t| t.split('/').next()) {
+                Some("image") => MediaKind::Image,
+                Some("video") => MediaKind::Video,
+                Some("audio") => MediaKind::Audio,
+                _ => MediaKind::Document,
+            };
+            Media { title: m.document.file_name.clone().unwrap_or_else(|| "Document".into()), mime, ..file(&m.document.file, kind, "Document") }
+        }
+        Telegram::Voice(m) => Media {
+            title: format!("Voice message, {} s", m.voice.duration.seconds()),
+            mime: m.voice.mime_type.as_ref().map(ToString::to_string),
+            ..file(&m.voice.file, MediaKind::Audio, "Voice")
+        },
+        Telegram::Audio(m) => {
+            let named = match (&m.audio.performer, &m.audio.title) {
+                (Some(who), Some(what)) => Some(format!("{who} – {what}")),
+                (None, Some(what)) => Some(what.clone()),
+                _ => m.audio.file_name.clone(),
+            };
+            Media {
+                title: named.unwrap_or_else(|| "Audio".into()),
+                mime: m.audio.mime_type.as_ref().map(ToString::to_string),
+                ..file(&m.audio.file, MediaKind::Audio, "Audio")
+            }
+        }
+        Telegram::Video(m) => Media {
+            title: m.video.file_name.clone().unwrap_or_else(|| "Video".into()),
+            mime: m.video.mime_type.as_ref().map(ToString::to_string),
+            ..file(&m.video.file, MediaKind::Video, "Video")
+        },
+        Telegram::VideoNote(m) => {
+            Media { title: "Video message".into(), mime: Some("video/mp4".into()), ..file(&m.video_note.file, MediaKind::Video, "VideoNote") }
+        }
+        Telegram::Animation(m) => Media {
+            title: m.animation.file_name.clone().unwrap_or_else(|| "Animation".into()),
+            mime: m.animation.mime_type.as_ref().map(ToString::to_string),
+            ..file(&m.animation.file, MediaKind::Video, "Animation")
+        },
+        Telegram::Sticker(m) => {
+            let (kind, mime) = match (m.sticker.flags.is_animated, m.sticker.flags.is_video) {
+                (true, _) => (MediaKind::Document, "application/x-tgsticker"),
+                (_, true) => (MediaKind::Video, "video/webm"),
+                _ => (MediaKind::Image, "image/webp"),
+            };
+            Media {
+                title: m.sticker.set_name.clone().unwrap_or_else(|| "Sticker".into()),
+                description: m.sticker.emoji.clone().map(|e| format!("Sticker {e}")).unwrap_or_default(),
+                mime: Some(mime.into()),
+                ..file(&m.sticker.file, kind, "Sticker")
+            }
+        }
+        _ => return Vec::new(),
+    };
+    vec![one]
+}
+
+fn largest(sizes: &[PhotoSize]) -> Option<&PhotoSize> {
+    sizes.iter().max_by_key(|s| u64::from(s.width) * u64::from(s.height))
+}
+
+/// Content without words of its own, said in words.
+pub(super) fn in_words(message: &Message) -> Option<String> {
+    let common = match &message.kind {
+        MessageKind::Common(common) => common,
+        MessageKind::Dice(d) => return Some(format!("[dice {}: {}]", serde_json::to_value(d.dice.emoji).ok()?.as_str()?, d.dice.value)),
+        _ => return None,
+    };
+    Some(match &common.media_kind {
+        Telegram::Venue(m) => format!("[place: {}, {} ({}, {})]", m.venue.title, m.venue.address, m.venue.location.latitude, m.venue.location.longitude),
+        Telegram::Location(m) => format!("[location: {}, {}]", m.location.latitude, m.location.longitude),
+        Telegram::Contact(m) => {
+            let name = [Some(m.contact.first_name.as_str()), m.contact.last_name.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+            format!("[contact: {name}, {}]", m.contact.phone_number)
+        }
+        Telegram::Poll(m) => {
+            let options = m.poll.options.iter().map(|o| o.text.as_str()).collect::<Vec<_>>().join(" / ");
+            format!("[poll: {} ({options})]", m.poll.question)
+        }
+        Telegram::Checklist(m) => format!("[checklist: {}]", m.checklist.title),
+        Telegram::Game(m) => format!("[game: {}]", m.game.title),
+        Telegram::Story(_) => "[story]".to_owned(),
+        Telegram::PaidMedia(_) => "[paid media]".to_owned(),
+        _ => return None,
+    })
+}

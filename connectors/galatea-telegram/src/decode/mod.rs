@@ -1,0 +1,283 @@
+//! Telegram's updates → what happened, in the house's words. Pure; tested with recordings and mutated ones.
+
+mod connection;
+mod media;
+pub(crate) mod place;
+pub(crate) mod raw;
+mod service;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use galatea_core::{Addressed, Connection, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId, Timestamp, message::WorldSync};
+use serde_json::json;
+use teloxide::types::{
+    CallbackQuery, Chat, ChatMemberUpdated, ChatMigration, MediaKind, Message, MessageKind, MessageOrigin, MessageReactionUpdated, ReactionType, Update,
+    UpdateKind,
+};
+
+use place::{message_id, room_id};
+pub(crate) use service::chat_sync;
+
+/// Who we are on Telegram, from getMe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Me {
+    /// The bot's id.
+    pub(crate) id: i64,
+    /// Its user name without `@`.
+    pub(crate) user_name: String,
+}
+
+impl Me {
+    fn is_named(&self, name: &str) -> bool {
+        !self.user_name.is_empty() && name.eq_ignore_ascii_case(&self.user_name)
+    }
+}
+
+/// What one update means.
+#[derive(Debug, Default)]
+pub(crate) struct Decoded {
+    /// What happened, in order; usually none or one.
+    pub(crate) events: Vec<Incoming>,
+    /// The album the message belongs to.
+    pub(crate) album: Option<(i64, String)>,
+    /// A button press to acknowledge.
+    pub(crate) press: Option<String>,
+    /// Names and rights that changed without anything being said.
+    pub(crate) syncs: Vec<WorldSync>,
+    /// A group or channel, whose administrators may be asked for.
+    pub(crate) place: Option<Chat>,
+    /// We were taken in, or rights changed: ask for the administrators again.
+    pub(crate) refresh: bool,
+    /// The newest message number seen in a chat.
+    pub(crate) seen: Option<(i64, i32)>,
+    /// The chat has topics.
+    pub(crate) forum: Option<i64>,
+}
+
+/// Decodes one update that arrived `now`. Never fails: what means nothing to us gives an empty answer.
+pub(crate) fn decode(update: &Update, me: &Me, now: Timestamp) -> Decoded {
+    match &update.kind {
+        UpdateKind::Message(m) | UpdateKind::ChannelPost(m) => message(m, me),
+        UpdateKind::EditedMessage(m) | UpdateKind::EditedChannelPost(m) => edited(m),
+        UpdateKind::CallbackQuery(q) => pressed(q, now),
+        UpdateKind::MessageReaction(r) => reacted(r),
+        UpdateKind::MyChatMember(c) => own_status(c),
+        UpdateKind::ChatMember(c) => member(c, me),
+        _ => Decoded::default(),
+    }
+}
+
+fn millis(seconds: i64) -> Timestamp {
+    Timestamp(seconds.saturating_mul(1000))
+}
+
+fn one(connection: Connection, event: IncomingEvent, at: Timestamp) -> Vec<Incoming> {
+    vec![Incoming { connection, event, at }]
+}
+
+fn message(m: &Message, me: &Me) -> Decoded {
+    let at = millis(m.date.timestamp());
+    let mut out = Decoded {
+        seen: Some((m.chat.id.0, m.id.0)),
+        place: service::has_administrators(&m.chat).then(|| m.chat.clone()),
+        forum: connection::is_forum(&m.chat).then_some(m.chat.id.0),
+        ..Decoded::default()
+    };
+    match &m.kind {
+        MessageKind::Common(common) => {
+            if let MediaKind::Migration(migration) = &common.media_kind {
+                if let ChatMigration::To { chat_id } = migration {
+                    out.events = one(connection::of(m), IncomingEvent::RoomMoved { to: room_id(chat_id.0, None) }, at);
+                }
+                return out;
+            }
+            out.album = m.media_group_id().map(|g| (m.chat.id.0, g.0.clone()));
+            out.events = said(m, me, at);
+        }
+        MessageKind::Dice(_) => out.events = said(m, me, at),
+        MessageKind::NewChatMembers(joined) => {
+            let entities: Vec<_> = joined.new_chat_members.iter().filter(|u| !is_me(u.id.0, me)).map(connection::person).collect();
+            if !entities.is_empty() {
+                out.events = one(connection::of(m), IncomingEvent::Joined { entities }, at);
+            }
+        }
+        MessageKind::LeftChatMember(left) if !is_me(left.left_chat_member.id.0, me) => {
+            out.events = one(connection::of(m), IncomingEvent::Left { entities: vec![connection::person(&left.left_chat_member)] }, at);
+        }
+        MessageKind::ForumTopicCreated(topic) => {
+            out.syncs = topic_name(m, Some(&topic.forum_topic_created.name));
+        }
+        MessageKind::ForumTopicEdited(topic) => out.syncs = topic_name(m, topic.forum_topic_edited.name.as_deref()),
+        MessageKind::NewChatTitle(title) => out.syncs.push(service::chat_named(&m.chat, &title.new_chat_title)),
+        _ => {}
+    }
+    out
+}
+
+fn topic_name(m: &Message, name: Option<&str>) -> Vec<WorldSync> {
+    // The creating message is the topic: its thread id is its own number.
+    let thread = m.thread_id.map_or(m.id.0, |t| t.0.0);
+    name.map(|name| service::topic_named(&m.chat, thread, name)).into_iter().collect()
+}
+
+fn is_me(id: u64, me: &Me) -> bool {
+    i64::try_from(id).is_ok_and(|id| id == me.id)
+}
+
+fn said(m: &Message, me: &Me, at: Timestamp) -> Vec<Incoming> {
+    let content = content(m);
+    if content.is_empty() {
+        return Vec::new();
+    }
+    let (words, entities) = words(m);
+    let reply = real_reply(m);
+    let addressed =
+        Addressed { mention: text::mentions(words, entities, me), reply: reply.is_some_and(|r| r.from.as_ref().is_some_and(|u| is_me(u.id.0, me))) };
+    let event = IncomingEvent::Message(IncomingMessage {
+        id: message_id(m.chat.id.0, m.id.0),
+        legacy_id: Some(RemoteId::new(m.id.0)),
+        content,
+        addressed,
+        reply_to: reply.map(|r| message_id(m.chat.id.0, r.id.0)),
+        command: text::command(words, entities, me),
+        from_self: m.sender_chat.is_none() && m.from.as_ref().is_some_and(|u| is_me(u.id.0, me)),
+    });
+    one(connection::of(m), event, at)
+}
+
+/// The message it answers. In topics Telegram names the topic's first message when nothing was answered; that is no reply.
+fn real_reply(m: &Message) -> Option<&Message> {
+    m.reply_to_message().filter(|r| {
+        let root = m.is_topic_message && m.thread_id.is_some_and(|t| t.0 == r.id);
+        !root && !matches!(r.kind, MessageKind::ForumTopicCreated(_))
+    })
+}
+
+fn words(m: &Message) -> (&str, &[teloxide::types::MessageEntity]) {
+    match m.text() {
+        Some(text) => (text, m.entities().unwrap_or(&[])),
+        None => (m.caption().unwrap_or(""), m.caption_entities().unwrap_or(&[])),
+    }
+}
+
+fn content(m: &Message) -> Content {
+    let (words, entities) = words(m);
+    let mut text = text::to_markdown(words, entities);
+    if let Some(line) = media::in_words(m) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&line);
+    }
+    let mut content = Content { text, attachments: media::attachments(m), source: Some(super::SOURCE_NAME.to_owned()), ..Content::default() };
+    content.url = connection::link(m);
+    if let MessageKind::Common(common) = &m.kind {
+        if let Some(origin) = &common.forward_origin {
+            content.extra.insert("forwardedFrom".into(), json!(origin_name(origin)));
+        }
+        if let Some(quote) = &common.quote {
+            content.extra.insert("quote".into(), json!(quote.text));
+        }
+    }
+    content
+}
+
+fn origin_name(origin: &MessageOrigin) -> String {
+    match origin {
+        MessageOrigin::User { sender_user, .. } => sender_user.full_name(),
+        MessageOrigin::HiddenUser { sender_user_name, .. } => sender_user_name.clone(),
+        MessageOrigin::Chat { sender_chat, .. } => connection::chat_name(sender_chat).unwrap_or_default(),
+        MessageOrigin::Channel { chat, .. } => connection::chat_name(chat).unwrap_or_default(),
+    }
+}
+
+fn edited(m: &Message) -> Decoded {
+    let content = content(m);
+    let mut out = Decoded { seen: Some((m.chat.id.0, m.id.0)), forum: connection::is_forum(&m.chat).then_some(m.chat.id.0), ..Decoded::default() };
+    if !content.is_empty() {
+        let at = m.edit_date().map_or(m.date, |d| *d).timestamp();
+        out.events = one(connection::of(m), IncomingEvent::Edited { id: message_id(m.chat.id.0, m.id.0), content }, millis(at));
+    }
+    out
+}
+
+fn pressed(q: &CallbackQuery, now: Timestamp) -> Decoded {
+    let mut out = Decoded { press: Some(q.id.0.clone()), ..Decoded::default() };
+    // Presses on messages of inline mode name no chat; there is no room to put them in.
+    if let (Some(message), Some(data)) = (&q.message, &q.data) {
+        let chat = message.chat();
+        let thread = message.regular_message().and_then(connection::thread);
+        let connection = Connection { world: connection::world(chat), room: connection::room(chat, thread), entity: Some(connection::person(&q.from)) };
+        let event =
+            IncomingEvent::Pressed { id: RemoteId(format!("press:{}", q.id.0)), message: Some(message_id(chat.id.0, message.id().0)), data: data.clone() };
+        // Presses carry no time of their own.
+        out.events = one(connection, event, now);
+    }
+    out
+}
+
+fn reacted(r: &MessageReactionUpdated) -> Decoded {
+    let name = |reaction: &ReactionType| match reaction {
+        ReactionType::Emoji { emoji } => emoji.clone(),
+        ReactionType::CustomEmoji { custom_emoji_id } => format!("custom:{}", custom_emoji_id.0),
+        ReactionType::Paid => "⭐".to_owned(),
+    };
+    let old: Vec<String> = r.old_reaction.iter().map(name).collect();
+    let new: Vec<String> = r.new_reaction.iter().map(name).collect();
+    let added: Vec<String> = new.iter().filter(|e| !old.contains(e)).cloned().collect();
+    let removed: Vec<String> = old.iter().filter(|e| !new.contains(e)).cloned().collect();
+    if added.is_empty() && removed.is_empty() {
+        return Decoded::default();
+    }
+    let who = match (r.user(), r.actor.chat()) {
+        (Some(user), _) => connection::person(user),
+        (None, Some(chat)) => connection::speaking_chat(chat),
+        (None, None) => return Decoded::default(),
+    };
+    // Reactions do not say which topic the message is in.
+    let connection = Connection { world: connection::world(&r.chat), room: connection::room(&r.chat, None), entity: Some(who) };
+    let event = IncomingEvent::Reacted { id: message_id(r.chat.id.0, r.message_id.0), added, removed };
+    Decoded { events: one(connection, event, millis(r.date.timestamp())), ..Decoded::default() }
+}
+
+fn own_status(c: &ChatMemberUpdated) -> Decoded {
+    let connection = Connection { world: connection::world(&c.chat), room: connection::room(&c.chat, None), entity: Some(connection::person(&c.from)) };
+    let event = IncomingEvent::OwnStatus(service::own_status(&c.new_chat_member.kind));
+    Decoded {
+        events: one(connection, event, millis(c.date.timestamp())),
+        place: service::has_administrators(&c.chat).then(|| c.chat.clone()),
+        refresh: service::present(&c.new_chat_member.kind),
+        ..Decoded::default()
+    }
+}
+
+fn member(c: &ChatMemberUpdated, me: &Me) -> Decoded {
+    let member = &c.new_chat_member;
+    if is_me(member.user.id.0, me) {
+        return Decoded::default();
+    }
+    let mut world = connection::world(&c.chat);
+    let (before, after) = (service::role(&c.old_chat_member.kind), service::role(&member.kind));
+    if before != after {
+        service::role_of(&mut world, member);
+    }
+    let who = connection::person(&member.user);
+    let room = connection::room(&c.chat, None);
+    let event = match (service::present(&c.old_chat_member.kind), service::present(&member.kind)) {
+        (false, true) => Some(IncomingEvent::Joined { entities: vec![who.clone()] }),
+        (true, false) => Some(IncomingEvent::Left { entities: vec![who.clone()] }),
+        _ => None,
+    };
+    match event {
+        Some(event) => {
+            let connection = Connection { world, room, entity: Some(who) };
+            Decoded { events: one(connection, event, millis(c.date.timestamp())), ..Decoded::default() }
+        }
+        None if before != after => {
+            let here = room.remote.clone();
+            Decoded { syncs: vec![WorldSync { world, rooms: vec![room], entities: vec![(who, vec![here])] }], ..Decoded::default() }
+        }
+        None => Decoded::default(),
+    }
+}

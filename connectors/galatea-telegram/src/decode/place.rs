@@ -1,0 +1,133 @@
+//! Ids: Telegram's chat, topic and message numbers as the text the rest of the house carries around.
+//!
+//! A chat is `-100123`, a topic `-100123-42` (elizaOS's spelling), a message `-100123:7`.
+
+use galatea_core::{Error, RemoteId, Result};
+
+/// Thread id of a forum's General topic. It is omitted when sending and given when showing that somebody types
+/// (Bot API, "Forum topics"; tdlib/telegram-bot-api server behaviour).
+pub(crate) const GENERAL_TOPIC: i32 = 1;
+
+/// A chat, or one topic in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Target {
+    /// Chat id: positive for people, negative for groups and channels.
+    pub(crate) chat: i64,
+    /// Topic, none for the chat itself and for General.
+    pub(crate) thread: Option<i32>,
+}
+
+impl Target {
+    /// Reads what [`room_id`] wrote.
+    ///
+    /// # Errors
+    /// `Invalid` for anything else.
+    pub(crate) fn parse(remote: &RemoteId) -> Result<Self> {
+        let text = remote.as_str();
+        let wrong = || Error::invalid("not a Telegram chat id").with_code("GAL-TG-400").with("room", text);
+        let (chat, thread) = match text.char_indices().skip(1).find(|(_, c)| *c == '-') {
+            Some((dash, _)) => (&text[..dash], Some(text[dash + 1..].parse::<i32>().map_err(|_| wrong())?)),
+            None => (text, None),
+        };
+        let chat = chat.parse().map_err(|_| wrong())?;
+        Ok(Self { chat, thread: thread.filter(|t| *t != GENERAL_TOPIC) })
+    }
+}
+
+/// The id of a chat, or of a topic in it.
+pub(crate) fn room_id(chat: i64, thread: Option<i32>) -> RemoteId {
+    match thread.filter(|t| *t != GENERAL_TOPIC) {
+        Some(thread) => RemoteId(format!("{chat}-{thread}")),
+        None => RemoteId::new(chat),
+    }
+}
+
+/// The id of a message. Telegram numbers per chat, so the chat belongs to it.
+pub(crate) fn message_id(chat: i64, message: i32) -> RemoteId {
+    RemoteId(format!("{chat}:{message}"))
+}
+
+/// Reads what [`message_id`] wrote; a bare number (elizaOS) has no chat.
+pub(crate) fn parse_message(id: &RemoteId) -> Option<(Option<i64>, i32)> {
+    match id.as_str().split_once(':') {
+        Some((chat, message)) => Some((Some(chat.parse().ok()?), message.parse().ok()?)),
+        None => Some((None, id.as_str().parse().ok()?)),
+    }
+}
+
+/// Understands what people paste when they mean a message: a link from Telegram's "copy message link"
+/// (`https://t.me/c/<internal>/<message>`, `https://t.me/c/<internal>/<topic>/<message>`) or `chat:message`.
+///
+/// Returns the room, where the text tells it, and the message. Links of public groups (`https://t.me/name/7`) carry no chat id
+/// and are not understood.
+pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
+    let text = text.trim();
+    let Some(path) = ["https://t.me/c/", "http://t.me/c/", "t.me/c/"].iter().find_map(|prefix| text.strip_prefix(prefix)) else {
+        let (chat, message) = text.split_once(':')?;
+        let chat: i64 = chat.parse().ok()?;
+        return Some((Some(room_id(chat, None)), message_id(chat, positive(message)?)));
+    };
+    let path = path.split(['?', '#']).next().unwrap_or(path).trim_end_matches('/');
+    let mut parts = path.split('/');
+    let internal = parts.next().filter(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()))?;
+    // Supergroup and channel ids are -100 followed by the number that links show (Bot API, "Chat").
+    let chat: i64 = format!("-100{internal}").parse().ok()?;
+    let first = positive(parts.next()?)?;
+    let (thread, message) = match parts.next() {
+        Some(second) => (Some(first), positive(second)?),
+        None => (None, first),
+    };
+    parts.next().is_none().then(|| (Some(room_id(chat, thread)), message_id(chat, message)))
+}
+
+fn positive(text: &str) -> Option<i32> {
+    text.parse().ok().filter(|n| *n > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn links_people_paste_are_understood() {
+        let id = |text: &str| RemoteId(text.to_owned());
+        assert_eq!(parse_link("https://t.me/c/1234/7"), Some((Some(id("-1001234")), id("-1001234:7"))));
+        assert_eq!(parse_link(" https://t.me/c/1234/42/7?single "), Some((Some(id("-1001234-42")), id("-1001234:7"))));
+        assert_eq!(parse_link("t.me/c/1234/1/7"), Some((Some(id("-1001234")), id("-1001234:7"))), "General is the chat itself");
+        assert_eq!(parse_link("-1001234:7"), Some((Some(id("-1001234")), id("-1001234:7"))));
+        for wrong in
+            ["", "7", "https://t.me/c/1234", "https://t.me/c/x/7", "https://t.me/c/1234/0", "https://t.me/c/1/2/3/4", "a:b", "https://example.com/c/1/2"]
+        {
+            assert_eq!(parse_link(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn general_is_the_chat_itself() {
+        assert_eq!(room_id(-1005, Some(1)), room_id(-1005, None));
+        assert_eq!(Target::parse(&RemoteId("-1005-1".into())).unwrap(), Target { chat: -1005, thread: None });
+    }
+
+    #[test]
+    fn foreign_ids_are_refused() {
+        for wrong in ["", "-", "abc", "-100-", "1-2-3", "--5", "1 2"] {
+            assert!(Target::parse(&RemoteId(wrong.into())).is_err(), "{wrong:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ids_survive_the_round_trip(chat in any::<i64>(), thread in proptest::option::of(2..i32::MAX), message in 1..i32::MAX) {
+            prop_assert_eq!(Target::parse(&room_id(chat, thread)).unwrap(), Target { chat, thread });
+            prop_assert_eq!(parse_message(&message_id(chat, message)), Some((Some(chat), message)));
+        }
+
+        #[test]
+        fn parsing_never_panics(text in ".*") {
+            let _ = parse_link(&text);
+            let _ = Target::parse(&RemoteId(text.clone()));
+            let _ = parse_message(&RemoteId(text));
+        }
+    }
+}

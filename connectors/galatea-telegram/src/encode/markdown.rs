@@ -1,0 +1,422 @@
+//! Markdown → plain text and styled ranges, parsed once with pulldown-cmark. Telegram's own parse modes are never used:
+//! entities cannot be broken by what a model writes.
+
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
+use std::{collections::HashSet, ops::Range};
+use url::Url;
+
+use super::table::Table;
+
+/// Plain text with styled ranges.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Styled {
+    /// What is shown.
+    pub(crate) text: String,
+    /// Styles, in byte ranges of `text` at character boundaries, outer before inner.
+    pub(crate) spans: Vec<Span>,
+}
+
+/// One styled range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// Bytes of the text.
+    pub(crate) range: Range<usize>,
+    /// How it looks.
+    pub(crate) style: Style,
+}
+
+/// How a range looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Quotation; may contain every other style.
+    Quote,
+    /// Bold.
+    Bold,
+    /// Italic.
+    Italic,
+    /// Struck through.
+    Strike,
+    /// Hidden until tapped.
+    Spoiler,
+    /// Link to this address (`http`, `https` or `tg`).
+    Link(Url),
+    /// Monospaced words.
+    Code,
+    /// Monospaced block, with the language if named.
+    Pre(Option<String>),
+}
+
+impl Style {
+    fn order(&self) -> u8 {
+        match self {
+            Self::Quote => 0,
+            Self::Link(_) => 1,
+            Self::Bold => 2,
+            Self::Italic => 3,
+            Self::Strike => 4,
+            Self::Spoiler => 5,
+            Self::Code | Self::Pre(_) => 6,
+        }
+    }
+}
+
+/// Renders Markdown (CommonMark with tables, `~~strike~~`, `||spoiler||` and task lists). No word is lost: HTML stays literal, unused link
+/// definitions stay text, addresses Telegram cannot link to are written out.
+pub(crate) fn render(markdown: &str) -> Styled {
+    match escape_unused_definitions(markdown) {
+        Some(escaped) => run(&escaped),
+        None => run(markdown),
+    }
+}
+
+fn options() -> Options {
+    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+}
+
+/// A line such as `[note]: hello` is a link definition to CommonMark and would vanish; one that no link uses is kept as text.
+fn escape_unused_definitions(markdown: &str) -> Option<String> {
+    if !markdown.contains("]:") {
+        return None;
+    }
+    let parser = Parser::new_ext(markdown, options());
+    let mut starts: Vec<(String, usize)> = parser.reference_definitions().iter().map(|(label, def)| (label.to_lowercase(), def.span.start)).collect();
+    if starts.is_empty() {
+        return None;
+    }
+    let used: HashSet<String> = parser
+        .filter_map(|event| match event {
+            Event::Start(Tag::Link { link_type, id, .. } | Tag::Image { link_type, id, .. })
+                if matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut) =>
+            {
+                Some(id.to_lowercase())
+            }
+            _ => None,
+        })
+        .collect();
+    starts.retain(|(label, _)| !used.contains(label));
+    if starts.is_empty() {
+        return None;
+    }
+    starts.sort_by_key(|(_, at)| std::cmp::Reverse(*at));
+    let mut escaped = markdown.to_owned();
+    for (_, at) in starts {
+        if escaped.is_char_boundary(at) && escaped[at..].starts_with('[') {
+            escaped.insert(at, '\\');
+        }
+    }
+    Some(escaped)
+}
+
+fn run(markdown: &str) -> Styled {
+    let mut renderer = Renderer::default();
+    for (event, range) in Parser::new_ext(markdown, options()).into_offset_iter() {
+        renderer.event(event, markdown.get(range).unwrap_or(""));
+    }
+    renderer.finish()
+}
+
+#[derive(Default)]
+struct Renderer {
+    text: String,
+    spans: Vec<Span>,
+    open: Vec<(usize, Option<Style>)>,
+    lists: Vec<Option<u64>>,
+    pending: usize,
+    quotes: usize,
+    in_pre: bool,
+    link: Option<(usize, String)>,
+    table: Option<Table>,
+}
+
+impl Renderer {
+    fn event(&mut self, event: Event<'_>, source: &str) {
+        if let Some(mut table) = self.table.take() {
+            if table.event(&event) {
+                self.table = Some(table);
+            } else {
+                self.pre(&table.render(), None);
+            }
+            return;
+        }
+        match event {
+            Event::Start(tag) => self.start(tag, source),
+            Event::End(tag) => self.end(tag, source),
+            Event::Text(text) if self.in_pre => self.text.push_str(&text),
+            Event::Text(text) => self.words(&text),
+            Event::Code(text) => {
+                self.flush();
+                let start = self.text.len();
+                self.text.push_str(&text);
+                self.span(start, Style::Code);
+            }
+            Event::Html(html) | Event::InlineHtml(html) => self.write(&html),
+            Event::InlineMath(math) | Event::DisplayMath(math) => self.write(&math),
+            Event::FootnoteReference(name) => self.write(&format!("[^{name}]")),
+            Event::SoftBreak | Event::HardBreak => {
+                self.flush();
+                self.text.push('\n');
+                self.indent(self.lists.len());
+            }
+            Event::Rule => {
+                self.write("———");
+                self.pending = 2;
+            }
+            Event::TaskListMarker(done) => self.write(if done { "☑ " } else { "☐ " }),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>, source: &str) {
+        match tag {
+            Tag::Heading { .. } | Tag::Strong => self.enter(Some(Style::Bold)),
+            Tag::Emphasis => self.enter(Some(Style::Italic)),
+            // One tilde is an "about" sign in chats, not a strike.
+            Tag::Strikethrough if source.starts_with("~~") => self.enter(Some(Style::Strike)),
+            Tag::Strikethrough => {
+                self.write("~");
+                self.open.push((self.text.len(), None));
+            }
+            Tag::BlockQuote(_) => {
+                self.quotes += 1;
+                self.enter((self.quotes == 1).then_some(Style::Quote));
+            }
+            Tag::CodeBlock(kind) => {
+                let language = match &kind {
+                    CodeBlockKind::Fenced(info) => info.split([' ', ',', '\t']).next().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned),
+                    CodeBlockKind::Indented => None,
+                };
+                self.enter(Some(Style::Pre(language)));
+                self.in_pre = true;
+            }
+            Tag::List(first) => {
+                self.pending = self.pending.max(if self.lists.is_empty() { 0 } else { 1 });
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                self.pending = self.pending.max(usize::from(!self.text.is_empty())).min(if self.lists.len() > 1 { 1 } else { 2 });
+                let level = self.lists.len().saturating_sub(1);
+                let marker = match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        let marker = format!("{number}. ");
+                        *number = number.saturating_add(1);
+                        marker
+                    }
+                    _ => "• ".to_owned(),
+                };
+                self.break_lines();
+                self.indent(level);
+                self.text.push_str(&marker);
+            }
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.flush();
+                // Links inside links (a picture that is a link) keep the outer address.
+                if self.link.is_none() {
+                    self.link = Some((self.text.len(), dest_url.into_string()));
+                    self.open.push((self.text.len(), None));
+                } else {
+                    self.open.push((usize::MAX, None));
+                }
+            }
+            Tag::Table(_) => {
+                self.flush();
+                self.table = Some(Table::default());
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd, source: &str) {
+        match tag {
+            TagEnd::Paragraph => self.pending = if self.lists.is_empty() { 2 } else { 1 },
+            TagEnd::Heading(_) => {
+                self.leave();
+                self.pending = 2;
+            }
+            TagEnd::Strong | TagEnd::Emphasis => self.leave(),
+            TagEnd::Strikethrough => {
+                if !source.starts_with("~~") {
+                    self.write("~");
+                }
+                self.leave();
+            }
+            TagEnd::BlockQuote(_) => {
+                self.quotes = self.quotes.saturating_sub(1);
+                self.leave();
+                self.pending = 2;
+            }
+            TagEnd::CodeBlock => {
+                self.in_pre = false;
+                if self.text.ends_with('\n') {
+                    self.text.pop();
+                }
+                self.leave();
+                self.pending = 2;
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+                self.pending = if self.lists.is_empty() { 2 } else { 1 };
+            }
+            TagEnd::Item => self.pending = 1,
+            TagEnd::Link | TagEnd::Image => self.leave_link(),
+            TagEnd::HtmlBlock => {
+                if self.text.ends_with('\n') {
+                    self.text.pop();
+                }
+                self.pending = 2;
+            }
+            _ => {}
+        }
+    }
+
+    fn enter(&mut self, style: Option<Style>) {
+        self.flush();
+        self.open.push((self.text.len(), style));
+    }
+
+    fn leave(&mut self) {
+        if let Some((start, Some(style))) = self.open.pop() {
+            self.span(start, style);
+        }
+    }
+
+    fn leave_link(&mut self) {
+        let Some((start, _)) = self.open.pop() else { return };
+        if start == usize::MAX {
+            return;
+        }
+        let Some((start, address)) = self.link.take() else { return };
+        let shown = self.text[start.min(self.text.len())..].to_owned();
+        if shown.trim().is_empty() {
+            self.text.push_str(&address);
+        }
+        match linkable(&address) {
+            Some(url) => self.span(start, Style::Link(url)),
+            None if address.is_empty() || address.trim_start_matches("mailto:") == shown || shown.trim().is_empty() => {}
+            None => {
+                self.text.push_str(" (");
+                self.text.push_str(&address);
+                self.text.push(')');
+            }
+        }
+    }
+
+    fn span(&mut self, start: usize, style: Style) {
+        let end = self.text.len();
+        if start < end {
+            self.spans.push(Span { range: start..end, style });
+        }
+    }
+
+    fn words(&mut self, text: &str) {
+        self.flush();
+        let mut rest = text;
+        while let Some((before, hidden, after)) = spoiler(rest) {
+            self.text.push_str(before);
+            let start = self.text.len();
+            self.text.push_str(hidden);
+            self.span(start, Style::Spoiler);
+            rest = after;
+        }
+        self.text.push_str(rest);
+    }
+
+    fn pre(&mut self, text: &str, language: Option<String>) {
+        self.flush();
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.span(start, Style::Pre(language));
+        self.pending = 2;
+    }
+
+    fn write(&mut self, text: &str) {
+        self.flush();
+        self.text.push_str(text);
+    }
+
+    fn flush(&mut self) {
+        if self.pending > 0 && !self.text.is_empty() {
+            self.break_lines();
+            self.indent(self.lists.len());
+        }
+        self.pending = 0;
+    }
+
+    fn break_lines(&mut self) {
+        if !self.text.is_empty() {
+            self.text.extend(std::iter::repeat_n('\n', self.pending));
+        }
+        self.pending = 0;
+    }
+
+    fn indent(&mut self, level: usize) {
+        // Deeper nesting than anybody can read is not worth more spaces.
+        self.text.extend(std::iter::repeat_n("  ", level.min(8)));
+    }
+
+    fn finish(mut self) -> Styled {
+        if let Some(table) = self.table.take() {
+            self.pre(&table.render(), None);
+        }
+        let mut styled = Styled { spans: nest(self.spans), text: self.text };
+        styled.spans.sort_by(|a, b| {
+            (a.range.start, std::cmp::Reverse(a.range.end), a.style.order()).cmp(&(b.range.start, std::cmp::Reverse(b.range.end), b.style.order()))
+        });
+        styled
+    }
+}
+
+/// An address Telegram accepts behind words.
+pub(crate) fn linkable(address: &str) -> Option<Url> {
+    Url::parse(address).ok().filter(|url| match url.scheme() {
+        "http" | "https" => url.has_host(),
+        "tg" => true,
+        _ => false,
+    })
+}
+
+/// Splits at the first `||hidden||` whose inside neither starts nor ends with a space.
+fn spoiler(text: &str) -> Option<(&str, &str, &str)> {
+    let open = text.find("||")?;
+    let inside = &text[open + 2..];
+    let close = inside.find("||")?;
+    let hidden = &inside[..close];
+    let tight = !hidden.is_empty() && !hidden.starts_with(char::is_whitespace) && !hidden.ends_with(char::is_whitespace);
+    tight.then(|| (&text[..open], hidden, &inside[close + 2..]))
+}
+
+/// Makes ranges obey Telegram's nesting rules (Bot API, "Formatting options"): code contains nothing and is in nothing but a quotation;
+/// links win over code inside them; the same style twice is once.
+fn nest(spans: Vec<Span>) -> Vec<Span> {
+    if spans.len() < 2 {
+        return spans;
+    }
+    let links: Vec<Range<usize>> = spans.iter().filter(|s| matches!(s.style, Style::Link(_))).map(|s| s.range.clone()).collect();
+    let within = |outer: &Range<usize>, inner: &Range<usize>| outer.start <= inner.start && inner.end <= outer.end;
+    let spans: Vec<Span> = spans.into_iter().filter(|s| !matches!(s.style, Style::Code) || !links.iter().any(|l| within(l, &s.range))).collect();
+    let mono: Vec<Range<usize>> = spans.iter().filter(|s| matches!(s.style, Style::Code | Style::Pre(_))).map(|s| s.range.clone()).collect();
+    let mut out: Vec<Span> = Vec::with_capacity(spans.len());
+    for (i, span) in spans.iter().enumerate() {
+        if matches!(span.style, Style::Bold | Style::Italic | Style::Strike | Style::Spoiler)
+            && spans
+                .iter()
+                .enumerate()
+                .any(|(j, other)| j != i && other.style == span.style && within(&other.range, &span.range) && (other.range != span.range || j < i))
+        {
+            continue;
+        }
+        if matches!(span.style, Style::Quote | Style::Code | Style::Pre(_)) {
+            out.push(span.clone());
+            continue;
+        }
+        let mut start = span.range.start;
+        for hole in mono.iter().filter(|m| m.start < span.range.end && span.range.start < m.end) {
+            if start < hole.start {
+                out.push(Span { range: start..hole.start, style: span.style.clone() });
+            }
+            start = start.max(hole.end);
+        }
+        if start < span.range.end {
+            out.push(Span { range: start..span.range.end, style: span.style.clone() });
+        }
+    }
+    out
+}

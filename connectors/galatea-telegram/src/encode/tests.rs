@@ -1,0 +1,379 @@
+//! Encoding: examples a reader can check by eye, and laws that hold for any text.
+
+use galatea_core::{Button, ErrorKind, Press};
+use proptest::prelude::*;
+
+use super::{entities::entities, *};
+
+fn say(text: &str) -> Vec<Part> {
+    parts(&Outgoing::Message { content: Content::text(text), reply_to: None }).unwrap()
+}
+
+/// Text and entities, written `kind(offset,length)`.
+fn shown(markdown: &str) -> (String, Vec<String>) {
+    let styled = render(markdown);
+    let list = entities::to_json(&entities(&styled));
+    let list = list.as_array().unwrap().iter().map(|e| {
+        let more = ["url", "language"].iter().find_map(|f| e.get(*f)).and_then(Value::as_str).map(|m| format!("={m}")).unwrap_or_default();
+        format!("{}({},{}){more}", e["type"].as_str().unwrap(), e["offset"], e["length"])
+    });
+    (styled.text.clone(), list.collect())
+}
+
+#[track_caller]
+fn check(markdown: &str, text: &str, expect: &[&str]) {
+    let (shown, list) = shown(markdown);
+    assert_eq!(shown, text, "text of {markdown:?}");
+    assert_eq!(list, expect, "entities of {markdown:?}");
+}
+
+#[test]
+fn styles_become_entities() {
+    check("**b** *i* ~~s~~ ||h|| `c`", "b i s h c", &["bold(0,1)", "italic(2,1)", "strikethrough(4,1)", "spoiler(6,1)", "code(8,1)"]);
+    check("# Title\n\nwords", "Title\n\nwords", &["bold(0,5)"]);
+    check("***both***", "both", &["bold(0,4)", "italic(0,4)"]);
+    check("**bold *both* bold**", "bold both bold", &["bold(0,14)", "italic(5,4)"]);
+    check("# A **b** c", "A b c", &["bold(0,5)"]);
+    check("> quoted **b**\n> more\n\nafter", "quoted b\nmore\n\nafter", &["blockquote(0,13)", "bold(7,1)"]);
+    check("> a\n>> b", "a\n\nb", &["blockquote(0,4)"]);
+}
+
+#[test]
+fn offsets_count_utf16() {
+    check("🤖 **é** `ü`", "🤖 é ü", &["bold(3,1)", "code(5,1)"]);
+    check("**👩‍👩‍👧** x", "👩‍👩‍👧 x", &["bold(0,8)"]);
+}
+
+#[test]
+fn code_contains_and_is_in_nothing() {
+    check("**a `c` b**", "a c b", &["bold(0,1)", "code(2,1)", "bold(4,1)"]);
+    check("[see `x`](https://a.b/)", "see x", &["text_link(0,5)=https://a.b/"]);
+    check("```rust\nlet a = 1;\n\nb\n```\nafter", "let a = 1;\n\nb\n\nafter", &["pre(0,13)=rust"]);
+    check("> ```\n> x\n> ```", "x", &["blockquote(0,1)", "pre(0,1)"]);
+    check("```\n**not bold** <b>\n```", "**not bold** <b>", &["pre(0,16)"]);
+}
+
+#[test]
+fn links_are_only_those_telegram_takes() {
+    check("[a](https://x.y/z)", "a", &["text_link(0,1)=https://x.y/z"]);
+    check("[me](tg://user?id=7)", "me", &["text_link(0,2)=tg://user?id=7"]);
+    check("[a](javascript:alert)", "a (javascript:alert)", &[]);
+    check("[a](/docs)", "a (/docs)", &[]);
+    check("![pic](https://x.y/p.png)", "pic", &["text_link(0,3)=https://x.y/p.png"]);
+    check("[](https://x.y/)", "https://x.y/", &["text_link(0,12)=https://x.y/"]);
+    check("<https://x.y/>", "https://x.y/", &["text_link(0,12)=https://x.y/"]);
+    check("[![pic](https://p.q/)](https://x.y/)", "pic", &["text_link(0,3)=https://x.y/"]);
+}
+
+#[test]
+fn lists_keep_their_shape() {
+    check("- a\n- b\n  - c\n\nend", "• a\n• b\n  • c\n\nend", &[]);
+    check("3. a\n4. b", "3. a\n4. b", &[]);
+    check("- [ ] open\n- [x] done", "• ☐ open\n• ☑ done", &[]);
+    check("before\n\n- a\n\n- b", "before\n\n• a\n• b", &[]);
+    check("- **a**\n  more", "• a\n  more", &["bold(2,1)"]);
+}
+
+#[test]
+fn tables_are_aligned_blocks() {
+    check(
+        "| n | word |\n|---|---|\n| 1 | **é** |\n| 22 | [x](https://a.b/) |\n\nend",
+        "n  | word\n---+-----------------\n1  | é\n22 | x (https://a.b/)\n\nend",
+        &["pre(0,60)"],
+    );
+}
+
+#[test]
+fn no_word_is_lost() {
+    check("[note]: hello", "[note]: hello", &[]);
+    check("see [it][r]\n\n[r]: https://a.b/", "see it", &["text_link(4,2)=https://a.b/"]);
+    check("<div>x</div> & <b>y</b>", "<div>x</div> & <b>y</b>", &[]);
+    check("about ~5~ of them", "about ~5~ of them", &[]);
+    check("a || b || c", "a || b || c", &[]);
+    check("snake_case_name 2*3*4", "snake_case_name 234", &["italic(17,1)"]);
+    check("one\ntwo", "one\ntwo", &[]);
+    check("a\n\n---\n\nb", "a\n\n———\n\nb", &[]);
+}
+
+#[test]
+fn a_message_is_plain_text_with_entities_and_no_preview() {
+    let [part] = &say("hi **you**")[..] else { panic!("one part") };
+    assert_eq!(part.method, Method::SendMessage);
+    assert_eq!(
+        Value::Object(part.params.clone()),
+        json!({"text": "hi you", "link_preview_options": {"is_disabled": true}, "entities": [{"type": "bold", "offset": 3, "length": 3}]})
+    );
+    assert_eq!(Part::read(&encode(&Outgoing::Message { content: Content::text("hi **you**"), reply_to: None }).unwrap()[0]).unwrap(), *part);
+}
+
+#[test]
+fn long_text_is_split_at_paragraphs_lines_sentences_words() {
+    let texts = |text: &str| say(text).iter().map(|p| p.params["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    let (a, b) = ("a".repeat(3000), "b".repeat(3000));
+    assert_eq!(texts(&format!("{a}\n\n{b}")), [format!("{a}\n\n"), b.clone()]);
+    assert_eq!(texts(&format!("{a}\n{b}")), [format!("{a}\n"), b.clone()]);
+    assert_eq!(texts(&format!("{a}. x {b}")), [format!("{a}. "), format!("x {b}")]);
+    assert_eq!(texts(&format!("{a} {b}")), [format!("{a} "), b.clone()]);
+    assert_eq!(texts(&"é".repeat(5000)).iter().map(|t| units(t)).collect::<Vec<_>>(), [4096, 904]);
+    let families = texts(&"👩‍👩‍👧".repeat(600));
+    assert!(families.iter().all(|t| t.starts_with('👩') && t.ends_with('👧')), "no family is torn apart");
+}
+
+#[test]
+fn a_code_block_is_one_in_each_part() {
+    let code = (0..900).map(|n| format!("line {n}\n")).collect::<String>();
+    let parts = say(&format!("intro\n\n```rust\n{code}```\n\nend"));
+    assert!(parts.len() >= 2);
+    for part in &parts {
+        assert_eq!(part.params["entities"][0]["type"], "pre");
+        assert_eq!(part.params["entities"][0]["language"], "rust");
+    }
+}
+
+#[test]
+fn a_block_that_fits_moves_as_a_whole() {
+    let words = "word ".repeat(500);
+    let block = "code\n".repeat(500);
+    let parts = say(&format!("{words}\n\n```\n{block}```"));
+    assert_eq!(parts.len(), 2);
+    assert_eq!(parts[0].params.get("entities"), None);
+    assert_eq!(parts[1].params["entities"][0]["length"], 2499);
+}
+
+#[test]
+fn nothing_to_say_is_an_error() {
+    for text in ["", "  \n ", "&#32;"] {
+        let error = parts(&Outgoing::Message { content: Content::text(text), reply_to: None }).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Invalid, Some("GAL-TG-400")), "{text:?}");
+    }
+}
+
+fn photo(url: &str) -> Media {
+    Media { url: url.into(), content_type: MediaKind::Image, ..Media::default() }
+}
+
+fn with_media(text: &str, attachments: Vec<Media>) -> Content {
+    Content { attachments, ..Content::text(text) }
+}
+
+fn message_of(content: Content) -> Vec<Part> {
+    parts(&Outgoing::Message { content, reply_to: Some(RemoteId("5:7".into())) }).unwrap()
+}
+
+#[test]
+fn a_picture_carries_its_caption() {
+    let parts = message_of(with_media("**look**", vec![photo("https://x.y/p.png")]));
+    assert_eq!(parts.len(), 1);
+    assert_eq!(parts[0].method, Method::SendPhoto);
+    assert_eq!(
+        Value::Object(parts[0].params.clone()),
+        json!({"photo": "https://x.y/p.png", "caption": "look", "caption_entities": [{"type": "bold", "offset": 0, "length": 4}]})
+    );
+    assert_eq!(parts[0].reply_to, Some(RemoteId("5:7".into())));
+}
+
+#[test]
+fn what_a_caption_cannot_hold_follows() {
+    let parts = message_of(with_media(&"word ".repeat(1500), vec![photo("telegram:abc")]));
+    assert!(parts.len() >= 3);
+    assert_eq!(parts[0].params["photo"], "abc");
+    assert!(units(parts[0].params["caption"].as_str().unwrap()) <= 1024);
+    assert!(parts[1..].iter().all(|p| p.method == Method::SendMessage && p.reply_to.is_none()));
+    let together: String = parts.iter().map(|p| p.params.get("caption").or(p.params.get("text")).unwrap().as_str().unwrap()).collect();
+    assert_eq!(together.trim_end(), "word ".repeat(1500).trim_end());
+}
+
+#[test]
+fn pictures_travel_as_albums_of_ten() {
+    let parts = message_of(with_media("hi", (0..13).map(|n| photo(&format!("https://x.y/{n}.png"))).collect()));
+    assert_eq!(parts.iter().map(|p| p.method).collect::<Vec<_>>(), [Method::SendMediaGroup, Method::SendMediaGroup]);
+    let sizes: Vec<_> = parts.iter().map(|p| p.params["media"].as_array().unwrap().len()).collect();
+    assert_eq!(sizes, [10, 3]);
+    assert_eq!(parts[0].params["media"][0]["caption"], "hi");
+    assert_eq!(parts[0].params["media"][1].get("caption"), None);
+}
+
+#[test]
+fn albums_do_not_mix_kinds_or_carry_buttons() {
+    let document = Media { url: "https://x.y/a.pdf".into(), ..Media::default() };
+    let methods = |content| message_of(content).iter().map(|p| p.method).collect::<Vec<_>>();
+    assert_eq!(methods(with_media("", vec![photo("https://x.y/1"), document.clone(), document.clone()])), [Method::SendPhoto, Method::SendMediaGroup]);
+    let buttons = vec![vec![Button { text: "ok".into(), press: Press::Data("1".into()) }]];
+    let parts = message_of(Content { buttons, ..with_media("hi", vec![photo("https://x.y/1"), photo("https://x.y/2")]) });
+    assert_eq!(parts.iter().map(|p| p.method).collect::<Vec<_>>(), [Method::SendPhoto, Method::SendPhoto]);
+    assert!(!parts[0].params.contains_key("reply_markup") && parts[1].params.contains_key("reply_markup"));
+}
+
+#[test]
+fn uploads_are_named_files() {
+    let parts = message_of(with_media("", vec![Media { mime: Some("image/png".into()), ..photo("data:image/png;base64,AAAA") }]));
+    assert_eq!(
+        parts[0].files,
+        [Upload { field: "photo".into(), url: "data:image/png;base64,AAAA".into(), name: "photo.png".into(), mime: Some("image/png".into()) }]
+    );
+    let parts = message_of(with_media("", vec![photo("data:,x"), Media { title: "../a/b\n.png".into(), ..photo("file:///tmp/x") }]));
+    assert_eq!(parts[0].params["media"][1]["media"], "attach://file1");
+    assert_eq!(parts[0].files[1].name, ".._a_b_.png");
+    for wrong in ["", "ftp://x", "relative.png", "javascript:x"] {
+        assert!(parts_of(with_media("", vec![photo(wrong)])).is_err(), "{wrong:?}");
+    }
+}
+
+fn parts_of(content: Content) -> Result<Vec<Part>> {
+    parts(&Outgoing::Message { content, reply_to: None })
+}
+
+#[test]
+fn attached_links_become_lines() {
+    let link = Media { url: "https://x.y/".into(), title: "The page".into(), content_type: MediaKind::Link, ..Media::default() };
+    let parts = message_of(with_media("see", vec![link]));
+    assert_eq!(parts[0].params["text"], "see\nThe page");
+    assert_eq!(parts[0].params["entities"][0]["url"], "https://x.y/");
+}
+
+#[test]
+fn buttons_become_a_keyboard_under_the_last_part() {
+    let button = |press| Button { text: "go".into(), press };
+    let content = |press: Press, text: &str| Content { buttons: vec![vec![button(press)], vec![]], ..Content::text(text) };
+    let parts = parts_of(content(Press::Data("x".repeat(64)), &"word ".repeat(1000))).unwrap();
+    assert!(!parts[0].params.contains_key("reply_markup"));
+    assert_eq!(parts[1].params["reply_markup"], json!({"inline_keyboard": [[{"text": "go", "callback_data": "x".repeat(64)}]]}));
+    for wrong in [Press::Data("x".repeat(65)), Press::Data("é".repeat(33)), Press::Data(String::new()), Press::Url("javascript:x".into())] {
+        let error = parts_of(content(wrong.clone(), "hi")).unwrap_err();
+        assert_eq!(error.code(), Some("GAL-TG-400"), "{wrong:?}");
+        assert!(error.to_string().contains("row=1"), "{error}");
+    }
+}
+
+#[test]
+fn edits_deletions_and_reactions_name_their_message() {
+    let id = RemoteId("-1005:7".into());
+    let edit = parts(&Outgoing::Edit { id: id.clone(), content: Content::text("*new*") }).unwrap();
+    assert_eq!(edit[0].method, Method::EditMessageText);
+    assert_eq!((&edit[0].params["chat_id"], &edit[0].params["message_id"], &edit[0].params["text"]), (&json!(-1005), &json!(7), &json!("new")));
+    let long = parts(&Outgoing::Edit { id: id.clone(), content: Content::text("word ".repeat(1000)) }).unwrap();
+    assert_eq!((long[1].method, long[1].params.get("message_id")), (Method::SendMessage, None));
+    let delete = parts(&Outgoing::Delete { id: id.clone() }).unwrap();
+    assert_eq!(Value::Object(delete[0].params.clone()), json!({"message_id": 7, "chat_id": -1005}));
+    let react = |emoji: Option<&str>| parts(&Outgoing::React { id: id.clone(), emoji: emoji.map(str::to_owned) }).unwrap()[0].params["reaction"].clone();
+    assert_eq!(react(Some("👍")), json!([{"type": "emoji", "emoji": "👍"}]));
+    assert_eq!(react(Some("custom:5")), json!([{"type": "custom_emoji", "custom_emoji_id": "5"}]));
+    assert_eq!(react(None), json!([]));
+    assert!(parts(&Outgoing::Delete { id: RemoteId("abc".into()) }).is_err());
+}
+
+/// Text that looks like what models write, mixed with what nobody should.
+fn markdown() -> impl Strategy<Value = String> {
+    const PIECES: [&str; 26] = [
+        "word",
+        " ",
+        "two words. ",
+        "A longer sentence, with more words in it! ",
+        "x",
+        "**",
+        "*",
+        "_",
+        "`",
+        "~~",
+        "||",
+        "\n",
+        "\n\n",
+        "\n```rust\n",
+        "\n```\n",
+        "\n> ",
+        "\n- ",
+        "\n# ",
+        "\n| a | b |\n|--|--|\n| c | d |\n",
+        "[link](https://x.y/)",
+        "[bad](foo:bar)",
+        "[",
+        "](",
+        "👩‍👩‍👧",
+        "e\u{301}\u{301}",
+        "🤖",
+    ];
+    let piece = prop_oneof![9 => proptest::sample::select(&PIECES[..]).prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)];
+    proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+fn utf16_boundaries(text: &str) -> std::collections::HashSet<usize> {
+    let mut at = 0;
+    let mut all: std::collections::HashSet<usize> = [0].into();
+    for c in text.chars() {
+        at += c.len_utf16();
+        all.insert(at);
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    #[test]
+    fn parts_fit_and_lose_nothing(text in markdown(), first in 2_usize..90, limit in 6_usize..90) {
+        let styled = render(&text);
+        let parts = split(&styled, first, limit);
+        let together: String = parts.iter().map(|p| p.text.as_str()).collect();
+        prop_assert_eq!(&together, &styled.text);
+        for (i, part) in parts.iter().enumerate() {
+            prop_assert!(!part.text.is_empty());
+            let room = if i == 0 { first } else { limit };
+            prop_assert!(units(&part.text) <= room);
+        }
+        // Every styled character is styled the same way in its part: fences are closed and opened again, nothing else changes.
+        let mut start = 0;
+        for part in &parts {
+            let end = start + part.text.len();
+            for span in &styled.spans {
+                let (from, to) = (span.range.start.max(start), span.range.end.min(end));
+                if from < to {
+                    let here = Span { range: from - start..to - start, style: span.style.clone() };
+                    prop_assert!(part.spans.contains(&here), "{here:?} is missing in {part:?}");
+                }
+            }
+            prop_assert!(part.spans.iter().all(|s| styled.spans.iter().any(|o| o.style == s.style)));
+            start = end;
+        }
+    }
+
+    #[test]
+    fn entities_are_valid(text in markdown(), limit in 20_usize..200) {
+        let styled = render(&text);
+        for part in split(&styled, limit, limit) {
+            let boundaries = utf16_boundaries(&part.text);
+            let length = units(&part.text);
+            let list = entities(&part);
+            for e in &list {
+                prop_assert!(e.length > 0 && e.offset + e.length <= length);
+                prop_assert!(boundaries.contains(&e.offset) && boundaries.contains(&(e.offset + e.length)));
+            }
+            let json = entities::to_json(&list);
+            for (i, a) in list.iter().enumerate() {
+                for (j, b) in list.iter().enumerate().skip(i + 1) {
+                    let (a_end, b_end) = (a.offset + a.length, b.offset + b.length);
+                    let apart = a_end <= b.offset || b_end <= a.offset;
+                    let nested = (a.offset <= b.offset && b_end <= a_end) || (b.offset <= a.offset && a_end <= b_end);
+                    prop_assert!(apart || nested, "{} and {} cross in {:?}", json[i], json[j], part.text);
+                    let mono = |n: usize| matches!(json[n]["type"].as_str(), Some("code" | "pre"));
+                    let quote = |n: usize| json[n]["type"] == "blockquote";
+                    prop_assert!(apart || quote(i) || quote(j) || !(mono(i) || mono(j)), "{} and {} overlap", json[i], json[j]);
+                    prop_assert!(apart || !(quote(i) && quote(j)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_survive_rendering(words in proptest::collection::vec("[a-zA-Z]{1,12}", 1..30)) {
+        let text = words.join(" ");
+        prop_assert_eq!(render(&text).text, text);
+    }
+
+    #[test]
+    fn encoding_never_panics(text in markdown(), url in "\\PC{0,30}", title in "\\PC{0,20}", data in "\\PC{0,70}") {
+        let media = Media { url: url.clone(), title, ..Media::default() };
+        let content = Content { attachments: vec![media], buttons: vec![vec![Button { text: text.clone(), press: Press::Data(data) }]], ..Content::text(text) };
+        let _ = parts_of(content.clone());
+        let _ = parts(&Outgoing::Edit { id: RemoteId(url), content });
+    }
+}

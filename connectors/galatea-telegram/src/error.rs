@@ -1,0 +1,236 @@
+//! What goes wrong on Telegram, as [`galatea_core::Error`]: kind, retry advice, a sentence for people. Never a token, an address's path, or message text.
+
+use galatea_core::{Error, ErrorKind, Retry, Sent};
+use galatea_http::{shorten, status_error};
+use serde::Deserialize;
+use std::time::Duration;
+
+/// Stable codes that `galatea explain` knows.
+pub(crate) mod codes {
+    pub(crate) const TOKEN: &str = "GAL-TG-TOKEN";
+    pub(crate) const UNAUTHORIZED: &str = "GAL-TG-401";
+    pub(crate) const FORBIDDEN: &str = "GAL-TG-403";
+    pub(crate) const NOT_FOUND: &str = "GAL-TG-404";
+    pub(crate) const CONFLICT: &str = "GAL-TG-409";
+    pub(crate) const FLOOD: &str = "GAL-TG-429";
+    pub(crate) const INVALID: &str = "GAL-TG-400";
+    pub(crate) const WEBHOOK: &str = "GAL-TG-WEBHOOK";
+    pub(crate) const PRIVACY: &str = "GAL-TG-PRIVACY";
+    pub(crate) const CONNECT: &str = "GAL-TG-CONNECT";
+    pub(crate) const TIMEOUT: &str = "GAL-TG-TIMEOUT";
+    pub(crate) const GARBAGE: &str = "GAL-TG-GARBAGE";
+}
+
+/// How long to stay away after another program took the updates.
+pub(crate) const CONFLICT_WAIT: Duration = Duration::from_secs(30);
+/// Longest wait that is believed; Telegram's bans can last hours.
+const MAX_WAIT: u64 = 7 * 24 * 3600;
+
+/// What became of a call that did not work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Telegram said no, so nothing happened (below 500) or something may have (500 and above).
+    Refused(Refusal),
+    /// No answer, or none in full.
+    Transport(Error),
+    /// An answer that is not the Bot API's.
+    Garbage {
+        /// HTTP status.
+        status: u16,
+        /// Host that answered.
+        place: String,
+    },
+}
+
+/// A Bot API answer with `ok: false`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Refusal {
+    /// `error_code`, or the HTTP status without one.
+    pub(crate) code: u16,
+    /// Telegram's own words.
+    pub(crate) description: String,
+    /// Seconds to wait.
+    pub(crate) retry_after: Option<u64>,
+    /// The group goes on as this supergroup.
+    pub(crate) migrate_to: Option<i64>,
+}
+
+/// `parameters` of an answer (Bot API, ResponseParameters).
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub(crate) struct Parameters {
+    #[serde(default)]
+    pub(crate) retry_after: Option<u64>,
+    #[serde(default)]
+    pub(crate) migrate_to_chat_id: Option<i64>,
+}
+
+impl Refusal {
+    /// Whether Telegram's words contain this, in any case.
+    pub(crate) fn says(&self, words: &str) -> bool {
+        self.description.to_ascii_lowercase().contains(&words.to_ascii_lowercase())
+    }
+
+    /// How long to wait, if it is a flood wait.
+    pub(crate) fn wait(&self) -> Option<Duration> {
+        (self.code == 429 || self.retry_after.is_some()).then(|| Duration::from_secs(self.retry_after.unwrap_or(1).clamp(1, MAX_WAIT)))
+    }
+
+    /// A webhook owns the updates.
+    pub(crate) fn webhook_active(&self) -> bool {
+        self.code == 409 && self.says("webhook")
+    }
+}
+
+impl Failure {
+    /// The refusal, if Telegram gave one below 500: then nothing happened.
+    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Refused(refusal) if refusal.code < 500 => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// As the workspace's error. `method` is the Bot API's name of the call.
+    pub(crate) fn into_error(self, method: &'static str) -> Error {
+        match self {
+            Self::Refused(refusal) => refused(&refusal).with("method", method).with("telegram", shorten(&refusal.description, 200)),
+            Self::Transport(error) => transport(error).with("method", method),
+            Self::Garbage { status, place } => garbage(status, &place).with("method", method),
+        }
+    }
+}
+
+fn refused(refusal: &Refusal) -> Error {
+    if let Some(wait) = refusal.wait() {
+        return Error::new(ErrorKind::RateLimited, "Telegram asked to wait")
+            .with_code(codes::FLOOD)
+            .with_retry(Retry::After(wait))
+            .with("seconds", wait.as_secs());
+    }
+    match refusal.code {
+        401 | 404 => Error::new(ErrorKind::Unauthorized, "Not a valid bot token; expected digits, a colon, then about 35 characters")
+            .with_code(codes::UNAUTHORIZED)
+            .with_fix("copy the token again: @BotFather → /mybots → your bot → API Token, then set TELEGRAM_BOT_TOKEN"),
+        403 => {
+            Error::new(ErrorKind::Forbidden, "Telegram does not let this bot write there: blocked, removed, or the person is gone").with_code(codes::FORBIDDEN)
+        }
+        409 if refusal.webhook_active() => Error::new(ErrorKind::Conflict, "a webhook receives this bot's messages, so they cannot be polled")
+            .with_code(codes::WEBHOOK)
+            .with_fix("stop the program behind the webhook and remove it: `galatea connector check telegram --fix`, or set TELEGRAM_MODE=webhook here"),
+        409 => Error::new(ErrorKind::Conflict, "another program is reading this Telegram bot's messages")
+            .with_code(codes::CONFLICT)
+            .with_retry(Retry::After(CONFLICT_WAIT))
+            .with_fix("stop the other copy (old terminal, container, server), or make a second bot for testing"),
+        500.. => Error::new(ErrorKind::Unavailable, "Telegram has a fault").with_code(codes::CONNECT).with_sent(Sent::Maybe).with("status", refusal.code),
+        _ => bad_request(refusal),
+    }
+}
+
+fn bad_request(refusal: &Refusal) -> Error {
+    const GONE: [&str; 5] = ["chat not found", "user not found", "group is deactivated", "PEER_ID_INVALID", "CHANNEL_INVALID"];
+    const RIGHTS: [&str; 7] =
+        ["not enough rights", "need administrator rights", "have no rights", "CHAT_WRITE_FORBIDDEN", "CHAT_ADMIN_REQUIRED", "TOPIC_CLOSED", "CHAT_RESTRICTED"];
+    const GONE_MESSAGES: [&str; 4] = ["message to edit not found", "message to delete not found", "message to react not found", "MESSAGE_ID_INVALID"];
+    if GONE.iter().any(|w| refusal.says(w)) {
+        return Error::not_found("Telegram does not know this chat, or the bot was never in it").with_code(codes::NOT_FOUND);
+    }
+    if GONE_MESSAGES.iter().any(|w| refusal.says(w)) {
+        return Error::not_found("this message does not exist any more").with_code(codes::NOT_FOUND);
+    }
+    if RIGHTS.iter().any(|w| refusal.says(w)) {
+        return Error::new(ErrorKind::Forbidden, "the bot may not do this in that chat")
+            .with_code(codes::FORBIDDEN)
+            .with_fix("give the bot the right in the chat's settings, or make it an administrator");
+    }
+    Error::invalid("Telegram found the request invalid").with_code(codes::INVALID)
+}
+
+fn transport(error: Error) -> Error {
+    let (code, message) = match error.kind() {
+        ErrorKind::Timeout => (codes::TIMEOUT, "Telegram did not answer in time"),
+        ErrorKind::Unavailable => (codes::CONNECT, "Telegram cannot be reached"),
+        _ => return error,
+    };
+    let mut made = Error::new(error.kind(), message).with_code(code).with_sent(error.sent()).with_retry(error.retry());
+    for (key, value) in error.context() {
+        made = made.with(key, value);
+    }
+    made.with("cause", error.message()).with_fix("check the network, the proxy variables and TELEGRAM_API_ROOT").with_source(error)
+}
+
+fn garbage(status: u16, place: &str) -> Error {
+    if (200..300).contains(&status) {
+        return Error::new(ErrorKind::Unavailable, "the answer is not the Telegram Bot API's")
+            .with_code(codes::GARBAGE)
+            .with_sent(Sent::Maybe)
+            .with("host", place)
+            .with("status", status)
+            .with_fix("check TELEGRAM_API_ROOT: it must be the address of a Bot API server");
+    }
+    let error = status_error(status, place, None);
+    if status >= 500 {
+        error.with_code(codes::CONNECT)
+    } else {
+        error.with_code(codes::GARBAGE).with_fix("check TELEGRAM_API_ROOT: it must be the address of a Bot API server")
+    }
+}
+
+/// The failure of a token's shape; the token itself is never repeated.
+pub(crate) fn token_shape() -> Error {
+    Error::invalid("Not a valid bot token; expected digits, a colon, then about 35 characters")
+        .with_code(codes::TOKEN)
+        .with_fix("copy it from @BotFather without quotes, spaces or the word Bot: TELEGRAM_BOT_TOKEN=123456789:AA…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(code: u16, description: &str) -> Error {
+        Failure::Refused(Refusal { code, description: description.into(), ..Refusal::default() }).into_error("sendMessage")
+    }
+
+    #[test]
+    fn refusals_have_code_kind_and_advice() {
+        let cases = [
+            (401, "Unauthorized", codes::UNAUTHORIZED, ErrorKind::Unauthorized, Retry::Never),
+            (404, "Not Found", codes::UNAUTHORIZED, ErrorKind::Unauthorized, Retry::Never),
+            (403, "Forbidden: bot was blocked by the user", codes::FORBIDDEN, ErrorKind::Forbidden, Retry::Never),
+            (400, "Bad Request: chat not found", codes::NOT_FOUND, ErrorKind::NotFound, Retry::Never),
+            (400, "Bad Request: not enough rights to send text messages to the chat", codes::FORBIDDEN, ErrorKind::Forbidden, Retry::Never),
+            (400, "Bad Request: message text is empty", codes::INVALID, ErrorKind::Invalid, Retry::Never),
+            (409, "Conflict: terminated by other getUpdates request", codes::CONFLICT, ErrorKind::Conflict, Retry::After(CONFLICT_WAIT)),
+            (409, "Conflict: can't use getUpdates method while webhook is active", codes::WEBHOOK, ErrorKind::Conflict, Retry::Never),
+            (500, "Internal Server Error", codes::CONNECT, ErrorKind::Unavailable, Retry::Soon),
+        ];
+        for (status, words, code, kind, retry) in cases {
+            let error = refusal(status, words);
+            assert_eq!((error.code(), error.kind(), error.retry()), (Some(code), kind, retry), "{words}");
+            assert_eq!(error.sent(), if status >= 500 { Sent::Maybe } else { Sent::No }, "{words}");
+        }
+    }
+
+    #[test]
+    fn flood_waits_carry_telegrams_time() {
+        let error = Failure::Refused(Refusal { code: 429, description: "Too Many Requests: retry after 17".into(), retry_after: Some(17), migrate_to: None });
+        let error = error.into_error("sendMessage");
+        assert_eq!((error.kind(), error.retry(), error.sent()), (ErrorKind::RateLimited, Retry::After(Duration::from_secs(17)), Sent::No));
+    }
+
+    #[test]
+    fn answers_of_something_else_are_told_apart() {
+        let page = Failure::Garbage { status: 200, place: "h:1".into() }.into_error("getMe");
+        assert_eq!((page.code(), page.retry(), page.sent()), (Some(codes::GARBAGE), Retry::Soon, Sent::Maybe));
+        let proxy = Failure::Garbage { status: 502, place: "h:1".into() }.into_error("getMe");
+        assert_eq!((proxy.code(), proxy.retry(), proxy.sent()), (Some(codes::CONNECT), Retry::Soon, Sent::Maybe));
+    }
+
+    #[test]
+    fn transport_failures_keep_what_they_say_about_the_effect() {
+        let lost = Error::new(ErrorKind::Unavailable, "broke").with_sent(Sent::Maybe);
+        assert_eq!(Failure::Transport(lost).into_error("x").sent(), Sent::Maybe);
+        let refused = Error::new(ErrorKind::Unavailable, "nothing listens").with_sent(Sent::No);
+        let error = Failure::Transport(refused).into_error("x");
+        assert_eq!((error.sent(), error.code()), (Sent::No, Some(codes::CONNECT)));
+    }
+}

@@ -1,0 +1,172 @@
+//! Updates in: decode, store, and what has to be done besides. Polling and webhook share all of it.
+
+mod album;
+pub(crate) mod poll;
+pub(crate) mod webhook;
+
+use dashmap::DashSet;
+use galatea_core::{Batch, Cursor, Gateway, Incoming, Result, message::WorldSync};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+use teloxide::{
+    payloads::AnswerCallbackQuery,
+    types::{AllowedUpdate, CallbackQueryId, Chat},
+};
+use tokio::sync::Semaphore;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    decode::{Decoded, Me, chat_sync, decode, raw::Item},
+    send::{api::Api, book::Book},
+};
+
+/// What is asked for. Reactions and member changes are off unless named (Bot API, getUpdates.allowed_updates).
+pub(crate) const ALLOWED: [AllowedUpdate; 8] = [
+    AllowedUpdate::Message,
+    AllowedUpdate::EditedMessage,
+    AllowedUpdate::ChannelPost,
+    AllowedUpdate::EditedChannelPost,
+    AllowedUpdate::CallbackQuery,
+    AllowedUpdate::MessageReaction,
+    AllowedUpdate::MyChatMember,
+    AllowedUpdate::ChatMember,
+];
+/// Chats whose administrators are asked for at the same time.
+const SYNCS: usize = 2;
+/// Groups remembered as synced; beyond that they are asked for again.
+const MAX_KNOWN: usize = 100_000;
+
+/// Takes updates in for one bot.
+#[derive(Clone)]
+pub(crate) struct Intake {
+    pub(crate) api: Api,
+    pub(crate) book: Arc<Book>,
+    pub(crate) me: Arc<Me>,
+    pub(crate) gateway: Gateway,
+    pub(crate) stop: CancellationToken,
+    known: Arc<DashSet<i64>>,
+    tasks: TaskTracker,
+    syncs: Arc<Semaphore>,
+}
+
+/// Updates decoded and not yet stored.
+pub(crate) struct Ready {
+    decoded: Vec<(Option<album::Key>, Vec<Incoming>)>,
+    renamed: Vec<WorldSync>,
+    changed: Vec<WorldSync>,
+    places: Vec<Chat>,
+}
+
+impl Intake {
+    pub(crate) fn new(api: Api, book: Arc<Book>, me: Arc<Me>, gateway: Gateway, stop: CancellationToken) -> Self {
+        Self { api, book, me, gateway, stop, known: Arc::default(), tasks: TaskTracker::new(), syncs: Arc::new(Semaphore::new(SYNCS)) }
+    }
+
+    /// Decodes, for the second time too when an album was waited for: it has no effect.
+    fn decode(&self, items: &[Item]) -> Vec<Decoded> {
+        let now = self.gateway.clock().now();
+        let read = |item: &Item| match &item.update {
+            // An update that makes the decoder panic must not stop all that follow: it would come again and again.
+            Some(update) => catch_unwind(AssertUnwindSafe(|| decode(update, &self.me, now))).unwrap_or_else(|_| {
+                tracing::error!(update = item.id, "an update of Telegram could not be decoded and is passed over");
+                Decoded::default()
+            }),
+            None => Decoded::default(),
+        };
+        items.iter().map(read).collect()
+    }
+
+    /// Notes what does not wait for the store: message numbers, forums; presses are answered at once.
+    fn prepare(&self, items: &[Item], decoded: Vec<Decoded>) -> Ready {
+        let mut ready = Ready { decoded: Vec::with_capacity(decoded.len()), renamed: Vec::new(), changed: Vec::new(), places: Vec::new() };
+        for (item, one) in items.iter().zip(decoded) {
+            if item.update.is_none() {
+                tracing::warn!(update = item.id, kind = %galatea_http::shorten(&item.kind, 40), "an update of Telegram could not be read and is passed over");
+            }
+            if let Some((chat, message)) = one.seen {
+                self.book.seen(chat, message);
+            }
+            if let Some(chat) = one.forum {
+                self.book.is_a_forum(chat);
+            }
+            if let Some(press) = one.press {
+                self.answer(press);
+            }
+            if let Some(place) = one.place {
+                if one.refresh {
+                    self.known.remove(&place.id.0);
+                }
+                if !self.known.contains(&place.id.0) && !ready.places.iter().any(|p| p.id == place.id) {
+                    ready.places.push(place);
+                }
+            }
+            if one.events.is_empty() {
+                ready.changed.extend(one.syncs)
+            } else {
+                ready.renamed.extend(one.syncs)
+            }
+            ready.decoded.push((one.album, one.events));
+        }
+        ready
+    }
+
+    /// Stores events, names and cursor. Ok means durable.
+    async fn store(&self, ready: Ready, cursor: Option<Cursor>) -> Result<()> {
+        for sync in ready.changed.into_iter().chain(ready.renamed) {
+            self.gateway.ensure_connections(sync).await?;
+        }
+        let events = album::merge(ready.decoded);
+        if !events.is_empty() || cursor.is_some() {
+            self.gateway.receive(Batch { events, cursor }).await?;
+        }
+        for place in ready.places {
+            self.sync(place);
+        }
+        Ok(())
+    }
+
+    /// Acknowledges a press, so that the button stops turning. Telegram forgets presses soon: no retry.
+    fn answer(&self, press: String) {
+        let (api, stop) = (self.api.clone(), self.stop.clone());
+        self.tasks.spawn(async move {
+            let request = AnswerCallbackQuery::new(CallbackQueryId(press));
+            let call = api.request::<_, serde::de::IgnoredAny>(&request);
+            if let Some(Err(failure)) = stop.run_until_cancelled(call).await {
+                tracing::debug!(error = %failure.into_error("answerCallbackQuery"), "a button press could not be acknowledged");
+            }
+        });
+    }
+
+    /// Asks for a chat's administrators and stores them, beside everything else.
+    fn sync(&self, place: Chat) {
+        if self.known.len() >= MAX_KNOWN {
+            self.known.clear();
+        }
+        if !self.known.insert(place.id.0) {
+            return;
+        }
+        let this = self.clone();
+        self.tasks.spawn(async move {
+            let work = async {
+                let _turn = this.syncs.acquire().await;
+                match this.api.administrators(&place).await {
+                    Ok(people) => this.gateway.ensure_connections(chat_sync(&place, &people)).await,
+                    Err(failure) => Err(failure.into_error("getChatAdministrators")),
+                }
+            };
+            if let Some(Err(error)) = this.stop.run_until_cancelled(work).await {
+                // The next message of the chat tries again.
+                this.known.remove(&place.id.0);
+                tracing::debug!(chat = place.id.0, error = %error, "the administrators of a chat are not known yet");
+            }
+        });
+    }
+
+    /// Waits for what runs beside.
+    pub(crate) async fn finish(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}

@@ -1,0 +1,137 @@
+//! Long polling: ask, store, and only then ask for what comes after.
+
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use galatea_core::{Cursor, Error, Health, Result, Retry};
+use std::time::Duration;
+use teloxide::payloads::{GetUpdates, GetUpdatesSetters};
+
+use super::{ALLOWED, Intake, album::Waiting};
+use crate::error::{CONFLICT_WAIT, Failure, codes};
+
+/// Name of the stream whose cursor is the next offset.
+pub(crate) const STREAM: &str = "updates";
+/// Most updates of one answer (Bot API, getUpdates.limit).
+const LIMIT: u8 = 100;
+
+/// Polls until stopped, or until a person has to act.
+///
+/// # Errors
+/// `Retry::Never` failures: a refused token, a webhook in the way. Everything else is retried in here.
+pub(crate) async fn run(mut intake: Intake, hold: Duration, detail: &str) -> Result<()> {
+    let mut offset: Option<i64> = intake.gateway.cursor(STREAM).await?.and_then(|c| c.position.parse().ok());
+    let mut waiting = Waiting::default();
+    let mut troubles = Troubles::new(detail);
+    let stop = intake.stop.clone();
+    loop {
+        let mut request = GetUpdates::new().limit(LIMIT).timeout(u32::try_from(hold.as_secs()).unwrap_or(0)).allowed_updates(ALLOWED);
+        if let Some(offset) = offset {
+            request = request.offset(i32::try_from(offset).unwrap_or(i32::MAX));
+        }
+        let fetched = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Ok(()),
+            fetched = intake.api.updates(&request, hold) => fetched,
+        };
+        let outcome = match fetched {
+            Ok(items) if items.is_empty() => Ok(None),
+            Ok(items) => {
+                let decoded = intake.decode(&items);
+                let keys: Vec<_> = decoded.iter().map(|d| (d.album.clone(), d.seen.map(|(chat, _)| chat))).collect();
+                let (ready, wait) = waiting.ready(&keys, intake.gateway.clock().now());
+                match items.get(..ready).and_then(|r| r.last()) {
+                    // The number after the last one of this answer, not the largest ever seen: after a quiet week Telegram goes on at random.
+                    Some(last) => {
+                        let next = last.id.saturating_add(1);
+                        let cursor = Cursor { stream: STREAM.to_owned(), position: next.to_string() };
+                        let prepared = intake.prepare(&items[..ready], decoded.into_iter().take(ready).collect());
+                        intake.store(prepared, Some(cursor)).await.map(|()| {
+                            offset = Some(next);
+                            wait
+                        })
+                    }
+                    None => Ok(wait),
+                }
+            }
+            Err(failure) => {
+                if failure.refusal().is_some_and(|r| r.code == 409 && !r.webhook_active()) {
+                    // Whoever holds the other poll must not find ours still open.
+                    intake.api = intake.api.reconnected()?;
+                }
+                Err(asked(failure))
+            }
+        };
+        let pause = match outcome {
+            Ok(wait) => {
+                troubles.over(&intake);
+                wait
+            }
+            Err(error) if error.retry() == Retry::Never && is_final(&error) => return Err(error),
+            Err(error) => Some(troubles.meet(&intake, &error)),
+        };
+        if let Some(pause) = pause {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return Ok(()),
+                () = intake.gateway.clock().sleep(pause) => {}
+            }
+        }
+    }
+}
+
+fn asked(failure: Failure) -> Error {
+    failure.into_error("getUpdates")
+}
+
+/// Only a person can repair it. A store that refuses a batch is not among these: the updates stay with Telegram until it works.
+fn is_final(error: &Error) -> bool {
+    matches!(error.code(), Some(codes::UNAUTHORIZED | codes::WEBHOOK | codes::FORBIDDEN | codes::INVALID))
+}
+
+/// Failures in a row: told once each kind, with growing waits.
+struct Troubles<'a> {
+    detail: &'a str,
+    backoff: Option<ExponentialBackoff>,
+    told: Option<&'static str>,
+}
+
+impl<'a> Troubles<'a> {
+    fn new(detail: &'a str) -> Self {
+        Self { detail, backoff: None, told: None }
+    }
+
+    /// 1 to 30 s, doubled each time, with jitter.
+    fn next(&mut self) -> Duration {
+        let backoff = self.backoff.get_or_insert_with(|| {
+            ExponentialBuilder::default()
+                .with_min_delay(Duration::from_secs(1))
+                .with_max_delay(Duration::from_secs(15))
+                .with_jitter()
+                .without_max_times()
+                .build()
+        });
+        backoff.next().unwrap_or(Duration::from_secs(30)).min(Duration::from_secs(30))
+    }
+
+    fn meet(&mut self, intake: &Intake, error: &Error) -> Duration {
+        let pause = match (error.code(), error.retry()) {
+            (Some(codes::CONFLICT), _) => CONFLICT_WAIT,
+            (_, Retry::After(wait)) => wait,
+            _ => self.next(),
+        };
+        let code = error.code().unwrap_or("GAL-UNEXPECTED");
+        if self.told != Some(code) {
+            self.told = Some(code);
+            tracing::warn!(code, error = %error.report(), seconds = pause.as_secs_f32(), "receiving from Telegram is interrupted and tried again");
+            intake.gateway.report(Health::Retrying { reason: error.to_string(), code: error.code().map(str::to_owned) });
+        }
+        pause
+    }
+
+    fn over(&mut self, intake: &Intake) {
+        self.backoff = None;
+        if self.told.take().is_some() {
+            tracing::info!("receiving from Telegram again");
+            intake.gateway.report(Health::Up { detail: self.detail.to_owned() });
+        }
+    }
+}

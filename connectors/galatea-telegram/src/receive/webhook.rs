@@ -1,0 +1,177 @@
+//! Webhook: Telegram calls us. An update is stored before it is answered with 200; a store that fails is answered with 503, so that
+//! Telegram keeps the update and tries again.
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, State},
+    http::{HeaderMap, StatusCode},
+    routing::post,
+};
+use galatea_core::{Error, ErrorKind, ExposeSecret, Health, Result, SecretString};
+use serde::{Deserialize, Serialize};
+use std::{net::SocketAddr, path::Path, sync::Arc};
+use subtle::ConstantTimeEq;
+use tokio::net::TcpListener;
+use url::Url;
+
+use super::Intake;
+use crate::{decode::raw, error::codes};
+
+/// Header that carries the secret (Bot API, setWebhook.secret_token).
+const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
+/// Largest update taken. A message has 4,096 characters and up to 100 entities; quoted replies double that.
+const MAX_BODY: usize = 1 << 20;
+
+#[derive(Clone)]
+struct Hook {
+    intake: Intake,
+    secret: Arc<SecretString>,
+}
+
+/// Opens the port, before Telegram is told to call it.
+///
+/// # Errors
+/// `Conflict` when it is taken, `Invalid` when this machine does not have the address.
+pub(crate) async fn bind(listen: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(listen).await.map_err(|e| {
+        let kind = if e.kind() == std::io::ErrorKind::AddrInUse { ErrorKind::Conflict } else { ErrorKind::Invalid };
+        Error::new(kind, "the webhook cannot listen there")
+            .with_code(codes::WEBHOOK)
+            .with("address", listen)
+            .with("cause", e)
+            .with_fix("choose another TELEGRAM_WEBHOOK_LISTEN, or stop the program that uses this one")
+    })
+}
+
+/// Answers calls until stopped.
+///
+/// # Errors
+/// `Unavailable` when the listener breaks.
+pub(crate) async fn serve(intake: Intake, listener: TcpListener, address: &Url, secret: SecretString) -> Result<()> {
+    let stop = intake.stop.clone();
+    let router = router(intake, address.path(), secret);
+    axum::serve(listener, router)
+        .with_graceful_shutdown(stop.cancelled_owned())
+        .await
+        .map_err(|e| Error::new(ErrorKind::Unavailable, "the webhook's listener broke").with_code(codes::WEBHOOK).with("cause", e))
+}
+
+fn router(intake: Intake, path: &str, secret: SecretString) -> Router {
+    // The path is the operator's; axum would read braces and colons in it as patterns, so every path is taken and compared.
+    let path: Arc<str> = path.trim_end_matches('/').into();
+    let guard = move |uri: axum::http::Uri, state, headers, body| async move {
+        if uri.path().trim_end_matches('/') == &*path { receive(state, headers, body).await } else { StatusCode::NOT_FOUND }
+    };
+    let handler = post(guard);
+    Router::new()
+        .route("/", handler.clone())
+        .route("/{*rest}", handler)
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(Hook { intake, secret: Arc::new(secret) })
+}
+
+async fn receive(State(hook): State<Hook>, headers: HeaderMap, body: Bytes) -> StatusCode {
+    let given = headers.get(SECRET_HEADER).map(axum::http::HeaderValue::as_bytes).unwrap_or_default();
+    if !bool::from(given.ct_eq(hook.secret.expose_secret().as_bytes())) {
+        return StatusCode::UNAUTHORIZED;
+    }
+    let Some(item) = raw::single(&body) else {
+        // It came from Telegram; refusing it would only bring it again and hold up everything behind it.
+        tracing::warn!(bytes = body.len(), "a webhook call held no update and is passed over");
+        return StatusCode::OK;
+    };
+    let items = [item];
+    let decoded = hook.intake.decode(&items);
+    let ready = hook.intake.prepare(&items, decoded);
+    match hook.intake.store(ready, None).await {
+        Ok(()) => StatusCode::OK,
+        Err(error) => {
+            tracing::warn!(error = %error.report(), "an update could not be stored; Telegram keeps it and tries again");
+            hook.intake.gateway.report(Health::Degraded { reason: "messages cannot be stored; Telegram keeps them and tries again".to_owned() });
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+    }
+}
+
+/// What is kept about our webhook between runs.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    secret: Option<String>,
+    url: Option<String>,
+}
+
+/// Our webhook's secret and address as kept in the connector's folder.
+pub(crate) struct Keep {
+    path: std::path::PathBuf,
+    kept: Kept,
+}
+
+impl Keep {
+    /// Reads what is kept; a missing or broken file counts as nothing.
+    pub(crate) fn open(folder: &Path) -> Self {
+        let path = folder.join("webhook.json");
+        let kept = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        Self { path, kept }
+    }
+
+    /// The address we registered last.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.kept.url.as_deref()
+    }
+
+    /// The secret kept, or a new one: 43 letters and digits from the operating system's generator.
+    pub(crate) fn secret(&mut self) -> SecretString {
+        use rand::{Rng, distr::Alphanumeric};
+        let secret =
+            self.kept.secret.take().filter(|s| s.len() >= 16).unwrap_or_else(|| rand::rng().sample_iter(Alphanumeric).take(43).map(char::from).collect());
+        self.kept.secret = Some(secret.clone());
+        SecretString::from(secret)
+    }
+
+    /// Keeps the registered address, readable by this user only.
+    ///
+    /// # Errors
+    /// `Unexpected` when the folder cannot be written.
+    pub(crate) fn save(&mut self, url: Option<&Url>) -> Result<()> {
+        use std::io::Write;
+        self.kept.url = url.map(Url::to_string);
+        let failed = |e: std::io::Error| {
+            Error::unexpected("the webhook's secret cannot be kept").with_code(codes::WEBHOOK).with("file", self.path.display()).with("cause", e)
+        };
+        let mut options = std::fs::OpenOptions::new();
+        options.create(true).write(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        // Written beside and renamed, so that a kill leaves one or the other.
+        let beside = self.path.with_extension("json.new");
+        let bytes = serde_json::to_vec(&self.kept).unwrap_or_default();
+        let mut file = options.open(&beside).map_err(failed)?;
+        file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+        std::fs::rename(&beside, &self.path).map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_made_up_secret_is_kept_and_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut keep = Keep::open(folder.path());
+        let secret = keep.secret();
+        let url = Url::parse("https://bot.example/telegram").unwrap();
+        keep.save(Some(&url)).unwrap();
+        let mut again = Keep::open(folder.path());
+        assert_eq!(again.url(), Some(url.as_str()));
+        assert_eq!(again.secret().expose_secret(), secret.expose_secret());
+        assert!(secret.expose_secret().len() >= 43);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(folder.path().join("webhook.json")).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The Bot API over our own HTTP client: one POST per call, one pool of kept connections, the token in one place.
+
+use bytes::Bytes;
+use galatea_core::{Clock, Error, ExposeSecret, Result, SecretString};
+use galatea_http::{Form, HttpClient, HttpOptions, Response};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{fmt, sync::Arc, time::Duration};
+use teloxide::{
+    payloads::GetUpdates,
+    requests::Payload,
+    types::{Chat, ChatId, User},
+};
+use url::Url;
+
+use crate::{
+    decode::raw::{self, Item},
+    error::{Failure, Parameters, Refusal, codes},
+};
+use galatea_core::world::Role;
+
+/// Longest wait for a connection and for an ordinary answer.
+const CONNECT: Duration = Duration::from_secs(3);
+const TOTAL: Duration = Duration::from_secs(20);
+/// Uploads get longer: 50 MB over a slow line.
+const UPLOAD: Duration = Duration::from_secs(120);
+/// What a poll gets on top of the time Telegram may hold it.
+const POLL_EXTRA: Duration = Duration::from_secs(10);
+/// Longest answer: 100 updates of full size stay far below.
+const MAX_ANSWER: usize = 16 << 20;
+/// Largest file a bot may download (Bot API, getFile).
+pub(crate) const MAX_DOWNLOAD: usize = 20 << 20;
+
+/// Calls of one bot. Clones share the pool.
+#[derive(Clone)]
+pub(crate) struct Api {
+    http: HttpClient,
+    clock: Arc<dyn Clock>,
+    methods: Arc<SecretString>,
+    files: Arc<SecretString>,
+    host: Arc<str>,
+}
+
+impl fmt::Debug for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Api").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
+#[derive(Deserialize)]
+struct Reply<T> {
+    ok: bool,
+    #[serde(default = "none")]
+    result: Option<T>,
+    #[serde(default)]
+    error_code: Option<u16>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Option<Parameters>,
+}
+
+fn none<T>() -> Option<T> {
+    None
+}
+
+/// The bot, as getMe tells. More lenient than teloxide's type, so that an older Bot API server will do.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Myself {
+    /// Its id.
+    pub(crate) id: i64,
+    /// Its user name without `@`.
+    #[serde(default)]
+    pub(crate) username: String,
+    /// False while privacy mode is on.
+    #[serde(default)]
+    pub(crate) can_read_all_group_messages: bool,
+}
+
+/// The webhook, as getWebhookInfo tells.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Webhook {
+    /// Empty without a webhook.
+    #[serde(default)]
+    pub(crate) url: String,
+    /// Updates that wait.
+    #[serde(default)]
+    pub(crate) pending_update_count: u64,
+    /// Why the last call failed.
+    #[serde(default)]
+    pub(crate) last_error_message: Option<String>,
+}
+
+impl Webhook {
+    /// Host of the webhook, for people.
+    pub(crate) fn host(&self) -> String {
+        Url::parse(&self.url).ok().and_then(|u| u.host_str().map(str::to_owned)).unwrap_or_else(|| "an unknown host".to_owned())
+    }
+}
+
+impl Api {
+    /// Prepares calls to a Bot API server. No network calls.
+    ///
+    /// # Errors
+    /// As [`HttpClient::new`].
+    pub(crate) fn new(root: &Url, token: &SecretString, clock: Arc<dyn Clock>) -> Result<Self> {
+        let base = root.as_str().trim_end_matches('/');
+        let token = token.expose_secret();
+        Ok(Self {
+            http: client(clock.clone())?,
+            clock,
+            methods: Arc::new(SecretString::from(format!("{base}/bot{token}/"))),
+            files: Arc::new(SecretString::from(format!("{base}/file/bot{token}/"))),
+            host: root.host_str().unwrap_or("unknown host").into(),
+        })
+    }
+
+    /// The same calls over new connections.
+    ///
+    /// # Errors
+    /// As [`HttpClient::new`].
+    pub(crate) fn reconnected(&self) -> Result<Self> {
+        Ok(Self { http: client(self.clock.clone())?, ..self.clone() })
+    }
+
+    /// Host of the Bot API server.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    fn address(&self, method: &str) -> SecretString {
+        SecretString::from(format!("{}{method}", self.methods.expose_secret()))
+    }
+
+    /// One call with JSON parameters.
+    pub(crate) async fn call<T: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Result<T, Failure> {
+        let response = self.http.post(self.address(method).expose_secret()).json(params).total_timeout(TOTAL).send().await.map_err(Failure::Transport)?;
+        answer(response).await
+    }
+
+    /// One of teloxide's requests, read as `T`.
+    pub(crate) async fn request<P: Payload + Serialize, T: DeserializeOwned>(&self, payload: &P) -> Result<T, Failure> {
+        self.call(&method_name(P::NAME), payload).await
+    }
+
+    /// One call with files.
+    pub(crate) async fn upload<T: DeserializeOwned>(&self, method: &str, form: Form) -> Result<T, Failure> {
+        let response = self.http.post(self.address(method).expose_secret()).multipart(form).total_timeout(UPLOAD).send().await.map_err(Failure::Transport)?;
+        answer(response).await
+    }
+
+    /// Waits for updates, at most `hold` and ten seconds more.
+    pub(crate) async fn updates(&self, request: &GetUpdates, hold: Duration) -> Result<Vec<Item>, Failure> {
+        let address = self.address(&method_name(GetUpdates::NAME));
+        let request = self.http.post(address.expose_secret()).json(request).total_timeout(hold + POLL_EXTRA);
+        let response = request.max_body(MAX_ANSWER).send().await.map_err(Failure::Transport)?;
+        let (status, place) = (response.status(), response.place().to_owned());
+        let body = response.bytes().await.map_err(Failure::Transport)?;
+        if status == 200
+            && let Some(items) = raw::answer(&body)
+        {
+            return Ok(items);
+        }
+        match read::<serde_json::Value>(status, &place, &body) {
+            Err(failure) => Err(failure),
+            Ok(_) => Err(Failure::Garbage { status, place }),
+        }
+    }
+
+    /// Who we are.
+    pub(crate) async fn me(&self) -> Result<Myself, Failure> {
+        self.request(&teloxide::payloads::GetMe::new()).await
+    }
+
+    /// Which webhook is set.
+    pub(crate) async fn webhook(&self) -> Result<Webhook, Failure> {
+        self.request(&teloxide::payloads::GetWebhookInfo::new()).await
+    }
+
+    /// Administrators of a group or channel: who, and as what.
+    pub(crate) async fn administrators(&self, chat: &Chat) -> Result<Vec<(User, Role)>, Failure> {
+        #[derive(Deserialize)]
+        struct Member {
+            user: User,
+            status: String,
+        }
+        let members: Vec<serde_json::Value> = self.request(&teloxide::payloads::GetChatAdministrators::new(ChatId(chat.id.0))).await?;
+        let role = |status: &str| if status == "creator" { Role::Owner } else { Role::Admin };
+        Ok(members.iter().filter_map(|m| Member::deserialize(m).ok()).map(|m| (m.user, role(&m.status))).collect())
+    }
+
+    /// Bytes of a file somebody sent, at most 20 MB.
+    ///
+    /// # Errors
+    /// `Invalid` when it is larger, `NotFound` when Telegram does not have it any more; no error holds its address.
+    pub(crate) async fn download(&self, file_id: &str) -> Result<Bytes> {
+        #[derive(Deserialize)]
+        struct File {
+            #[serde(default)]
+            file_path: Option<String>,
+            #[serde(default)]
+            file_size: Option<u64>,
+        }
+        let too_large = || Error::invalid("a file is larger than the 20 MB a Telegram bot may download").with_code(codes::INVALID);
+        let file: File = self.call("getFile", &serde_json::json!({ "file_id": file_id })).await.map_err(|failure| {
+            match failure.refusal() {
+                Some(r) if r.says("file is too big") => return too_large(),
+                Some(r) if r.code == 400 => return Error::not_found("Telegram does not have this file any more").with_code(codes::NOT_FOUND),
+                _ => {}
+            }
+            failure.into_error("getFile")
+        })?;
+        if file.file_size.is_some_and(|size| size > MAX_DOWNLOAD as u64) {
+            return Err(too_large());
+        }
+        let path = file.file_path.ok_or_else(|| Error::not_found("Telegram does not offer this file").with_code(codes::NOT_FOUND))?;
+        // A hostile server must not lead us elsewhere: only plain relative paths.
+        if path.starts_with('/') || path.split('/').any(|p| p == "..") || path.contains(['?', '#', '\\', ':']) {
+            return Err(Error::unexpected("the Bot API server names a file by an address of its own").with_code(codes::GARBAGE));
+        }
+        let address = SecretString::from(format!("{}{path}", self.files.expose_secret()));
+        let response = self.http.get(address.expose_secret()).total_timeout(UPLOAD).max_body(MAX_DOWNLOAD).send().await;
+        let response = response.map_err(|e| Failure::Transport(e).into_error("download"))?;
+        response.ok()?.bytes().await.map_err(|e| Failure::Transport(e).into_error("download"))
+    }
+}
+
+fn client(clock: Arc<dyn Clock>) -> Result<HttpClient> {
+    HttpClient::new(HttpOptions { connect_timeout: CONNECT, total_timeout: TOTAL, max_body: MAX_ANSWER, clock, ..HttpOptions::default() })
+}
+
+/// teloxide writes `GetMe`; the Bot API's own spelling is `getMe`.
+fn method_name(name: &str) -> String {
+    let mut name = name.to_owned();
+    if let Some(first) = name.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    name
+}
+
+async fn answer<T: DeserializeOwned>(response: Response) -> Result<T, Failure> {
+    let status = response.status();
+    let place = response.place().to_owned();
+    let body = response.bytes().await.map_err(Failure::Transport)?;
+    read(status, &place, &body)
+}
+
+/// Reads an answer. Content types are not looked at: proxies change them.
+fn read<T: DeserializeOwned>(status: u16, place: &str, body: &[u8]) -> Result<T, Failure> {
+    let garbage = || Failure::Garbage { status, place: place.to_owned() };
+    match serde_json::from_slice::<Reply<T>>(body) {
+        Ok(Reply { ok: true, result: Some(result), .. }) if (200..300).contains(&status) => Ok(result),
+        Ok(Reply { ok: false, error_code, description, parameters, .. }) => {
+            let parameters = parameters.unwrap_or_default();
+            Err(Failure::Refused(Refusal {
+                code: error_code.filter(|c| *c >= 400).unwrap_or(status),
+                description: description.unwrap_or_default(),
+                retry_after: parameters.retry_after,
+                migrate_to: parameters.migrate_to_chat_id,
+            }))
+        }
+        _ => Err(garbage()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::SystemClock;
+
+    #[test]
+    fn teloxides_names_are_spelled_as_the_bot_api_does() {
+        assert_eq!(method_name(teloxide::payloads::GetMe::NAME), "getMe");
+        assert_eq!(method_name(GetUpdates::NAME), "getUpdates");
+        assert_eq!(method_name(teloxide::payloads::SetMyCommands::NAME), "setMyCommands");
+    }
+
+    #[test]
+    fn answers_are_told_apart() {
+        assert_eq!(read::<bool>(200, "h", br#"{"ok":true,"result":true}"#).unwrap(), true);
+        let Failure::Refused(r) =
+            read::<bool>(429, "h", br#"{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":3}}"#).unwrap_err()
+        else {
+            panic!("a refusal")
+        };
+        assert_eq!((r.code, r.retry_after), (429, Some(3)));
+        let Failure::Refused(r) =
+            read::<bool>(400, "h", br#"{"ok":false,"description":"group upgraded","parameters":{"migrate_to_chat_id":-1007}}"#).unwrap_err()
+        else {
+            panic!("a refusal")
+        };
+        assert_eq!((r.code, r.migrate_to), (400, Some(-1007)));
+        for (status, body) in
+            [(200, "<html>"), (502, "<html>bad gateway"), (200, "{}"), (200, r#"{"ok":true}"#), (200, r#"{"ok":true,"result":"x"}"#), (200, "")]
+        {
+            assert!(matches!(read::<bool>(status, "h", body.as_bytes()), Err(Failure::Garbage { .. })), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_token_is_not_shown() {
+        let api = Api::new(&Url::parse("http://127.0.0.1:1").unwrap(), &SecretString::from("1:CANARYcanary".to_owned()), Arc::new(SystemClock)).unwrap();
+        assert!(!format!("{api:?}").to_lowercase().contains("canary"));
+    }
+}

@@ -1,0 +1,170 @@
+//! What is remembered about chats while the connector runs: flood waits, forums, and message numbers for read-back.
+
+use dashmap::DashMap;
+use galatea_core::{DeliveryId, RemoteId, Timestamp};
+use std::{
+    collections::VecDeque,
+    sync::atomic::{AtomicI32, Ordering},
+    time::Duration,
+};
+
+use crate::decode::place::Target;
+
+/// Own messages remembered per chat, enough for the read-back's window.
+const OWN: usize = 32;
+/// More chats than this are not remembered; those without a running wait go first.
+const MAX_CHATS: usize = 100_000;
+
+/// Notes about chats; cheap to read and write from any task.
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    chats: DashMap<i64, Notes>,
+    /// Newest number in private chats and basic groups, which share one count per account (TDLib's common message box).
+    shared: AtomicI32,
+}
+
+#[derive(Debug, Default)]
+struct Notes {
+    newest: i32,
+    own: VecDeque<i32>,
+    attempt: Option<(DeliveryId, i32)>,
+    blocked_until: Timestamp,
+    forum: bool,
+}
+
+/// Supergroups and channels count their messages on their own (Bot API ids below -10^12).
+fn counts_alone(chat: i64) -> bool {
+    chat < -1_000_000_000_000
+}
+
+impl Book {
+    fn notes(&self, chat: i64) -> dashmap::mapref::one::RefMut<'_, i64, Notes> {
+        if self.chats.len() > MAX_CHATS {
+            self.chats.retain(|_, notes| notes.blocked_until > Timestamp(0) || notes.forum || notes.attempt.is_some());
+            if self.chats.len() > MAX_CHATS {
+                self.chats.clear();
+            }
+        }
+        self.chats.entry(chat).or_default()
+    }
+
+    /// A message with this number exists in the chat.
+    pub(crate) fn seen(&self, chat: i64, message: i32) {
+        let mut notes = self.notes(chat);
+        notes.newest = notes.newest.max(message);
+        drop(notes);
+        if !counts_alone(chat) {
+            self.shared.fetch_max(message, Ordering::Relaxed);
+        }
+    }
+
+    /// We posted this.
+    pub(crate) fn posted(&self, chat: i64, message: i32) {
+        {
+            let mut notes = self.notes(chat);
+            if notes.own.len() >= OWN {
+                notes.own.pop_front();
+            }
+            notes.own.push_back(message);
+            notes.attempt = None;
+        }
+        self.seen(chat, message);
+    }
+
+    /// The chat has topics.
+    pub(crate) fn is_a_forum(&self, chat: i64) {
+        if !self.forum(chat) {
+            self.notes(chat).forum = true;
+        }
+    }
+
+    /// Whether the chat is known to have topics.
+    pub(crate) fn forum(&self, chat: i64) -> bool {
+        self.chats.get(&chat).is_some_and(|n| n.forum)
+    }
+
+    /// Remembers the newest number before a delivery is posted; the message it answers is one. A second attempt keeps the first one's.
+    pub(crate) fn begin(&self, delivery: DeliveryId, chat: i64, answers: Option<i32>) {
+        let newest = self.newest(chat).max(answers.unwrap_or(0));
+        let mut notes = self.notes(chat);
+        if notes.attempt.is_none_or(|(earlier, _)| earlier != delivery) {
+            notes.attempt = (newest > 0).then_some((delivery, newest));
+        }
+    }
+
+    /// The newest number before this delivery was first tried, if it was in this run.
+    pub(crate) fn floor(&self, delivery: DeliveryId, chat: i64) -> Option<i32> {
+        self.chats.get(&chat)?.attempt.filter(|(id, _)| *id == delivery).map(|(_, floor)| floor)
+    }
+
+    /// The newest number known in a chat, 0 when none is.
+    pub(crate) fn newest(&self, chat: i64) -> i32 {
+        let own = self.chats.get(&chat).map_or(0, |n| n.newest);
+        if counts_alone(chat) { own } else { own.max(self.shared.load(Ordering::Relaxed)) }
+    }
+
+    /// Whether this number is known to be a message of ours.
+    pub(crate) fn is_own(&self, chat: i64, message: i32) -> bool {
+        self.chats.get(&chat).is_some_and(|n| n.own.contains(&message))
+    }
+
+    /// Telegram asked to leave the chat alone for so long.
+    pub(crate) fn block(&self, chat: i64, now: Timestamp, wait: Duration) {
+        let mut notes = self.notes(chat);
+        notes.blocked_until = notes.blocked_until.max(now.plus(wait));
+    }
+
+    /// What is left of a wait.
+    pub(crate) fn wait(&self, chat: i64, now: Timestamp) -> Option<Duration> {
+        let until = self.chats.get(&chat)?.blocked_until;
+        (until > now).then(|| until.since(now))
+    }
+
+    /// The chat goes on under another id.
+    pub(crate) fn moved(&self, from: i64) {
+        self.chats.remove(&from);
+    }
+}
+
+/// The id of a room as the address has it, for the journal.
+pub(crate) fn room_of(target: Target) -> RemoteId {
+    crate::decode::place::room_id(target.chat, target.thread)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_ends_and_only_grows() {
+        let book = Book::default();
+        book.block(1, Timestamp(1_000), Duration::from_secs(5));
+        book.block(1, Timestamp(1_000), Duration::from_secs(2));
+        assert_eq!(book.wait(1, Timestamp(2_000)), Some(Duration::from_secs(4)));
+        assert_eq!(book.wait(1, Timestamp(6_000)), None);
+        assert_eq!(book.wait(2, Timestamp(2_000)), None);
+    }
+
+    #[test]
+    fn private_chats_share_one_count_and_supergroups_do_not() {
+        let book = Book::default();
+        book.seen(7, 100);
+        book.seen(-1_000_000_000_005, 3);
+        assert_eq!(book.newest(8), 100);
+        assert_eq!(book.newest(-1_000_000_000_005), 3);
+        assert_eq!(book.newest(-1_000_000_000_006), 0);
+    }
+
+    #[test]
+    fn a_retry_keeps_the_first_floor() {
+        let (book, id) = (Book::default(), DeliveryId::fresh());
+        book.seen(7, 10);
+        book.begin(id, 7, None);
+        book.seen(7, 12);
+        book.begin(id, 7, None);
+        assert_eq!(book.floor(id, 7), Some(10));
+        book.posted(7, 13);
+        assert_eq!(book.floor(id, 7), None);
+        assert!(book.is_own(7, 13));
+    }
+}

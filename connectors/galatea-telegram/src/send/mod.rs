@@ -1,0 +1,262 @@
+//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the message may have been posted.
+
+pub(crate) mod api;
+pub(crate) mod book;
+mod files;
+mod find;
+mod journal;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use dashmap::DashMap;
+use galatea_core::{Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Outgoing, Receipt, RemoteId, Result, Retry, SendHandler};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{
+    decode::place::{GENERAL_TOPIC, Target, message_id, parse_message, room_id},
+    encode::{self, Method, Part},
+    error::{Failure, Refusal, codes},
+};
+use api::Api;
+use book::Book;
+use journal::Journal;
+
+/// Receipts kept for read-back within one run.
+const MAX_RECEIPTS: usize = 4096;
+
+/// The outbound side of one bot.
+pub(crate) struct TelegramSender {
+    api: Api,
+    book: Arc<Book>,
+    journal: Journal,
+    receipts: DashMap<DeliveryId, RemoteId>,
+    clock: Arc<dyn Clock>,
+    folder: PathBuf,
+}
+
+/// A posted message, as far as anything here needs it. The whole object is not decoded: thousands of answers a second would pay for it.
+#[derive(Deserialize)]
+struct Posted {
+    message_id: i32,
+    chat: ChatOnly,
+}
+
+#[derive(Deserialize)]
+struct ChatOnly {
+    id: i64,
+}
+
+impl TelegramSender {
+    /// Prepares sending. Reads what earlier runs noted in `folder`.
+    pub(crate) fn new(api: Api, book: Arc<Book>, clock: Arc<dyn Clock>, folder: &Path) -> Self {
+        Self { api, book, journal: Journal::open(folder), receipts: DashMap::new(), clock, folder: folder.to_owned() }
+    }
+
+    /// Bytes of an attachment `telegram:<file_id>`.
+    pub(crate) async fn download(&self, url: &str) -> Result<Bytes> {
+        let id = url.strip_prefix("telegram:").ok_or_else(|| Error::invalid("not an attachment of Telegram").with_code(codes::INVALID))?;
+        self.api.download(id).await
+    }
+
+    fn remember(&self, target: Target, ids: &[RemoteId], delivery: DeliveryId) {
+        for (chat, message) in ids.iter().filter_map(parse_message) {
+            self.book.posted(chat.unwrap_or(target.chat), message);
+        }
+        if let Some(first) = ids.first() {
+            self.journal.note(target, first, delivery);
+            // Only the newest matter: an older delivery is settled by now, or the journal has it.
+            if self.receipts.len() >= MAX_RECEIPTS {
+                self.receipts.clear();
+            }
+            self.receipts.insert(delivery, first.clone());
+        }
+    }
+
+    fn gate(&self, chat: i64) -> Result<()> {
+        match self.book.wait(chat, self.clock.now()) {
+            Some(rest) => Err(Error::new(ErrorKind::RateLimited, "Telegram asked to leave this chat alone for a while")
+                .with_code(codes::FLOOD)
+                .with_retry(Retry::After(rest))
+                .with("milliseconds", rest.as_millis())),
+            None => Ok(()),
+        }
+    }
+
+    async fn attempt(&self, part: &Part, target: Target) -> Result<Vec<RemoteId>, Failure> {
+        let method = part.method.as_str();
+        let params = &part.params;
+        let ids = |posted: &[Posted]| posted.iter().map(|p| message_id(p.chat.id, p.message_id)).collect();
+        let own = || params.get("message_id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok()).map(|id| message_id(target.chat, id));
+        if !part.files.is_empty() {
+            let form = files::form(params, &part.files, &self.folder).await.map_err(Failure::Transport)?;
+            return match part.method {
+                Method::SendMediaGroup => self.api.upload::<Vec<Posted>>(method, form).await.map(|p| ids(&p)),
+                _ => self.api.upload::<Posted>(method, form).await.map(|p| ids(&[p])),
+            };
+        }
+        match part.method {
+            Method::SendMediaGroup => self.api.call::<Vec<Posted>>(method, params).await.map(|p| ids(&p)),
+            m if m.posts() => self.api.call::<Posted>(method, params).await.map(|p| ids(&[p])),
+            Method::EditMessageText | Method::EditMessageCaption => self.api.call::<IgnoredAny>(method, params).await.map(|_| own().into_iter().collect()),
+            _ => self.api.call::<IgnoredAny>(method, params).await.map(|_| Vec::new()),
+        }
+    }
+}
+
+#[async_trait]
+impl SendHandler for TelegramSender {
+    fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
+        encode::encode(outgoing)
+    }
+
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
+        let mut part = Part::read(&delivery.body)?;
+        let mut target = Target::parse(&delivery.address.remote)?;
+        let named = part.params.get("chat_id").and_then(Value::as_i64);
+        if let Some(chat) = named {
+            target.chat = chat;
+        }
+        self.gate(target.chat)?;
+        address(&mut part, target, self.book.forum(target.chat));
+        if part.method.posts() {
+            self.book.begin(delivery.id, target.chat, answered(&part, target));
+        }
+        let mut moved_to = None;
+        // Each round but the first follows a refusal below 500: the call before provably did nothing. Every rule can apply once.
+        for _ in 0..4 {
+            let failure = match self.attempt(&part, target).await {
+                Ok(ids) => {
+                    if part.method.posts() {
+                        self.remember(target, &ids, delivery.id);
+                    }
+                    return Ok(Receipt { id: ids.into_iter().next(), moved_to });
+                }
+                Err(failure) => failure,
+            };
+            let Some(refusal) = failure.refusal().cloned() else { return Err(failure.into_error(part.method.as_str())) };
+            if let Some(wait) = refusal.wait() {
+                self.book.block(target.chat, self.clock.now(), wait);
+                return Err(failure.into_error(part.method.as_str()));
+            }
+            if let Some(chat) = refusal.migrate_to.filter(|_| moved_to.is_none()) {
+                self.book.moved(target.chat);
+                target = Target { chat, thread: None };
+                part.params.insert("chat_id".into(), json!(chat));
+                for field in ["message_thread_id", "reply_parameters"] {
+                    part.params.remove(field);
+                }
+                moved_to = Some(room_id(chat, None));
+                self.gate(chat)?;
+                continue;
+            }
+            match remedy(&part, &refusal) {
+                Remedy::Change(changed) => part = *changed,
+                Remedy::Done => {
+                    let id = part.params.get("message_id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
+                    let id = id.filter(|_| part.method != Method::DeleteMessage).map(|id| message_id(target.chat, id));
+                    return Ok(Receipt { id, moved_to });
+                }
+                Remedy::None => return Err(failure.into_error(part.method.as_str())),
+            }
+        }
+        Err(Error::unexpected("Telegram keeps refusing this message in new ways").with_code(codes::INVALID).with("method", part.method.as_str()))
+    }
+
+    async fn find(&self, delivery: &Delivery) -> Result<Found> {
+        find::find(self, delivery).await
+    }
+
+    async fn typing(&self, at: &Address) -> Result<()> {
+        let target = Target::parse(&at.remote)?;
+        if self.gate(target.chat).is_err() {
+            return Ok(());
+        }
+        let mut part = Part::read(&encode::encode(&Outgoing::Typing)?.pop().ok_or_else(|| Error::unexpected("typing has no form"))?)?;
+        address(&mut part, target, self.book.forum(target.chat));
+        match self.attempt(&part, target).await {
+            Ok(_) => Ok(()),
+            Err(failure) => {
+                if let Some(wait) = failure.refusal().and_then(Refusal::wait) {
+                    self.book.block(target.chat, self.clock.now(), wait);
+                }
+                Err(failure.into_error(part.method.as_str()))
+            }
+        }
+    }
+}
+
+/// Adds chat, topic and reply. Pure.
+fn address(part: &mut Part, target: Target, forum: bool) {
+    part.params.insert("chat_id".into(), json!(target.chat));
+    let thread = match part.method {
+        Method::SendChatAction => target.thread.or(forum.then_some(GENERAL_TOPIC)),
+        method if method.posts() => target.thread,
+        _ => None,
+    };
+    if let Some(thread) = thread {
+        part.params.insert("message_thread_id".into(), json!(thread));
+    }
+    if let Some(message) = answered(part, target).filter(|_| part.method.posts()) {
+        part.params.insert("reply_parameters".into(), json!({ "message_id": message, "allow_sending_without_reply": true }));
+    }
+}
+
+/// The number of the message it answers, if that is in the same chat.
+fn answered(part: &Part, target: Target) -> Option<i32> {
+    part.reply_to.as_ref().and_then(parse_message).filter(|(chat, _)| chat.is_none_or(|c| c == target.chat)).map(|(_, message)| message)
+}
+
+/// What can be done about a refusal.
+#[derive(Debug, PartialEq)]
+enum Remedy {
+    /// The same call, a little different.
+    Change(Box<Part>),
+    /// What was wanted is the case already.
+    Done,
+    /// Nothing.
+    None,
+}
+
+/// Refusals a correct client answers by itself. Each removes what it reacts to, so none applies twice.
+fn remedy(part: &Part, refusal: &Refusal) -> Remedy {
+    let without = |field: &str| {
+        let mut changed = part.clone();
+        changed.params.remove(field);
+        Remedy::Change(Box::new(changed))
+    };
+    let has = |field: &str| part.params.contains_key(field);
+    match part.method {
+        _ if refusal.code != 400 => Remedy::None,
+        Method::EditMessageText | Method::EditMessageCaption if refusal.says("message is not modified") => Remedy::Done,
+        Method::DeleteMessage if refusal.says("message to delete not found") => Remedy::Done,
+        Method::EditMessageText if refusal.says("there is no text in the message to edit") => {
+            let mut changed = part.clone();
+            changed.method = Method::EditMessageCaption;
+            for (from, to) in [("text", Some("caption")), ("entities", Some("caption_entities")), ("link_preview_options", None)] {
+                if let (Some(value), Some(to)) = (changed.params.remove(from), to) {
+                    changed.params.insert(to.into(), value);
+                }
+            }
+            Remedy::Change(Box::new(changed))
+        }
+        _ if has("message_thread_id") && (refusal.says("message thread not found") || refusal.says("TOPIC_DELETED")) => without("message_thread_id"),
+        _ if has("reply_parameters") && (refusal.says("message to be replied not found") || refusal.says("replied message not found")) => {
+            without("reply_parameters")
+        }
+        _ if has("entities") && broken_entities(refusal) => without("entities"),
+        _ if has("caption_entities") && broken_entities(refusal) => without("caption_entities"),
+        _ => Remedy::None,
+    }
+}
+
+fn broken_entities(refusal: &Refusal) -> bool {
+    refusal.says("can't parse entities") || refusal.says("can't parse MessageEntity") || refusal.says("ENTITY_") || refusal.says("ENTITIES_")
+}
+
+#[cfg(test)]
+mod tests;

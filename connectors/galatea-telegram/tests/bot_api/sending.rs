@@ -1,0 +1,308 @@
+//! Deliveries: what people see, and what is reported when something breaks.
+
+use galatea_core::{Content, Delivery, Error, ErrorKind, Found, Media, MediaKind, Outgoing, RemoteId, Retry, SendHandler, Sent};
+use galatea_telegram::TelegramConnector;
+use galatea_testkit::{
+    clock::ManualClock,
+    telegram::{BotApi, Effect, ErrorBody, Fault, Pace},
+};
+use std::{sync::Arc, time::Duration};
+
+use super::support::{address, build, config, deliveries, send};
+
+struct Scene {
+    api: BotApi,
+    connector: TelegramConnector,
+    handler: Arc<dyn SendHandler>,
+    folder: tempfile::TempDir,
+    clock: ManualClock,
+}
+
+async fn scene() -> Scene {
+    let api = BotApi::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::new();
+    let connector = build(config(&api), folder.path(), clock.shared());
+    Scene { handler: connector.send_handler(), api, connector, folder, clock }
+}
+
+impl Scene {
+    /// The same connector after its process was killed and started again.
+    fn restarted(&self) -> Arc<dyn SendHandler> {
+        build(config(&self.api), self.folder.path(), self.clock.shared()).send_handler()
+    }
+}
+
+fn say(text: &str) -> Outgoing {
+    Outgoing::Message { content: Content::text(text), reply_to: None }
+}
+
+fn reply(text: &str, to: String) -> Outgoing {
+    Outgoing::Message { content: Content::text(text), reply_to: Some(RemoteId(to)) }
+}
+
+fn one(handler: &dyn SendHandler, room: &str, outgoing: &Outgoing) -> Delivery {
+    let mut all = deliveries(handler, room, outgoing);
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+#[tokio::test]
+async fn text_arrives_with_entities_as_a_reply() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let asked = ann.says(&ann.direct(), "hi").send();
+    let receipt = send(&*s.handler, &ann.id.to_string(), &reply("🤖 **hello** [Ann](https://a.b/)", format!("{}:{asked}", ann.id))).await.remove(0).unwrap();
+    let shown = s.api.shown(ann.id);
+    assert_eq!((shown[0].text.as_str(), shown[0].reply_to), ("🤖 hello Ann", Some(asked)));
+    assert_eq!(shown[0].entities[0], serde_json::json!({"type": "bold", "offset": 3, "length": 5}));
+    assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, shown[0].id));
+    ann.deletes(&ann.direct(), asked);
+    assert!(send(&*s.handler, &ann.id.to_string(), &reply("later", format!("{}:{asked}", ann.id))).await.remove(0).is_ok(), "the question may be gone");
+}
+
+#[tokio::test]
+async fn long_answers_come_in_parts_that_fit() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    ann.says(&ann.direct(), "hi").send();
+    let code = (0..2000).map(|n| format!("let x{n} = \"é🤖\";\n")).collect::<String>();
+    let text = format!("# Title\n\nWords **bold** and more.\n\n```rust\n{code}```\n\n- a\n- b\n\n> quote\n\n| a | b |\n|--|--|\n| 1 | 2 |");
+    for receipt in send(&*s.handler, &ann.id.to_string(), &say(&text)).await {
+        receipt.unwrap();
+    }
+    assert!(s.api.shown(ann.id).len() > 5);
+}
+
+#[tokio::test]
+async fn topics_get_their_messages_and_general_its_typing() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let forum = s.api.forum("Garden", &[&ann]);
+    let topic = ann.opens_topic(&forum, "Roses");
+    send(&*s.handler, &format!("{}-{topic}", forum.id), &say("in it")).await.remove(0).unwrap();
+    send(&*s.handler, &forum.id.to_string(), &say("in general")).await.remove(0).unwrap();
+    assert_eq!(s.api.shown(forum.id).iter().map(|m| m.thread).collect::<Vec<_>>(), [Some(topic), None]);
+    s.handler.typing(&address(&format!("{}-{topic}", forum.id))).await.unwrap();
+    assert_eq!(s.api.actions(), [(forum.id, Some(topic), "typing".to_owned())]);
+    s.api.allow_violation("thread");
+    ann.deletes_topic(&forum, topic);
+    let receipt = send(&*s.handler, &format!("{}-{topic}", forum.id), &say("topic gone")).await.remove(0).unwrap();
+    assert!(receipt.id.is_some());
+    assert_eq!(s.api.shown(forum.id).last().map(|m| (m.text.clone(), m.thread)), Some(("topic gone".to_owned(), None)));
+}
+
+#[tokio::test]
+async fn a_flood_wait_is_kept_for_its_chat_only() {
+    let s = scene().await;
+    let (ann, bob) = (s.api.user("Ann", "ann_b"), s.api.user("Bob", ""));
+    ann.says(&ann.direct(), "hi").send();
+    bob.says(&bob.direct(), "hi").send();
+    s.api.fault(Fault::new(Effect::RateLimited(7)).on("sendMessage").chat(ann.id));
+    let room = ann.id.to_string();
+    let error = send(&*s.handler, &room, &say("one")).await.remove(0).unwrap_err();
+    assert_eq!((error.code(), error.retry(), error.sent()), (Some("GAL-TG-429"), Retry::After(Duration::from_secs(7)), Sent::No));
+    s.clock.advance(Duration::from_secs(3));
+    let error = send(&*s.handler, &room, &say("one")).await.remove(0).unwrap_err();
+    assert_eq!((error.kind(), error.retry()), (ErrorKind::RateLimited, Retry::After(Duration::from_secs(4))));
+    s.handler.typing(&address(&room)).await.unwrap();
+    assert_eq!(s.api.calls_of("sendMessage").len(), 1, "nothing else was sent to the chat");
+    assert!(s.api.calls_of("sendChatAction").is_empty());
+    send(&*s.handler, &bob.id.to_string(), &say("two")).await.remove(0).unwrap();
+}
+
+#[tokio::test]
+async fn a_group_that_became_a_supergroup_is_followed_once() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let group = s.api.group("Garden", &[&ann]);
+    let moved = ann.migrates(&group);
+    s.api.allow_violation("upgraded");
+    let receipt = send(&*s.handler, &group.id.to_string(), &reply("hello", format!("{}:1", group.id))).await.remove(0).unwrap();
+    assert_eq!(receipt.moved_to, Some(RemoteId::new(moved.id)));
+    assert!(receipt.id.unwrap().as_str().starts_with(&format!("{}:", moved.id)));
+    assert_eq!(s.api.shown(moved.id).len(), 1);
+}
+
+#[tokio::test]
+async fn refusals_are_final() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    ann.says(&ann.direct(), "hi").send();
+    ann.blocks_bot();
+    let error = send(&*s.handler, &ann.id.to_string(), &say("hello")).await.remove(0).unwrap_err();
+    assert_eq!((error.code(), error.kind(), error.retry(), error.sent()), (Some("GAL-TG-403"), ErrorKind::Forbidden, Retry::Never, Sent::No));
+    let error = send(&*s.handler, "-100999", &say("hello")).await.remove(0).unwrap_err();
+    assert_eq!((error.code(), error.retry()), (Some("GAL-TG-404"), Retry::Never));
+}
+
+#[tokio::test]
+async fn edits_reactions_and_deletions_work_and_may_be_repeated() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let asked = ann.says(&ann.direct(), "hi").send();
+    let room = ann.id.to_string();
+    let id = send(&*s.handler, &room, &say("first")).await.remove(0).unwrap().id.unwrap();
+    let edit = Outgoing::Edit { id: id.clone(), content: Content::text("**second**") };
+    for _ in 0..2 {
+        assert_eq!(send(&*s.handler, &room, &edit).await.remove(0).unwrap().id, Some(id.clone()));
+    }
+    assert_eq!((s.api.shown(ann.id)[0].text.as_str(), s.api.shown(ann.id)[0].edited), ("second", true));
+    let react = Outgoing::React { id: RemoteId(format!("{}:{asked}", ann.id)), emoji: Some("👍".into()) };
+    send(&*s.handler, &room, &react).await.remove(0).unwrap();
+    assert_eq!(s.api.bot_reactions(ann.id, asked), ["👍"]);
+    for _ in 0..2 {
+        send(&*s.handler, &room, &Outgoing::Delete { id: id.clone() }).await.remove(0).unwrap();
+    }
+    assert!(s.api.shown(ann.id).is_empty());
+}
+
+#[tokio::test]
+async fn files_are_uploaded_and_come_back() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let direct = ann.direct();
+    ann.says(&direct, "hi").send();
+    let data = |kind, mime: &str, title: &str, url: &str| Media {
+        url: url.into(),
+        content_type: kind,
+        mime: Some(mime.into()),
+        title: title.into(),
+        ..Media::default()
+    };
+    let report = data(MediaKind::Document, "text/plain", "report.txt", "data:text/plain;base64,aGVsbG8=");
+    let content = Content { attachments: vec![report.clone()], ..Content::text("the *report*") };
+    send(&*s.handler, &ann.id.to_string(), &Outgoing::Message { content, reply_to: None }).await.remove(0).unwrap();
+    let shown = s.api.shown(ann.id);
+    let (kind, name, bytes) = shown[0].file.clone().unwrap();
+    assert_eq!((kind.as_str(), name.as_str(), &bytes[..], shown[0].text.as_str()), ("document", "report.txt", &b"hello"[..], "the report"));
+    std::fs::write(s.folder.path().join("b.txt"), "bye").unwrap();
+    let file = data(MediaKind::Document, "text/plain", "b.txt", &format!("file://{}/b.txt", s.folder.path().display()));
+    let content = Content { attachments: vec![report, file], ..Content::text("both") };
+    let receipt = send(&*s.handler, &ann.id.to_string(), &Outgoing::Message { content, reply_to: None }).await.remove(0).unwrap();
+    let shown = s.api.shown(ann.id);
+    assert_eq!(shown.len(), 3, "an album of two");
+    assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, shown[1].id));
+    let file_id = shown[2].json["document"]["file_id"].as_str().unwrap();
+    assert_eq!(s.connector.download(&format!("telegram:{file_id}")).await.unwrap(), &b"bye"[..]);
+    let error = s.connector.download("telegram:no-such-file").await.unwrap_err();
+    assert!(!format!("{error} {}", error.report()).contains("canary"));
+    assert!(s.connector.download("https://x.y/").await.is_err());
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_found_by_asking() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let asked = ann.says(&ann.direct(), "hi").send();
+    let outgoing = reply("only once", format!("{}:{asked}", ann.id));
+    s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
+    let delivery = one(&*s.handler, &ann.id.to_string(), &outgoing);
+    let error = s.handler.send(&delivery).await.unwrap_err();
+    assert_eq!((error.sent(), error.retry()), (Sent::Maybe, Retry::Soon), "{error}");
+    let Found::Sent(receipt) = s.handler.find(&delivery).await.unwrap() else { panic!("it is there") };
+    assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
+    let calls = s.api.calls().len();
+    assert!(matches!(s.handler.find(&delivery).await.unwrap(), Found::Sent(_)));
+    assert_eq!(s.api.calls().len(), calls, "known now");
+    assert_eq!(s.api.shown(ann.id).len(), 1);
+}
+
+#[tokio::test]
+async fn what_never_arrived_is_provably_not_there() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let asked = ann.says(&ann.direct(), "hi").send();
+    s.api.fault(Fault::new(Effect::ApplyLate).on("sendMessage"));
+    let delivery = one(&*s.handler, &ann.id.to_string(), &reply("x", format!("{}:{asked}", ann.id)));
+    assert_eq!(s.handler.send(&delivery).await.unwrap_err().sent(), Sent::Maybe);
+    assert_eq!(s.handler.find(&delivery).await.unwrap(), Found::NotSent);
+    assert!(s.api.shown(ann.id).is_empty());
+}
+
+#[tokio::test]
+async fn a_killed_process_concludes_after_its_restart() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let (first_asked, second_asked) = (ann.says(&ann.direct(), "one").send(), ann.says(&ann.direct(), "two").send());
+    let room = ann.id.to_string();
+    // An answer whose receipt was written down, and one whose answer never came.
+    let first = one(&*s.handler, &room, &reply("to one", format!("{}:{first_asked}", ann.id)));
+    s.handler.send(&first).await.unwrap();
+    s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
+    let second = one(&*s.handler, &room, &reply("to two", format!("{}:{second_asked}", ann.id)));
+    s.handler.send(&second).await.unwrap_err();
+    s.api.fault(Fault::new(Effect::ApplyLate).on("sendMessage"));
+    let third = one(&*s.handler, &room, &reply("to two, more", format!("{}:{second_asked}", ann.id)));
+    let after = s.restarted();
+    let shown = s.api.shown(ann.id);
+    let id = |n: usize| Found::Sent(galatea_core::Receipt { id: Some(RemoteId(format!("{}:{}", ann.id, shown[n].id))), moved_to: None });
+    assert_eq!(after.find(&first).await.unwrap(), id(0));
+    assert_eq!(after.find(&second).await.unwrap(), id(1), "the earlier answer is known to be another's");
+    assert_eq!(after.find(&third).await.unwrap(), Found::NotSent, "it was never tried");
+}
+
+#[tokio::test]
+async fn nothing_is_claimed_when_nothing_is_known() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    ann.says(&ann.direct(), "hi").send();
+    let delivery = one(&*s.handler, &ann.id.to_string(), &say("unasked"));
+    assert_eq!(s.handler.find(&delivery).await.unwrap(), Found::Unknown);
+    assert_eq!(s.api.calls().len(), 0);
+    let edit = one(&*s.handler, &ann.id.to_string(), &Outgoing::Edit { id: RemoteId("5:1".into()), content: Content::text("x") });
+    assert_eq!(s.handler.find(&edit).await.unwrap(), Found::NotSent, "edits can be repeated");
+}
+
+#[tokio::test]
+async fn a_busy_group_ends_in_unknown_rather_than_a_guess() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let group = s.api.supergroup("Garden", &[&ann]);
+    let asked = ann.says(&group, "hi").send();
+    for n in 0..25 {
+        ann.says(&group, &format!("chatter {n}")).send();
+    }
+    let delivery = one(&*s.handler, &group.id.to_string(), &reply("x", format!("{}:{asked}", group.id)));
+    assert_eq!(s.handler.find(&delivery).await.unwrap(), Found::Unknown);
+    assert!(s.api.calls_of("editMessageReplyMarkup").len() <= 20);
+}
+
+#[tokio::test]
+async fn an_unreachable_server_means_not_sent_and_a_broken_answer_maybe() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    ann.says(&ann.direct(), "hi").send();
+    let room = ann.id.to_string();
+    let cases: [(Effect, &str, Sent); 5] = [
+        (Effect::ServerError(500, ErrorBody::Json), "GAL-TG-CONNECT", Sent::Maybe),
+        (Effect::ServerError(502, ErrorBody::Html), "GAL-TG-CONNECT", Sent::Maybe),
+        (Effect::Garbage, "GAL-TG-GARBAGE", Sent::Maybe),
+        (Effect::CutAfter(40), "GAL-TG-CONNECT", Sent::Maybe),
+        (Effect::LoseResponse, "GAL-TG-CONNECT", Sent::Maybe),
+    ];
+    for (effect, code, sent) in cases {
+        s.api.fault(Fault::new(effect.clone()).on("sendMessage"));
+        let error: Error = send(&*s.handler, &room, &say("x")).await.remove(0).unwrap_err();
+        assert_eq!((error.code(), error.sent(), error.retry()), (Some(code), sent, Retry::Soon), "{effect:?}: {error}");
+        assert!(!format!("{error} {} {error:?}", error.report()).contains("canary"), "{error:?}");
+    }
+    s.api.fault(Fault::new(Effect::WrongType).on("sendMessage"));
+    assert!(send(&*s.handler, &room, &say("x")).await.remove(0).is_ok(), "content types are not looked at");
+}
+
+#[tokio::test]
+async fn published_limits_are_answered_with_their_wait() {
+    let options = galatea_testkit::telegram::Options { pace: Pace::published(), ..Default::default() };
+    let api = BotApi::with(options).await;
+    let folder = tempfile::tempdir().unwrap();
+    let handler = build(config(&api), folder.path(), Arc::new(galatea_core::SystemClock)).send_handler();
+    let ann = api.user("Ann", "ann_b");
+    ann.says(&ann.direct(), "hi").send();
+    let mut outcomes = Vec::new();
+    for n in 0..3 {
+        outcomes.push(send(&*handler, &ann.id.to_string(), &say(&format!("{n}"))).await.remove(0));
+    }
+    assert!(outcomes[0].is_ok());
+    assert!(outcomes.iter().skip(1).all(|o| o.as_ref().is_err_and(|e| e.kind() == ErrorKind::RateLimited)), "{outcomes:?}");
+}

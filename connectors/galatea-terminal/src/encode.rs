@@ -1,0 +1,167 @@
+//! Encode: `Outgoing` → parts a terminal can show. Pure.
+
+use galatea_core::{AgentIdentity, Button, Content, Encoded, Error, Media, MemoryId, Outgoing, Press, RemoteId, Result};
+
+use crate::{MAX_TEXT, error, frame::Part};
+
+/// Splits and renders. `agent` turns the platform id of the answered message into the memory it became.
+pub(crate) fn encode(agent: &AgentIdentity, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
+    match outgoing {
+        Outgoing::Message { content, reply_to } => parts(agent, content, reply_to.as_ref()),
+        Outgoing::Edit { .. } => Err(error::unsupported("a terminal cannot change what it has shown")),
+        Outgoing::Delete { .. } => Err(error::unsupported("a terminal cannot remove what it has shown")),
+        Outgoing::React { .. } => Err(error::unsupported("a terminal has no reactions")),
+        Outgoing::Typing => Ok(Vec::new()),
+    }
+}
+
+fn parts(agent: &AgentIdentity, content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Encoded>> {
+    let text = render(content);
+    let label = content.extra.get("label").and_then(|v| v.as_str()).map(|label| printable(label).replace('\n', " "));
+    let in_reply_to = content.in_reply_to.or_else(|| reply_to.map(|id| MemoryId(agent.swizzle(id.as_str()))));
+    let pieces = split(&text, MAX_TEXT);
+    let count = pieces.len();
+    pieces
+        .into_iter()
+        .enumerate()
+        .map(|(i, piece)| {
+            let part = Part { text: piece.to_owned(), label: label.clone(), in_reply_to, last: i + 1 == count };
+            serde_json::to_value(part).map(Encoded).map_err(|e| Error::unexpected("a message cannot be encoded").with_source(e))
+        })
+        .collect()
+}
+
+/// Words first, then one line per file and per button.
+fn render(content: &Content) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    if !content.text.trim().is_empty() {
+        lines.push(content.text.clone());
+    }
+    lines.extend(content.attachments.iter().map(attachment));
+    lines.extend(content.buttons.iter().map(|row| row.iter().map(button).collect::<Vec<_>>().join("  ")));
+    printable(&lines.join("\n"))
+}
+
+fn attachment(media: &Media) -> String {
+    let name = [&media.title, &media.description, &media.source].into_iter().find(|s| !s.is_empty()).map_or("file", String::as_str);
+    // The bytes of a data URL are no use to a reader.
+    if media.url.is_empty() || media.url.starts_with("data:") { format!("[{name}]") } else { format!("[{name}] {}", media.url) }
+}
+
+fn button(button: &Button) -> String {
+    match &button.press {
+        Press::Url(url) => format!("[{}] {url}", button.text),
+        Press::Data(_) => format!("[{}]", button.text),
+    }
+}
+
+/// Text that cannot steer a terminal: control characters other than line break and tab are left out (ECMA-48: C0, DEL and C1),
+/// and so are the Unicode marks that reorder what is read (UAX #9 §2).
+pub fn printable(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    text.chars()
+        .filter(|c| match c {
+            '\n' | '\t' => true,
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
+            c => !c.is_control(),
+        })
+        .collect()
+}
+
+/// Pieces of at most `limit` code points, broken after the last line break or space that fits; nothing is lost.
+fn split(text: &str, limit: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((end, _)) = rest.char_indices().nth(limit) {
+        let head = &rest[..end];
+        let cut = head.rfind('\n').or_else(|| head.rfind(' ')).map_or(end, |at| at + 1);
+        pieces.push(&rest[..cut]);
+        rest = &rest[cut..];
+    }
+    if !rest.is_empty() {
+        pieces.push(rest);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn agent() -> AgentIdentity {
+        AgentIdentity::new(None, "Eliza")
+    }
+
+    fn message(content: Content) -> Vec<Part> {
+        let outgoing = Outgoing::Message { content, reply_to: Some(RemoteId::new("terminal-maria/a-1")) };
+        encode(&agent(), &outgoing).unwrap().into_iter().map(|e| serde_json::from_value(e.0).unwrap()).collect()
+    }
+
+    #[test]
+    fn an_answer_carries_its_label_and_what_it_answers() {
+        let mut content = Content::text("Hello.");
+        content.extra.insert("label".into(), json!("Offline script, not AI"));
+        let parts = message(content);
+        assert_eq!(
+            parts,
+            [Part {
+                text: "Hello.".into(),
+                label: Some("Offline script, not AI".into()),
+                in_reply_to: Some(MemoryId(agent().swizzle("terminal-maria/a-1"))),
+                last: true
+            }]
+        );
+    }
+
+    #[test]
+    fn files_and_buttons_become_lines() {
+        let content = Content {
+            attachments: vec![
+                Media { url: "https://example.org/a.png".into(), title: "a.png".into(), ..Media::default() },
+                Media { url: "data:image/png;base64,AAAA".into(), description: "a cat".into(), ..Media::default() },
+            ],
+            buttons: vec![vec![
+                Button { text: "Yes".into(), press: Press::Data("y".into()) },
+                Button { text: "Site".into(), press: Press::Url("https://example.org".into()) },
+            ]],
+            ..Content::text("look")
+        };
+        assert_eq!(message(content)[0].text, "look\n[a.png] https://example.org/a.png\n[a cat]\n[Yes]  [Site] https://example.org");
+    }
+
+    #[test]
+    fn nothing_to_say_is_no_part() {
+        assert_eq!(message(Content::text("")), []);
+        assert_eq!(encode(&agent(), &Outgoing::Typing).unwrap(), []);
+    }
+
+    #[test]
+    fn escape_sequences_and_reordering_marks_are_left_out() {
+        assert_eq!(message(Content::text("a\u{1b}[2J\u{9b}b\u{7}\r\nc\td\u{202e}e"))[0].text, "a[2Jb\nc\tde");
+    }
+
+    #[test]
+    fn long_text_is_split_without_loss_and_only_the_last_part_says_so() {
+        let text = "wörd ".repeat(50_000);
+        let parts = message(Content::text(text.clone()));
+        assert_eq!(parts.len(), 3);
+        assert!(parts.iter().all(|p| p.text.chars().count() <= MAX_TEXT));
+        assert_eq!(parts.iter().map(|p| p.text.as_str()).collect::<String>(), text);
+        assert_eq!(parts.iter().map(|p| p.last).collect::<Vec<_>>(), [false, false, true]);
+        assert_eq!(split(&"x".repeat(25), 10).iter().map(|p| p.len()).collect::<Vec<_>>(), [10, 10, 5]);
+        assert_eq!(split(&"x".repeat(10), 10).len(), 1);
+    }
+
+    #[test]
+    fn what_a_terminal_cannot_do_is_refused() {
+        let id = RemoteId::new("terminal-maria/k");
+        for outgoing in [
+            Outgoing::Edit { id: id.clone(), content: Content::text("x") },
+            Outgoing::Delete { id: id.clone() },
+            Outgoing::React { id, emoji: Some("👍".into()) },
+        ] {
+            assert_eq!(encode(&agent(), &outgoing).unwrap_err().kind(), galatea_core::ErrorKind::Unsupported);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Frame: one line of the socket protocol, and how lines are read and written.
+
+use galatea_core::{AgentId, Error, MemoryId, Result, TurnId};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
+
+use crate::error;
+
+/// Version of the protocol. It grows when a frame changes its meaning; new optional fields do not count.
+pub const VERSION: u32 = 1;
+
+/// Longest line, in bytes: a text of [`crate::MAX_TEXT`] code points, each escaped as a surrogate pair (12 bytes, RFC 8259 §7), with room for the rest.
+pub const MAX_LINE: usize = 12 * crate::MAX_TEXT + 64 * 1024;
+
+/// What a client writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromClient {
+    /// The first line: who speaks.
+    Hello {
+        /// [`VERSION`].
+        v: u32,
+        /// Names the room: one conversation per name, kept over restarts.
+        name: String,
+    },
+    /// Something was said.
+    Say {
+        /// Chosen by the client, unique in its room: said again with the same id, it is stored once.
+        id: String,
+        /// The words, as Markdown.
+        text: String,
+    },
+    /// A message was shown.
+    Ack {
+        /// The message's key.
+        key: String,
+    },
+}
+
+/// What the agent's side writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToClient {
+    /// The answer to the client's hello.
+    Hello {
+        /// [`VERSION`].
+        v: u32,
+        /// The agent's name.
+        agent: String,
+        /// The agent's id.
+        agent_id: AgentId,
+    },
+    /// A `say` is stored durably, now or earlier.
+    Received {
+        /// The `say`'s id.
+        id: String,
+        /// The memory it became: what `galatea explain` takes, and what answers name in `in_reply_to`.
+        memory: MemoryId,
+    },
+    /// An answer is being prepared.
+    Typing,
+    /// The agent says something. The client answers with `ack`; a key it has shown already is acknowledged and not shown again.
+    Message(Message),
+    /// A line could not be used. The connection goes on unless it closes after this.
+    Error {
+        /// Stable code.
+        code: String,
+        /// What happened.
+        message: String,
+        /// The next action.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fix: Option<String>,
+        /// The `say` it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+    },
+}
+
+/// One part of what the agent says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Idempotency key: the same over every attempt.
+    pub key: String,
+    /// The turn it belongs to.
+    pub turn: TurnId,
+    /// The part itself.
+    #[serde(flatten)]
+    pub part: Part,
+}
+
+/// The platform's own form of one part: what [`crate::frame::Message`] carries besides its key.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Part {
+    /// Plain text or Markdown, free of control characters other than line break and tab.
+    pub text: String,
+    /// How the answer is to be marked, such as `Offline script, not AI`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The memory it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_reply_to: Option<MemoryId>,
+    /// No further part of this message follows.
+    pub last: bool,
+}
+
+/// Reads lines of at most [`MAX_LINE`] bytes. Reading is cancel safe: what was read so far is kept.
+pub struct Lines<R> {
+    reader: R,
+    line: Vec<u8>,
+}
+
+impl<R: AsyncBufRead + Unpin> Lines<R> {
+    /// Reads from `reader`.
+    pub fn new(reader: R) -> Self {
+        Self { reader, line: Vec::new() }
+    }
+
+    /// The next line that is not blank; none at the end. A last line without its break is dropped: its writer died within it.
+    ///
+    /// # Errors
+    /// `Invalid` for a line that is too long, `Unavailable` when the connection breaks. Neither can be read on after.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        loop {
+            let chunk = self.reader.fill_buf().await.map_err(error::broken)?;
+            if chunk.is_empty() {
+                return Ok(None);
+            }
+            let (taken, complete) = match chunk.iter().position(|byte| *byte == b'\n') {
+                Some(end) => (end + 1, true),
+                None => (chunk.len(), false),
+            };
+            if self.line.len() + taken > MAX_LINE {
+                return Err(error::line_too_long());
+            }
+            self.line.extend_from_slice(&chunk[..taken]);
+            self.reader.consume(taken);
+            if complete {
+                let line = std::mem::take(&mut self.line);
+                if !line.trim_ascii().is_empty() {
+                    return Ok(Some(line));
+                }
+            }
+        }
+    }
+}
+
+/// Reads one line as a frame.
+///
+/// # Errors
+/// `Invalid` with what is wrong; the text itself is not repeated.
+pub fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T> {
+    serde_json::from_slice(line).map_err(|e| error::not_a_frame(&e))
+}
+
+/// Writes one frame as a line.
+///
+/// # Errors
+/// `Unavailable` when the connection breaks.
+pub async fn write<T: Serialize>(writer: &mut (impl AsyncWrite + Unpin), frame: &T) -> Result<()> {
+    let mut line = serde_json::to_vec(frame).map_err(|e| Error::unexpected("a frame cannot be written").with_source(e))?;
+    line.push(b'\n');
+    writer.write_all(&line).await.map_err(error::broken)?;
+    writer.flush().await.map_err(error::broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_are_bounded_and_survive_cancellation() {
+        let (mut near, far) = tokio::io::duplex(64);
+        let mut lines = Lines::new(tokio::io::BufReader::new(far));
+        near.write_all(b"\n{\"a\"").await.unwrap();
+        tokio::select! {
+            biased;
+            line = lines.next() => panic!("half a line came out: {line:?}"),
+            () = tokio::task::yield_now() => {}
+        }
+        near.write_all(b":1}\n").await.unwrap();
+        assert_eq!(lines.next().await.unwrap().unwrap(), b"{\"a\":1}\n");
+
+        let flood = tokio::spawn(async move {
+            let junk = [b'x'; 4096];
+            while near.write_all(&junk).await.is_ok() {}
+        });
+        assert_eq!(lines.next().await.unwrap_err().code(), Some("GAL-TERM-LINE"));
+        drop(lines);
+        flood.await.unwrap();
+    }
+
+    #[test]
+    fn a_frame_says_what_is_wrong_without_repeating_it() {
+        let error = parse::<FromClient>(br#"{"type":"say","id":1,"text":"secret"}"#).unwrap_err();
+        assert_eq!(error.code(), Some("GAL-TERM-FRAME"));
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn the_longest_text_fits_a_line() {
+        let text = "\u{1}".repeat(crate::MAX_TEXT);
+        let line = serde_json::to_vec(&FromClient::Say { id: "x".repeat(64), text }).unwrap();
+        assert!(line.len() < MAX_LINE);
+    }
+}

@@ -1,0 +1,165 @@
+//! Send: who is connected, and one attempt to show a part to them.
+
+use async_trait::async_trait;
+use galatea_core::{Address, AgentIdentity, Clock, Delivery, Encoded, Found, Outgoing, Receipt, Result, SendHandler};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    decode, encode, error,
+    frame::{Message, ToClient},
+};
+
+/// How long a client may take to confirm a message: it only has to print it.
+const ACK_TIMEOUT: Duration = Duration::from_secs(10);
+/// Confirmed keys that are remembered, so that a repeated attempt is not shown again to a client that came back.
+const REMEMBERED_KEYS: usize = 4096;
+/// Frames that may wait for one client; one that reads slower is cut off and its messages wait in the outbox.
+pub(crate) const QUEUE: usize = 64;
+
+/// The connected clients. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Clients(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    clients: HashMap<u64, Client>,
+    waiting: HashMap<String, Waiting>,
+    confirmed: HashSet<String>,
+    order: VecDeque<String>,
+}
+
+struct Client {
+    name: String,
+    frames: mpsc::Sender<ToClient>,
+}
+
+/// A message some clients have and none has confirmed. Dropping it tells the sender that all of them left.
+struct Waiting {
+    clients: HashSet<u64>,
+    done: oneshot::Sender<()>,
+}
+
+impl Clients {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing in here can panic halfway through a change.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a client; its frames come out of `frames`' other end.
+    pub(crate) fn join(&self, name: &str, frames: mpsc::Sender<ToClient>) -> u64 {
+        let mut state = self.state();
+        state.next += 1;
+        let id = state.next;
+        state.clients.insert(id, Client { name: name.to_owned(), frames });
+        id
+    }
+
+    /// Removes a client; whoever waits for it alone learns that it left.
+    pub(crate) fn leave(&self, id: u64) {
+        let mut state = self.state();
+        state.clients.remove(&id);
+        state.waiting.retain(|_, waiting| {
+            waiting.clients.remove(&id);
+            !waiting.clients.is_empty()
+        });
+    }
+
+    /// A client has shown a message.
+    pub(crate) fn confirm(&self, id: u64, key: &str) {
+        let mut state = self.state();
+        // Only the key of a message that client has been given counts.
+        if !state.waiting.get(key).is_some_and(|waiting| waiting.clients.contains(&id)) {
+            return;
+        }
+        if let Some(waiting) = state.waiting.remove(key) {
+            let _ = waiting.done.send(());
+        }
+        if state.confirmed.insert(key.to_owned()) {
+            state.order.push_back(key.to_owned());
+        }
+        while state.order.len() > REMEMBERED_KEYS {
+            if let Some(oldest) = state.order.pop_front() {
+                state.confirmed.remove(&oldest);
+            }
+        }
+    }
+
+    fn confirmed(&self, key: &str) -> bool {
+        self.state().confirmed.contains(key)
+    }
+
+    /// Gives a frame to every client of this name; the ids of those that took it.
+    fn give(state: &State, name: &str, frame: &ToClient) -> HashSet<u64> {
+        state.clients.iter().filter(|(_, c)| c.name == name && c.frames.try_send(frame.clone()).is_ok()).map(|(id, _)| *id).collect()
+    }
+
+    fn offer(&self, name: &str, message: Message) -> Result<oneshot::Receiver<()>> {
+        let key = message.key.clone();
+        let mut state = self.state();
+        let clients = Self::give(&state, name, &ToClient::Message(message));
+        if clients.is_empty() {
+            return Err(error::nobody_connected());
+        }
+        let (done, shown) = oneshot::channel();
+        state.waiting.insert(key, Waiting { clients, done });
+        Ok(shown)
+    }
+
+    fn forget(&self, key: &str) {
+        self.state().waiting.remove(key);
+    }
+}
+
+/// The outbound side.
+pub(crate) struct Sender {
+    pub(crate) agent: AgentIdentity,
+    pub(crate) clients: Clients,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl SendHandler for Sender {
+    fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
+        encode::encode(&self.agent, outgoing)
+    }
+
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
+        let name = decode::name_of(&delivery.address.remote)?;
+        let receipt = Receipt { id: Some(decode::message_of(name, &delivery.key)), moved_to: None };
+        if self.clients.confirmed(&delivery.key) {
+            return Ok(receipt);
+        }
+        let part = serde_json::from_value(delivery.body.0.clone())
+            .map_err(|e| galatea_core::Error::invalid("a stored part is not a terminal's").with_code("GAL-TERM-PART").with_source(e))?;
+        let shown = self.clients.offer(name, Message { key: delivery.key.clone(), turn: delivery.turn, part })?;
+        let outcome = tokio::select! {
+            shown = shown => shown.map_err(|_| error::left_before_ack()),
+            () = self.clock.sleep(ACK_TIMEOUT) => Err(error::no_ack()),
+        };
+        if outcome.is_err() {
+            self.clients.forget(&delivery.key);
+        }
+        outcome.map(|()| receipt)
+    }
+
+    /// The key makes a second attempt harmless, so the outcome need only be told where it is known.
+    async fn find(&self, delivery: &Delivery) -> Result<Found> {
+        let name = decode::name_of(&delivery.address.remote)?;
+        if self.clients.confirmed(&delivery.key) {
+            return Ok(Found::Sent(Receipt { id: Some(decode::message_of(name, &delivery.key)), moved_to: None }));
+        }
+        Ok(Found::Unknown)
+    }
+
+    async fn typing(&self, address: &Address) -> Result<()> {
+        let name = decode::name_of(&address.remote)?;
+        Clients::give(&self.clients.state(), name, &ToClient::Typing);
+        Ok(())
+    }
+}

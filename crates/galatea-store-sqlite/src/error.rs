@@ -1,0 +1,125 @@
+//! SQLite's failures in the words of [`galatea_core::Error`].
+
+use galatea_core::{Error, ErrorKind, Retry};
+use sqlx::migrate::MigrateError;
+use std::path::Path;
+
+/// Primary result codes, <https://www.sqlite.org/rescode.html>.
+mod code {
+    pub(super) const BUSY: i32 = 5;
+    pub(super) const LOCKED: i32 = 6;
+    pub(super) const NOMEM: i32 = 7;
+    pub(super) const READONLY: i32 = 8;
+    pub(super) const IOERR: i32 = 10;
+    pub(super) const CORRUPT: i32 = 11;
+    pub(super) const FULL: i32 = 13;
+    pub(super) const CANTOPEN: i32 = 14;
+    pub(super) const TOOBIG: i32 = 18;
+    pub(super) const NOTADB: i32 = 26;
+}
+
+/// The primary result code: the low byte of SQLite's extended code.
+fn primary(error: &sqlx::Error) -> Option<i32> {
+    error.as_database_error()?.code()?.parse::<i32>().ok().map(|extended| extended & 0xff)
+}
+
+/// True when the cause lies outside the statement: every statement would fail now.
+pub(crate) fn is_environment(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed | sqlx::Error::PoolClosed | sqlx::Error::PoolTimedOut => true,
+        other => matches!(
+            primary(other),
+            Some(code::BUSY | code::LOCKED | code::NOMEM | code::READONLY | code::IOERR | code::CORRUPT | code::FULL | code::CANTOPEN | code::NOTADB)
+        ),
+    }
+}
+
+/// A failed read or write.
+pub(crate) fn store(error: sqlx::Error) -> Error {
+    let out = match primary(&error) {
+        Some(code::BUSY | code::LOCKED) => Error::new(ErrorKind::Unavailable, "the database is locked by another process")
+            .with_code("GAL-DB-LOCKED")
+            .with_fix("Stop the other program that uses this database file; the work is tried again by itself."),
+        Some(code::FULL) => Error::new(ErrorKind::Unavailable, "the disk is full, so nothing could be stored")
+            .with_code("GAL-DB-FULL")
+            .with_fix("Free space on the disk that holds the database; the work is tried again by itself."),
+        Some(code::IOERR | code::NOMEM) => Error::new(ErrorKind::Unavailable, "the database file could not be read or written")
+            .with_code("GAL-DB-IO")
+            .with_fix("Look at the disk and the system log; the work is tried again by itself."),
+        Some(code::CORRUPT | code::NOTADB) => corrupt(),
+        Some(code::READONLY | code::CANTOPEN) => Error::new(ErrorKind::Unavailable, "the database file or its folder is not writable")
+            .with_code("GAL-DB-OPEN")
+            .with_fix("Give this user the right to write the database file and its folder."),
+        Some(code::TOOBIG) => Error::invalid("this is too large to be stored"),
+        _ if is_environment(&error) => Error::new(ErrorKind::Unavailable, "the database could not be reached").with_code("GAL-DB-IO"),
+        _ => Error::unexpected("the database refused a statement").with_code("GAL-DB-STATEMENT"),
+    };
+    out.with_source(error)
+}
+
+fn corrupt() -> Error {
+    Error::unexpected("the database file is damaged or not a database")
+        .with_code("GAL-DB-CORRUPT")
+        .with_fix("Restore the file from a backup, or move it away to start with an empty one.")
+}
+
+/// The same failure while opening: told with the file, and not to be tried again before a person has looked.
+pub(crate) fn open(path: &Path, error: sqlx::Error) -> Error {
+    let out = match primary(&error) {
+        None | Some(code::READONLY | code::CANTOPEN | code::IOERR) => unwritable().with_source(error),
+        _ => store(error),
+    };
+    out.with_retry(Retry::Never).with("file", path.display())
+}
+
+/// A file system failure while opening.
+pub(crate) fn file(path: &Path, error: std::io::Error) -> Error {
+    unwritable().with_retry(Retry::Never).with("file", path.display()).with("cause", error.kind()).with_source(error)
+}
+
+fn unwritable() -> Error {
+    Error::new(ErrorKind::Unavailable, "the database could not be opened")
+        .with_code("GAL-DB-OPEN")
+        .with_fix("Check that the folder exists, that this user may write it and the file, and that the disk is not full.")
+}
+
+/// A database made by a later version.
+pub(crate) fn newer(path: &Path, found: i64, known: i64) -> Error {
+    Error::new(ErrorKind::Unsupported, "the database was written by a newer version of this program")
+        .with_code("GAL-DB-NEWER")
+        .with_fix("Install the newer version, or restore the backup made before the update.")
+        .with("file", path.display())
+        .with("found", found)
+        .with("known", known)
+}
+
+/// A SQLite file that belongs to somebody else.
+pub(crate) fn foreign(path: &Path) -> Error {
+    Error::new(ErrorKind::Invalid, "this SQLite database belongs to another program")
+        .with_code("GAL-DB-OPEN")
+        .with_fix("Choose another file name for the database.")
+        .with("file", path.display())
+}
+
+/// A failed migration.
+pub(crate) fn migrate(path: &Path, error: MigrateError) -> Error {
+    match error {
+        MigrateError::Execute(error) => open(path, error),
+        MigrateError::ExecuteMigration(error, version) => open(path, error).with("migration", version),
+        other => Error::unexpected("the tables of the database are not as this version left them")
+            .with_code("GAL-DB-CORRUPT")
+            .with_fix("Restore the file from a backup; migrations that have been applied must never be edited.")
+            .with("file", path.display())
+            .with_source(other),
+    }
+}
+
+/// A store that has been closed.
+pub(crate) fn closed() -> Error {
+    Error::new(ErrorKind::Unavailable, "the store is closed").with_retry(Retry::Never)
+}
+
+/// A stored value that cannot be read back.
+pub(crate) fn unreadable(what: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::unexpected("a stored value cannot be read").with_code("GAL-DB-CORRUPT").with("what", what).with_source(source)
+}

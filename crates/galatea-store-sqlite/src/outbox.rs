@@ -1,0 +1,220 @@
+//! The durable queue out.
+
+use async_trait::async_trait;
+use galatea_core::{
+    Account, Address, AgentId, Delivery, DeliveryId, Encoded, Memory, MemoryId, RemoteId, Result, RoomId, Source, Timestamp, TurnId,
+    store::{NewDelivery, OutboxItem, OutboxState, OutboxStore, Settlement},
+};
+use serde::Serialize;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use crate::{
+    SqliteStore,
+    apply::Trigger,
+    change::{Change, Hex, hex},
+    convert::from_json,
+    memory,
+    read::{select, select_built},
+};
+
+pub(crate) const TRIGGERS: &[Trigger] = &[
+    (
+        "delivery",
+        "INSERT INTO outbox (id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at,
+                created_at, body) VALUES (
+            unhex(NEW.body ->> 'id'), unhex(NEW.body ->> 'turn'), NEW.body ->> 'part', unhex(NEW.body ->> 'agent'), NEW.body ->> 'source',
+            NEW.body ->> 'account', unhex(NEW.body ->> 'room'), NEW.body ->> 'remote', NEW.body ->> 'key', unhex(NEW.body ->> 'memory'),
+            NEW.body ->> 'state', NEW.body ->> 'attempt', NEW.body ->> 'at', NEW.body ->> 'expires', NEW.body ->> 'at', NEW.body -> 'body')
+         ON CONFLICT DO NOTHING;
+         SELECT RAISE(ABORT, 'conflict:' || NEW.c) WHERE changes() = 0;",
+    ),
+    (
+        "settle",
+        "UPDATE outbox SET state = NEW.body ->> 'state', attempt = NEW.body ->> 'attempt', not_before = NEW.body ->> 'not_before',
+            remote = coalesce(NEW.body ->> 'remote', remote), error = NEW.body ->> 'error'
+         WHERE id = unhex(NEW.body ->> 'id') AND state IN ('pending', 'sending');",
+    ),
+];
+
+const ITEM: &str = "SELECT id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at, \
+     created_at, remote, error, body FROM outbox";
+
+const UNSETTLED: &str = "WHERE agent_id = ?1 AND source = ?2 AND account = ?3 AND state IN ('pending', 'sending') ORDER BY seq LIMIT ?4";
+const OF_TURN: &str = "WHERE turn_id = ?1 ORDER BY part";
+const BY_ID: &str = "WHERE id = ?1";
+pub(crate) const COUNTS: &str = "SELECT source, state, count(*) FROM outbox GROUP BY source, state ORDER BY source, state";
+
+/// Every statement that reads the outbox.
+#[cfg(test)]
+pub(crate) fn statements() -> Vec<String> {
+    [UNSETTLED, OF_TURN, BY_ID].into_iter().map(item).chain([COUNTS.to_owned()]).collect()
+}
+
+fn item(condition: &str) -> String {
+    format!("{ITEM} {condition}")
+}
+
+#[derive(Serialize)]
+struct DeliveryRow<'a> {
+    id: Hex,
+    turn: Hex,
+    part: u32,
+    agent: Hex,
+    source: &'a str,
+    account: &'a str,
+    room: Hex,
+    remote: &'a str,
+    key: &'a str,
+    memory: Option<Hex>,
+    state: &'static str,
+    attempt: u32,
+    expires: Option<i64>,
+    at: i64,
+    body: &'a Encoded,
+}
+
+#[derive(Serialize)]
+struct SettleRow<'a> {
+    id: Hex,
+    state: &'static str,
+    attempt: u32,
+    not_before: i64,
+    remote: Option<&'a str>,
+    error: Option<&'a str>,
+}
+
+/// Adds deliveries to a change; a (turn, part) that exists makes the whole change a conflict.
+pub(crate) fn push(change: &mut Change, deliveries: &[NewDelivery]) -> Result<()> {
+    for NewDelivery { delivery, memory, sending, expires } in deliveries {
+        let Delivery { id, agent, turn, part, address, key, body, attempt, created_at } = delivery;
+        let row = DeliveryRow {
+            id: hex(*id),
+            turn: hex(*turn),
+            part: *part,
+            agent: hex(*agent),
+            source: address.source.as_str(),
+            account: &address.account.0,
+            room: hex(address.room),
+            remote: address.remote.as_str(),
+            key,
+            memory: memory.map(hex),
+            state: if *sending { OutboxState::Sending } else { OutboxState::Pending }.as_str(),
+            attempt: *attempt,
+            expires: expires.map(|at| at.0),
+            at: created_at.0,
+            body,
+        };
+        change.push("delivery", &row)?;
+    }
+    Ok(())
+}
+
+#[derive(FromRow)]
+struct Stored {
+    id: Uuid,
+    turn_id: Uuid,
+    part: i64,
+    agent_id: Uuid,
+    source: String,
+    account: String,
+    room_id: Uuid,
+    room_remote: String,
+    key: String,
+    memory_id: Option<Uuid>,
+    state: String,
+    attempt: i64,
+    not_before: i64,
+    expires_at: Option<i64>,
+    created_at: i64,
+    remote: Option<String>,
+    error: Option<String>,
+    body: String,
+}
+
+impl Stored {
+    fn decode(self) -> Result<OutboxItem> {
+        let address =
+            Address { source: Source::from_name(self.source), account: Account(self.account), room: RoomId(self.room_id), remote: RemoteId(self.room_remote) };
+        Ok(OutboxItem {
+            delivery: Delivery {
+                id: DeliveryId(self.id),
+                agent: AgentId(self.agent_id),
+                turn: TurnId(self.turn_id),
+                part: u32::try_from(self.part).unwrap_or(u32::MAX),
+                address,
+                key: self.key,
+                body: from_json("delivery body", &self.body)?,
+                attempt: u32::try_from(self.attempt).unwrap_or(u32::MAX),
+                created_at: Timestamp(self.created_at),
+            },
+            memory: self.memory_id.map(MemoryId),
+            state: state(&self.state)?,
+            not_before: Timestamp(self.not_before),
+            expires: self.expires_at.map(Timestamp),
+            remote: self.remote.map(RemoteId),
+            error: self.error,
+        })
+    }
+}
+
+fn state(text: &str) -> Result<OutboxState> {
+    OutboxState::from_stored(text).ok_or_else(|| crate::error::unreadable("outbox state", text.to_owned()))
+}
+
+#[derive(Serialize)]
+struct MoveRow<'a> {
+    from: Hex,
+    to: Hex,
+    remote: &'a str,
+}
+
+#[async_trait]
+impl OutboxStore for SqliteStore {
+    async fn enqueue(&self, deliveries: Vec<NewDelivery>, memories: Vec<Memory>) -> Result<()> {
+        let mut change = self.change();
+        memory::push(&mut change, &memories)?;
+        push(&mut change, &deliveries)?;
+        self.write(change).await.map(drop)
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<()> {
+        let mut change = self.change();
+        for Settlement { id, state, attempt, not_before, remote, error } in &settlements {
+            let row = SettleRow {
+                id: hex(*id),
+                state: state.as_str(),
+                attempt: *attempt,
+                not_before: not_before.0,
+                remote: remote.as_ref().map(RemoteId::as_str),
+                error: error.as_deref(),
+            };
+            change.push("settle", &row)?;
+        }
+        self.write(change).await.map(drop)
+    }
+
+    async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<OutboxItem>> {
+        let select = select_built::<Stored>(item(UNSETTLED)).bind(agent.0).bind(source.as_str().to_owned()).bind(account.0.clone()).bind(i64::from(limit));
+        self.all(select).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn deliveries_of(&self, turn: TurnId) -> Result<Vec<OutboxItem>> {
+        self.all(select_built::<Stored>(item(OF_TURN)).bind(turn.0)).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>> {
+        self.one(select_built::<Stored>(item(BY_ID)).bind(id.0)).await?.map(Stored::decode).transpose()
+    }
+
+    async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>> {
+        let rows = self.all(select::<(String, String, i64)>(COUNTS)).await?;
+        rows.into_iter().map(|(source, name, count)| Ok((Source::from_name(source), state(&name)?, u64::try_from(count).unwrap_or(0)))).collect()
+    }
+
+    async fn move_room(&self, room: RoomId, to_room: RoomId, to_remote: &RemoteId) -> Result<()> {
+        let mut change = self.change();
+        change.push("move_room", &MoveRow { from: hex(room), to: hex(to_room), remote: to_remote.as_str() })?;
+        self.write(change).await.map(drop)
+    }
+}

@@ -1,0 +1,64 @@
+//! Reading: a small pool beside the writer, or the writer's own connection for a store in memory.
+
+use galatea_core::Result;
+use sqlx::{
+    AssertSqlSafe, FromRow, SqliteConnection, SqlitePool,
+    query::QueryAs,
+    sqlite::{Sqlite, SqliteArguments, SqliteRow},
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+use tokio::sync::Mutex;
+
+use crate::error;
+
+/// Where reads go.
+pub(crate) enum Readers {
+    /// Beside the writer.
+    Pool(SqlitePool),
+    /// A database in memory has one connection.
+    Shared(Arc<Mutex<SqliteConnection>>),
+}
+
+/// A statement with its values.
+pub(crate) type Select<O> = QueryAs<'static, Sqlite, O, SqliteArguments>;
+
+/// A statement known at compile time.
+pub(crate) fn select<O: for<'r> FromRow<'r, SqliteRow>>(statement: &'static str) -> Select<O> {
+    sqlx::query_as(statement)
+}
+
+/// A statement put together from parts known at compile time; values are always bound.
+pub(crate) fn select_built<O: for<'r> FromRow<'r, SqliteRow>>(statement: String) -> Select<O> {
+    sqlx::query_as(AssertSqlSafe(statement))
+}
+
+impl Readers {
+    /// Every row.
+    pub(crate) async fn all<O>(&self, statements: &AtomicU64, select: Select<O>) -> Result<Vec<O>>
+    where
+        O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
+    {
+        statements.fetch_add(1, Ordering::Relaxed);
+        match self {
+            Self::Pool(pool) => select.fetch_all(pool).await,
+            Self::Shared(connection) => select.fetch_all(&mut *connection.lock().await).await,
+        }
+        .map_err(error::store)
+    }
+
+    /// The first row.
+    pub(crate) async fn one<O>(&self, statements: &AtomicU64, select: Select<O>) -> Result<Option<O>>
+    where
+        O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
+    {
+        statements.fetch_add(1, Ordering::Relaxed);
+        match self {
+            Self::Pool(pool) => select.fetch_optional(pool).await,
+            Self::Shared(connection) => select.fetch_optional(&mut *connection.lock().await).await,
+        }
+        .map_err(error::store)
+    }
+}

@@ -1,0 +1,118 @@
+//! Groups: many callers, few commits, and one caller's fault is not another's.
+
+use galatea_core::{
+    Content, ErrorKind, Retry,
+    store::{InboxStore, Ingest, MemoryQuery, MemoryStore},
+};
+use galatea_testkit::store_suite::fixtures::Scene;
+use serde_json::{Value, json};
+
+use super::{batch, open};
+use crate::{SqliteOptions, SqliteStore};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_writers_share_their_commits_and_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("galatea.db");
+    let store = open(&path).await.unwrap();
+    let scene = Scene::new();
+    let before = store.statements();
+    let tasks: Vec<_> = (0..100)
+        .map(|writer| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                for n in 0..10 {
+                    let message = scene.message("hello", writer * 10 + n);
+                    assert_eq!(store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap(), [true]);
+                    assert_eq!(store.memory(message.memory.id).await.unwrap(), Some(message.memory), "what was answered is read");
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let commits = store.statements() - before - 1_000;
+    assert!(commits < 1_000, "{commits} commits for 1000 changes");
+    drop(store);
+    let store = SqliteStore::open(&path, SqliteOptions::default()).await.unwrap();
+    assert_eq!(store.count_memories(&MemoryQuery::new(scene.agent, 0)).await.unwrap(), 1_000);
+}
+
+/// SQLite takes JSON 1,000 levels deep (<https://www.sqlite.org/json1.html>); nobody else in the group may suffer for it.
+#[tokio::test]
+async fn a_change_that_cannot_be_stored_fails_alone() {
+    let store = SqliteStore::in_memory().await.unwrap();
+    let scene = Scene::new();
+    let mut deep = scene.message("deep", 1);
+    let nested = (0..1_500).fold(json!(1), |inner, _| Value::Array(vec![inner]));
+    deep.memory.content.extra.insert("deep".to_owned(), nested);
+    let good: Vec<_> = (0..20).map(|n| batch(scene, n % 3 + 1)).collect();
+    let expected: usize = good.iter().map(|b| b.messages.len()).sum();
+    let bad = store.ingest(Ingest { messages: vec![scene.message("beside", 1), deep], ..Ingest::default() });
+    let (bad, good) = tokio::join!(bad, futures::future::join_all(good.into_iter().map(|b| store.ingest(b))));
+    let error = bad.unwrap_err();
+    assert_eq!(error.retry(), Retry::Never, "{}", error.report());
+    assert!(good.into_iter().all(|new| new.unwrap().into_iter().all(|new| new)));
+    assert_eq!(store.count_memories(&MemoryQuery::new(scene.agent, 0)).await.unwrap(), expected as u64);
+}
+
+#[tokio::test]
+async fn a_change_too_large_is_refused_before_it_is_sent() {
+    let store = SqliteStore::in_memory().await.unwrap();
+    let scene = Scene::new();
+    let before = store.statements();
+    let mut memory = scene.memory("", 1);
+    memory.content = Content::text("x".repeat(65 << 20));
+    let error = store.save_memories(&[memory]).await.unwrap_err();
+    assert_eq!((error.kind(), error.fix().is_some()), (ErrorKind::Invalid, true));
+    assert_eq!(store.statements(), before);
+}
+
+#[tokio::test]
+async fn a_write_goes_on_without_its_caller() {
+    let store = SqliteStore::in_memory().await.unwrap();
+    let scene = Scene::new();
+    let message = scene.message("hello", 1);
+    {
+        let mut write = std::pin::pin!(store.ingest(Scene::batch(std::slice::from_ref(&message))));
+        assert!(futures::poll!(write.as_mut()).is_pending());
+    }
+    store.save_memories(&[scene.memory("after", 2)]).await.unwrap();
+    assert!(store.inbox_item(message.memory.id).await.unwrap().is_some());
+}
+
+/// A full database refuses cleanly, still reads, and takes messages again once there is room.
+#[tokio::test]
+async fn a_full_disk_loses_nothing_and_recovers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("galatea.db");
+    let store = SqliteStore::open(&path, SqliteOptions { max_pages: Some(120), ..SqliteOptions::default() }).await.unwrap();
+    let scene = Scene::new();
+    let mut stored = Vec::new();
+    let error = loop {
+        let batch = batch(scene, 20);
+        let ids: Vec<_> = batch.messages.iter().map(|m| m.memory.id).collect();
+        match store.ingest(batch).await {
+            Ok(_) => stored.extend(ids),
+            Err(error) => break error,
+        }
+        assert!(stored.len() < 10_000, "the limit is never reached");
+    };
+    assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-DB-FULL"), ErrorKind::Unavailable, Retry::Soon), "{}", error.report());
+    let all = [store.ingest(batch(scene, 20)), store.ingest(batch(scene, 20)), store.ingest(batch(scene, 20))];
+    for result in futures::future::join_all(all).await {
+        assert_eq!(result.unwrap_err().code(), Some("GAL-DB-FULL"), "every change of the group is told");
+    }
+    let count = || async { store.count_memories(&MemoryQuery::new(scene.agent, 0)).await.unwrap() };
+    assert_eq!(count().await, stored.len() as u64);
+    assert!(stored.len() > 20);
+
+    store.delete_memories(scene.agent, &stored[..stored.len() / 2]).await.unwrap();
+    assert_eq!(store.ingest(batch(scene, 1)).await.unwrap(), [true]);
+    store.close().await;
+    let store = open(&path).await.unwrap();
+    store.ingest(batch(scene, 100)).await.unwrap();
+    let (check,): (String,) = store.one(crate::read::select("PRAGMA integrity_check")).await.unwrap().unwrap();
+    assert_eq!(check, "ok");
+}

@@ -1,0 +1,83 @@
+//! Failures of a send: what they say about trying again and about what may have happened, and the read-back.
+
+use std::time::Duration;
+
+use galatea_core::{Error, ErrorKind, Found, ReadBack, Retry, Sent};
+
+use super::applies_if;
+use crate::connector_suite::{ConnectorHarness, Outcome, PlatformFault, Said, Scene, Spot};
+
+async fn failing<H: ConnectorHarness>(fault: PlatformFault) -> (Scene<H>, Spot, galatea_core::Delivery, Error) {
+    let scene = Scene::<H>::start().await;
+    let spot = scene.platform.spot(crate::connector_suite::SpotKind::Direct).await.unwrap_or_else(|| panic!("every platform has direct messages"));
+    scene.platform.say(&spot, Said::text("hello")).await;
+    scene.gateway.wait_messages(1).await;
+    // One message goes well first: read-back starts from what is known.
+    scene.send_text(&spot, "before").await;
+    scene.platform.inject(&spot, fault).await;
+    let (delivery, error) = scene.send_failing(&spot, "the one in doubt").await;
+    (scene, spot, delivery, error)
+}
+
+/// "Slow down" becomes `RateLimited` with the platform's time, and provably nothing was sent.
+pub async fn slow_down_is_rate_limited_with_its_time<H: ConnectorHarness>() -> Outcome {
+    let (scene, spot, _, error) = failing::<H>(PlatformFault::SlowDown(Duration::from_secs(2))).await;
+    assert_eq!((error.kind(), error.sent()), (ErrorKind::RateLimited, Sent::No), "{}", error.report());
+    match error.retry() {
+        Retry::After(wait) => assert!(wait >= Duration::from_secs(2) && wait < Duration::from_secs(10), "{wait:?}"),
+        other => panic!("retry must be After, not {other:?}"),
+    }
+    assert_eq!(scene.platform.shown(&spot, 1).await.len(), 1);
+    Outcome::Holds
+}
+
+/// A 5xx answer leaves open whether the message was sent.
+pub async fn a_server_error_may_have_been_sent<H: ConnectorHarness>() -> Outcome {
+    let (_scene, _, _, error) = failing::<H>(PlatformFault::ServerError).await;
+    assert_eq!(error.sent(), Sent::Maybe, "{}", error.report());
+    assert_ne!(error.retry(), Retry::Never, "{}", error.report());
+    Outcome::Holds
+}
+
+/// So does an answer that never arrives.
+pub async fn a_lost_response_may_have_been_sent<H: ConnectorHarness>() -> Outcome {
+    let (scene, spot, _, error) = failing::<H>(PlatformFault::LostResponse).await;
+    assert_eq!(error.sent(), Sent::Maybe, "{}", error.report());
+    assert_eq!(scene.platform.shown(&spot, 2).await.len(), 2, "the handler makes one attempt, no more");
+    Outcome::Holds
+}
+
+/// "You may not write here" is final and says so.
+pub async fn a_refusal_is_final<H: ConnectorHarness>() -> Outcome {
+    let (_scene, _, _, error) = failing::<H>(PlatformFault::Forbidden).await;
+    assert_eq!((error.kind(), error.retry(), error.sent()), (ErrorKind::Forbidden, Retry::Never, Sent::No), "{}", error.report());
+    Outcome::Holds
+}
+
+/// The read-back finds a message whose answer was lost, with its id.
+pub async fn finds_what_was_sent<H: ConnectorHarness>() -> Outcome {
+    let (scene, spot, delivery, _) = failing::<H>(PlatformFault::LostResponse).await;
+    applies_if!(scene.can().read_back == ReadBack::Find, "the platform has no read-back");
+    scene.platform.say(&spot, Said::text("are you still there?")).await;
+    scene.gateway.wait_messages(2).await;
+    let found = scene.handler().await.find(&delivery).await.unwrap_or_else(|e| panic!("find failed: {}", e.report()));
+    let shown = scene.platform.shown(&spot, 2).await;
+    match found {
+        Found::Sent(receipt) => assert_eq!(receipt.id.as_ref(), Some(&shown[1].id)),
+        other => panic!("it is there, find says {other:?}"),
+    }
+    assert_eq!((shown.len(), shown[1].text.as_str()), (2, "the one in doubt"), "looking changes nothing");
+    Outcome::Holds
+}
+
+/// The read-back never finds what is not there.
+pub async fn finds_nothing_where_nothing_was_sent<H: ConnectorHarness>() -> Outcome {
+    let (scene, spot, delivery, _) = failing::<H>(PlatformFault::ServerError).await;
+    applies_if!(scene.can().read_back == ReadBack::Find, "the platform has no read-back");
+    scene.platform.say(&spot, Said::text("are you still there?")).await;
+    scene.gateway.wait_messages(2).await;
+    let found = scene.handler().await.find(&delivery).await.unwrap_or_else(|e| panic!("find failed: {}", e.report()));
+    assert_eq!(found, Found::NotSent);
+    assert_eq!(scene.platform.shown(&spot, 1).await.len(), 1);
+    Outcome::Holds
+}

@@ -1,0 +1,225 @@
+//! A gateway that remembers, derives ids as the runtime does, and fails when told.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use galatea_core::{
+    AgentIdentity, Batch, Connection, ConnectorInfo, Cursor, EntityId, Error, ErrorKind, GatewayBackend, Health, Incoming, IncomingEvent, IncomingMessage,
+    Place, Received, RemoteId, Result, RoomId, SendHandler, WorldId, WorldSync,
+};
+use tokio::sync::watch;
+
+/// The runtime's side of [`galatea_core::Gateway`], in memory.
+pub struct RecordingGateway {
+    identity: AgentIdentity,
+    state: Mutex<State>,
+    changed: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    batches: Vec<Batch>,
+    refused: Vec<Batch>,
+    syncs: Vec<WorldSync>,
+    connections: Vec<Connection>,
+    known: HashSet<String>,
+    stored: Vec<Incoming>,
+    cursors: HashMap<String, Cursor>,
+    handler: Option<Arc<dyn SendHandler>>,
+    handler_before_events: Option<bool>,
+    health: Vec<Health>,
+    failures: usize,
+    held: bool,
+    waiting: usize,
+}
+
+impl RecordingGateway {
+    /// An empty one for this agent.
+    pub fn new(identity: AgentIdentity) -> Arc<Self> {
+        Arc::new(Self { identity, state: Mutex::default(), changed: watch::Sender::new(0) })
+    }
+
+    /// Lets the next `count` calls of `receive` fail as a full disk does; their batches are not stored.
+    pub fn fail_receives(&self, count: usize) {
+        self.change(|s| s.failures = count);
+    }
+
+    /// Holds every `receive` back until [`RecordingGateway::release`].
+    pub fn hold(&self) {
+        self.change(|s| s.held = true);
+    }
+
+    /// Lets held calls go on.
+    pub fn release(&self) {
+        self.change(|s| s.held = false);
+    }
+
+    /// Calls of `receive` that are held back now.
+    pub fn held(&self) -> usize {
+        self.lock().waiting
+    }
+
+    /// Batches that were stored, in order.
+    pub fn batches(&self) -> Vec<Batch> {
+        self.lock().batches.clone()
+    }
+
+    /// Batches that were refused.
+    pub fn refused(&self) -> Vec<Batch> {
+        self.lock().refused.clone()
+    }
+
+    /// Bulk syncs so far.
+    pub fn syncs(&self) -> Vec<WorldSync> {
+        self.lock().syncs.clone()
+    }
+
+    /// Connections ensured outside of batches.
+    pub fn connections(&self) -> Vec<Connection> {
+        self.lock().connections.clone()
+    }
+
+    /// Events stored for the first time, in order.
+    pub fn events(&self) -> Vec<Incoming> {
+        self.lock().stored.clone()
+    }
+
+    /// Messages stored for the first time, in order, without echoes of the account itself.
+    pub fn messages(&self) -> Vec<(Incoming, IncomingMessage)> {
+        let events = self.events().into_iter();
+        events
+            .filter_map(|incoming| match &incoming.event {
+                IncomingEvent::Message(message) if !message.from_self => Some((incoming.clone(), message.clone())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The cursor stored last.
+    pub fn stored_cursor(&self, stream: &str) -> Option<Cursor> {
+        self.lock().cursors.get(stream).cloned()
+    }
+
+    /// The send handler, once registered.
+    pub fn handler(&self) -> Option<Arc<dyn SendHandler>> {
+        self.lock().handler.clone()
+    }
+
+    /// Whether the handler was there when the first batch came; none before the first batch.
+    pub fn handler_came_first(&self) -> Option<bool> {
+        self.lock().handler_before_events
+    }
+
+    /// Health as reported, in order.
+    pub fn health(&self) -> Vec<Health> {
+        self.lock().health.clone()
+    }
+
+    /// Waits, by notification, until `look` finds something.
+    pub async fn wait_for<T>(&self, look: impl Fn(&Self) -> Option<T>) -> T {
+        let mut changes = self.changed.subscribe();
+        loop {
+            if let Some(found) = look(self) {
+                return found;
+            }
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Waits until at least `count` messages are stored.
+    pub async fn wait_messages(&self, count: usize) -> Vec<(Incoming, IncomingMessage)> {
+        self.wait_for(|g| Some(g.messages()).filter(|m| m.len() >= count)).await
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.send_modify(|n| *n = n.wrapping_add(1));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn place(&self, info: &ConnectorInfo, connection: &Connection) -> Place {
+        let id = |remote: &RemoteId| self.identity.swizzle(remote.as_str());
+        let entity = match &connection.entity {
+            Some(entity) if entity.remote.as_str() != info.account.0 => EntityId(id(&entity.remote)),
+            _ => self.identity.entity(),
+        };
+        Place { world: WorldId(id(&connection.world.remote)), room: RoomId(id(&connection.room.remote)), entity }
+    }
+}
+
+/// What makes an event the same as another: a message's id; anything else, everything about it.
+fn key(incoming: &Incoming) -> String {
+    match &incoming.event {
+        IncomingEvent::Message(message) => format!("message {}", message.id),
+        IncomingEvent::Pressed { id, .. } => format!("press {id}"),
+        other => format!("{} {:?} {other:?}", incoming.connection.room.remote, incoming.at),
+    }
+}
+
+#[async_trait]
+impl GatewayBackend for RecordingGateway {
+    async fn ensure_connection(&self, info: &ConnectorInfo, connection: &Connection) -> Result<Place> {
+        self.change(|s| s.connections.push(connection.clone()));
+        Ok(self.place(info, connection))
+    }
+
+    async fn ensure_connections(&self, _: &ConnectorInfo, world: WorldSync) -> Result<()> {
+        self.change(|s| s.syncs.push(world));
+        Ok(())
+    }
+
+    async fn receive(&self, _: &ConnectorInfo, batch: Batch) -> Result<Received> {
+        if self.lock().held {
+            self.change(|s| s.waiting += 1);
+            self.wait_for(|g| (!g.lock().held).then_some(())).await;
+            self.change(|s| s.waiting -= 1);
+        }
+        let mut outcome = Ok(Received::default());
+        self.change(|s| {
+            if !batch.events.is_empty() {
+                s.handler_before_events.get_or_insert(s.handler.is_some());
+            }
+            if s.failures > 0 {
+                s.failures -= 1;
+                s.refused.push(batch);
+                outcome = Err(Error::new(ErrorKind::Unavailable, "the disk is full").with_code("GAL-DB-FULL"));
+                return;
+            }
+            let mut received = Received::default();
+            for event in &batch.events {
+                if s.known.insert(key(event)) {
+                    s.stored.push(event.clone());
+                    received.stored += 1;
+                } else {
+                    received.duplicates += 1;
+                }
+            }
+            if let Some(cursor) = &batch.cursor {
+                s.cursors.insert(cursor.stream.clone(), cursor.clone());
+            }
+            s.batches.push(batch);
+            outcome = Ok(received);
+        });
+        outcome
+    }
+
+    async fn cursor(&self, _: &ConnectorInfo, stream: &str) -> Result<Option<Cursor>> {
+        Ok(self.stored_cursor(stream))
+    }
+
+    fn register_send_handler(&self, _: &ConnectorInfo, handler: Arc<dyn SendHandler>) {
+        self.change(|s| s.handler = Some(handler));
+    }
+
+    fn report(&self, _: &ConnectorInfo, health: Health) {
+        self.change(|s| s.health.push(health));
+    }
+}

@@ -1,0 +1,203 @@
+//! Anthropic's Messages API and model list (API reference, docs.anthropic.com/en/api).
+
+use galatea_core::model::Finish;
+use serde_json::{Value, json};
+
+use super::{
+    reply::{Answer, Fault},
+    server::{Dialect, Recorded, Route},
+    shape::{Shape, pieces},
+};
+
+/// The dialect.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Anthropic;
+
+impl Dialect for Anthropic {
+    const KEY: Option<(&'static str, &'static str)> = Some(("x-api-key", ""));
+    const BASE: &'static str = "/v1";
+
+    fn inspect(&self, request: &Recorded, violations: &mut Vec<String>) -> Route {
+        let mut shape = Shape { violations };
+        shape.require(request.header("anthropic-version") == Some("2023-06-01"), "anthropic-version: not 2023-06-01");
+        match (request.method.as_str(), request.path.as_str()) {
+            ("POST", "/v1/messages") => messages(&request.body, &mut shape),
+            ("GET", "/v1/models") => Route::Models(None),
+            (method, path) => {
+                shape.fail(format!("no such operation: {method} {path}"));
+                Route::Unknown
+            }
+        }
+    }
+
+    fn answer(&self, route: &Route, answer: &Answer) -> (Vec<u8>, &'static str) {
+        let Route::Chat { model, stream, .. } = route else { return (Vec::new(), "application/json") };
+        let stop = match answer.finish {
+            Finish::Stop => "end_turn",
+            Finish::Length => "max_tokens",
+            Finish::Tools => "tool_use",
+            Finish::Filtered => "refusal",
+        };
+        let (input, output) = answer.usage;
+        let usage = |output: u64| json!({ "input_tokens": input - input.min(2), "cache_read_input_tokens": input.min(2), "cache_creation_input_tokens": 0, "output_tokens": output });
+        if !stream {
+            let mut content = Vec::new();
+            if !answer.text.is_empty() {
+                content.push(json!({ "type": "text", "text": answer.text }));
+            }
+            for (i, (name, arguments)) in answer.tools.iter().enumerate() {
+                let input: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
+                content.push(json!({ "type": "tool_use", "id": format!("toolu_{i}"), "name": name, "input": input }));
+            }
+            let body = json!({
+                "id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": content,
+                "stop_reason": stop, "stop_sequence": null, "usage": usage(output),
+            });
+            return (body.to_string().into_bytes(), "application/json");
+        }
+        let mut out = String::new();
+        let mut event = |body: Value| {
+            let name = body["type"].as_str().unwrap_or_default();
+            out.push_str(&format!("event: {name}\ndata: {body}\n\n"));
+        };
+        event(json!({ "type": "message_start", "message": {
+            "id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage(1),
+        } }));
+        event(json!({ "type": "ping" }));
+        let mut index = 0;
+        if !answer.text.is_empty() {
+            event(json!({ "type": "content_block_start", "index": index, "content_block": { "type": "text", "text": "" } }));
+            for piece in pieces(&answer.text, 6) {
+                event(json!({ "type": "content_block_delta", "index": index, "delta": { "type": "text_delta", "text": piece } }));
+            }
+            event(json!({ "type": "content_block_stop", "index": index }));
+            index += 1;
+        }
+        for (i, (name, arguments)) in answer.tools.iter().enumerate() {
+            event(
+                json!({ "type": "content_block_start", "index": index, "content_block": { "type": "tool_use", "id": format!("toolu_{i}"), "name": name, "input": {} } }),
+            );
+            event(json!({ "type": "content_block_delta", "index": index, "delta": { "type": "input_json_delta", "partial_json": "" } }));
+            for piece in pieces(arguments, 5) {
+                event(json!({ "type": "content_block_delta", "index": index, "delta": { "type": "input_json_delta", "partial_json": piece } }));
+            }
+            event(json!({ "type": "content_block_stop", "index": index }));
+            index += 1;
+        }
+        event(json!({ "type": "message_delta", "delta": { "stop_reason": stop, "stop_sequence": null }, "usage": { "output_tokens": output } }));
+        event(json!({ "type": "message_stop" }));
+        (out.into_bytes(), "text/event-stream; charset=utf-8")
+    }
+
+    fn other(&self, _route: &Route) -> Value {
+        let models = ["claude-3-5-haiku-20241022", "claude-sonnet-4-20250514"];
+        let data = models.map(|id| json!({ "type": "model", "id": id, "display_name": id, "created_at": "2025-05-14T00:00:00Z" }));
+        json!({ "data": data, "has_more": false, "first_id": models[0], "last_id": models[1] })
+    }
+
+    fn failure(&self, fault: &Fault, route: &Route, key: &str) -> (u16, Value) {
+        let model = if let Route::Chat { model, .. } = route { model.as_str() } else { "" };
+        let error = |status: u16, kind: &str, message: String| {
+            (status, json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_1" }))
+        };
+        match fault {
+            Fault::BadKey => error(401, "authentication_error", format!("invalid x-api-key {key}")),
+            Fault::NoMoney => error(
+                400,
+                "invalid_request_error",
+                "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.".to_owned(),
+            ),
+            Fault::RateLimited(_) => {
+                error(429, "rate_limit_error", "This request would exceed your organization's rate limit of 50 requests per minute.".to_owned())
+            }
+            Fault::UnknownModel => error(404, "not_found_error", format!("model: {model}")),
+            Fault::TooLong => error(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum".to_owned()),
+            Fault::TooBig => error(413, "request_too_large", "Request exceeds the maximum size".to_owned()),
+            Fault::NoTools => error(400, "invalid_request_error", format!("'{model}' does not support tool use")),
+            Fault::Overloaded => error(529, "overloaded_error", "Overloaded".to_owned()),
+            Fault::ServerTimeout => error(408, "timeout_error", "Request timed out".to_owned()),
+            _ => error(500, "api_error", format!("Internal server error (key {key})")),
+        }
+    }
+
+    fn empty(&self, route: &Route) -> (Vec<u8>, &'static str) {
+        if matches!(route, Route::Chat { stream: true, .. }) {
+            let body = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n\
+                        event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":1}}\n\n\
+                        event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+            return (body.as_bytes().to_vec(), "text/event-stream");
+        }
+        let body = br#"{"id":"x","type":"message","role":"assistant","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}"#;
+        (body.to_vec(), "application/json")
+    }
+
+    fn stream_error(&self) -> Vec<u8> {
+        b"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n".to_vec()
+    }
+}
+
+fn messages(body: &Value, shape: &mut Shape<'_>) -> Route {
+    let optional = ["system", "temperature", "top_p", "top_k", "stop_sequences", "stream", "tools", "tool_choice", "metadata", "thinking"];
+    let Some(fields) = shape.object("body", body, &["model", "max_tokens", "messages"], &optional) else { return Route::Unknown };
+    shape.text("model", fields.get("model"));
+    shape.integer("max_tokens", fields.get("max_tokens"), 1);
+    shape.number("temperature", fields.get("temperature"), 0.0, 1.0);
+    shape.number("top_p", fields.get("top_p"), 0.0, 1.0);
+    shape.integer("top_k", fields.get("top_k"), 0);
+    shape.texts("stop_sequences", fields.get("stop_sequences"), usize::MAX);
+    shape.flag("stream", fields.get("stream"));
+    shape.require(!(fields.contains_key("temperature") && fields.contains_key("top_p")), "temperature and top_p together");
+    if fields.contains_key("system") {
+        shape.text("system", fields.get("system"));
+    }
+    let list = shape.list("messages", fields.get("messages"));
+    for (i, message) in list.iter().enumerate() {
+        let at = format!("messages[{i}]");
+        shape.object(&at, message, &["role", "content"], &[]);
+        let expected = if i % 2 == 0 { "user" } else { "assistant" };
+        shape.require(message["role"] == expected, &format!("{at}.role: not {expected}; roles take turns, user first"));
+        content(&at, &message["content"], message["role"] == "assistant" && i + 1 == list.len(), shape);
+    }
+    if fields.contains_key("tools") {
+        for (i, tool) in shape.list("tools", fields.get("tools")).iter().enumerate() {
+            let at = format!("tools[{i}]");
+            shape.object(&at, tool, &["name", "input_schema"], &["description"]);
+            shape.tool_name(&format!("{at}.name"), tool.get("name"));
+            shape.schema(&format!("{at}.input_schema"), tool.get("input_schema"));
+        }
+    }
+    Route::Chat { model: body["model"].as_str().unwrap_or_default().to_owned(), stream: body["stream"].as_bool().unwrap_or(false), usage: true }
+}
+
+fn content(at: &str, content: &Value, last_assistant: bool, shape: &mut Shape<'_>) {
+    let mut text_ok = |text: Option<&Value>| {
+        let text = text.and_then(Value::as_str).unwrap_or_default();
+        shape.require(!text.trim().is_empty(), &format!("{at}: text content blocks must be non-empty"));
+        shape.require(!last_assistant || text.trim_end() == text, &format!("{at}: final assistant content cannot end with trailing whitespace"));
+    };
+    match content {
+        Value::String(_) => text_ok(Some(content)),
+        Value::Array(blocks) if !blocks.is_empty() => {
+            for block in blocks {
+                match block["type"].as_str() {
+                    Some("text") => text_ok(block.get("text")),
+                    Some("image") => {}
+                    _ => text_ok(None),
+                }
+            }
+            for (n, block) in blocks.iter().enumerate() {
+                let at = format!("{at}.content[{n}]");
+                if block["type"] == "image" {
+                    shape.object(&at, block, &["type", "source"], &[]);
+                    shape.object(&at, &block["source"], &["type", "media_type", "data"], &[]);
+                    let kind = block["source"]["media_type"].as_str().unwrap_or_default();
+                    shape.require(["image/jpeg", "image/png", "image/gif", "image/webp"].contains(&kind), &format!("{at}.media_type: {kind}"));
+                    shape.base64(&at, block["source"].get("data"));
+                } else {
+                    shape.object(&at, block, &["type", "text"], &[]);
+                }
+            }
+        }
+        _ => shape.fail(format!("{at}.content: neither text nor blocks")),
+    }
+}

@@ -1,0 +1,279 @@
+//! OpenAI's Chat Completions, embeddings and model list (API reference, platform.openai.com/docs/api-reference).
+
+use galatea_core::model::Finish;
+use serde_json::{Value, json};
+
+use super::{
+    reply::{Answer, Fault},
+    server::{Dialect, Recorded, Route},
+    shape::{Shape, pieces, vector},
+};
+
+/// The dialect. `Default` is OpenAI itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OpenAi {
+    /// Accept `top_k`, `min_p` and `repetition_penalty` too, as OpenRouter and vLLM do.
+    pub extended: bool,
+    /// Send an SSE comment before the first event, as OpenRouter does while it waits.
+    pub comments: bool,
+}
+
+impl Dialect for OpenAi {
+    const KEY: Option<(&'static str, &'static str)> = Some(("authorization", "Bearer "));
+    const BASE: &'static str = "/v1";
+
+    fn inspect(&self, request: &Recorded, violations: &mut Vec<String>) -> Route {
+        let mut shape = Shape { violations };
+        match (request.method.as_str(), request.path.as_str()) {
+            ("POST", "/v1/chat/completions") => self.chat(&request.body, &mut shape),
+            ("POST", "/v1/embeddings") => embeddings(&request.body, &mut shape),
+            ("GET", "/v1/models") => Route::Models(None),
+            ("GET", "/v1/key") => Route::Key,
+            (method, path) => {
+                shape.fail(format!("no such operation: {method} {path}"));
+                Route::Unknown
+            }
+        }
+    }
+
+    fn answer(&self, route: &Route, answer: &Answer) -> (Vec<u8>, &'static str) {
+        let Route::Chat { model, stream, usage } = route else { return (Vec::new(), "application/json") };
+        let finish = match answer.finish {
+            Finish::Stop => "stop",
+            Finish::Length => "length",
+            Finish::Tools => "tool_calls",
+            Finish::Filtered => "content_filter",
+        };
+        let (input, output) = answer.usage;
+        let tokens = json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output });
+        if !stream {
+            let calls: Vec<Value> = answer
+                .tools
+                .iter()
+                .enumerate()
+                .map(|(i, (name, arguments))| json!({ "id": format!("call_{i}"), "type": "function", "function": { "name": name, "arguments": arguments } }))
+                .collect();
+            let mut message = json!({ "role": "assistant", "content": answer.text, "refusal": null });
+            if !calls.is_empty() {
+                message["tool_calls"] = Value::Array(calls);
+                if answer.text.is_empty() {
+                    message["content"] = Value::Null;
+                }
+            }
+            let body = json!({
+                "id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000, "model": model,
+                "choices": [{ "index": 0, "message": message, "logprobs": null, "finish_reason": finish }],
+                "usage": tokens,
+            });
+            return (body.to_string().into_bytes(), "application/json");
+        }
+        let mut out = String::new();
+        if self.comments {
+            out.push_str(": OPENROUTER PROCESSING\n\n");
+        }
+        let mut chunk = |choices: Value, usage: Option<&Value>| {
+            let mut body = json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000, "model": model, "choices": choices });
+            if let Some(usage) = usage {
+                body["usage"] = usage.clone();
+            }
+            out.push_str("data: ");
+            out.push_str(&body.to_string());
+            out.push_str("\n\n");
+        };
+        let delta = |delta: Value, finish: Value| json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
+        chunk(delta(json!({ "role": "assistant", "content": "" }), Value::Null), None);
+        for piece in pieces(&answer.text, 6) {
+            chunk(delta(json!({ "content": piece }), Value::Null), None);
+        }
+        for (i, (name, arguments)) in answer.tools.iter().enumerate() {
+            let start = json!({ "index": i, "id": format!("call_{i}"), "type": "function", "function": { "name": name, "arguments": "" } });
+            chunk(delta(json!({ "tool_calls": [start] }), Value::Null), None);
+            for piece in pieces(arguments, 5) {
+                chunk(delta(json!({ "tool_calls": [{ "index": i, "function": { "arguments": piece } }] }), Value::Null), None);
+            }
+        }
+        chunk(delta(json!({}), json!(finish)), None);
+        if *usage {
+            chunk(json!([]), Some(&tokens));
+        }
+        out.push_str("data: [DONE]\n\n");
+        (out.into_bytes(), "text/event-stream")
+    }
+
+    fn other(&self, route: &Route) -> Value {
+        match route {
+            Route::Embed { model, texts, width } => {
+                let data: Vec<Value> =
+                    texts.iter().enumerate().rev().map(|(i, text)| json!({ "object": "embedding", "index": i, "embedding": vector(text, *width) })).collect();
+                json!({ "object": "list", "data": data, "model": model, "usage": { "prompt_tokens": 3, "total_tokens": 3 } })
+            }
+            Route::Key => json!({ "data": { "label": "test", "limit": null, "limit_remaining": null, "usage": 0.5, "is_free_tier": false } }),
+            _ => {
+                let models = ["gpt-4o", "gpt-4o-mini", "gpt-5-nano", "text-embedding-3-small"];
+                let data = models.map(|id| json!({ "id": id, "object": "model", "created": 1, "owned_by": "openai" }));
+                json!({ "object": "list", "data": data })
+            }
+        }
+    }
+
+    fn failure(&self, fault: &Fault, route: &Route, key: &str) -> (u16, Value) {
+        let model = if let Route::Chat { model, .. } | Route::Embed { model, .. } = route { model.as_str() } else { "" };
+        let error = |status: u16, message: String, kind: &str, code: Value| {
+            (status, json!({ "error": { "message": message, "type": kind, "param": null, "code": code } }))
+        };
+        match fault {
+            Fault::BadKey => error(
+                401,
+                format!("Incorrect API key provided: {key}. You can find your API key at https://platform.openai.com/account/api-keys."),
+                "invalid_request_error",
+                json!("invalid_api_key"),
+            ),
+            Fault::NoMoney => error(
+                429,
+                "You exceeded your current quota, please check your plan and billing details.".to_owned(),
+                "insufficient_quota",
+                json!("insufficient_quota"),
+            ),
+            Fault::RateLimited(_) => {
+                error(429, "Rate limit reached for requests per min. Please try again in 20s.".to_owned(), "requests", json!("rate_limit_exceeded"))
+            }
+            Fault::UnknownModel => {
+                error(404, format!("The model `{model}` does not exist or you do not have access to it."), "invalid_request_error", json!("model_not_found"))
+            }
+            Fault::TooLong => error(
+                400,
+                "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.".to_owned(),
+                "invalid_request_error",
+                json!("context_length_exceeded"),
+            ),
+            Fault::TooBig => error(413, "Request entity too large".to_owned(), "invalid_request_error", Value::Null),
+            Fault::NoTools => error(
+                400,
+                "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set".to_owned(),
+                "BadRequestError",
+                Value::Null,
+            ),
+            Fault::Overloaded => error(503, "The engine is currently overloaded, please try again later".to_owned(), "server_error", Value::Null),
+            Fault::ServerTimeout => error(408, "Request timed out".to_owned(), "timeout", Value::Null),
+            _ => error(500, format!("The server had an error while processing your request (key {key})"), "server_error", Value::Null),
+        }
+    }
+
+    fn empty(&self, route: &Route) -> (Vec<u8>, &'static str) {
+        match route {
+            Route::Chat { stream: true, .. } => (b"data: [DONE]\n\n".to_vec(), "text/event-stream"),
+            Route::Embed { .. } => (br#"{"object":"list","data":[]}"#.to_vec(), "application/json"),
+            _ => (br#"{"id":"x","object":"chat.completion","choices":[]}"#.to_vec(), "application/json"),
+        }
+    }
+
+    fn stream_error(&self) -> Vec<u8> {
+        b"data: {\"error\":{\"message\":\"The server had an error\",\"type\":\"server_error\",\"code\":502}}\n\n".to_vec()
+    }
+}
+
+impl OpenAi {
+    fn chat(self, body: &Value, shape: &mut Shape<'_>) -> Route {
+        let mut optional = vec![
+            "max_tokens",
+            "max_completion_tokens",
+            "temperature",
+            "top_p",
+            "frequency_penalty",
+            "presence_penalty",
+            "seed",
+            "stop",
+            "tools",
+            "tool_choice",
+            "stream",
+            "stream_options",
+            "user",
+            "n",
+            "response_format",
+            "parallel_tool_calls",
+        ];
+        if self.extended {
+            optional.extend(["top_k", "min_p", "repetition_penalty"]);
+        }
+        let Some(fields) = shape.object("body", body, &["model", "messages"], &optional) else { return Route::Unknown };
+        shape.text("model", fields.get("model"));
+        let model = body["model"].as_str().unwrap_or_default().to_owned();
+        let stream = body["stream"].as_bool().unwrap_or(false);
+        shape.flag("stream", fields.get("stream"));
+        shape.number("temperature", fields.get("temperature"), 0.0, 2.0);
+        shape.number("top_p", fields.get("top_p"), 0.0, 1.0);
+        shape.number("frequency_penalty", fields.get("frequency_penalty"), -2.0, 2.0);
+        shape.number("presence_penalty", fields.get("presence_penalty"), -2.0, 2.0);
+        shape.integer("seed", fields.get("seed"), i64::MIN);
+        shape.integer("max_tokens", fields.get("max_tokens"), 1);
+        shape.integer("max_completion_tokens", fields.get("max_completion_tokens"), 1);
+        shape.texts("stop", fields.get("stop"), 4);
+        shape.require(!(fields.contains_key("max_tokens") && fields.contains_key("max_completion_tokens")), "max_tokens and max_completion_tokens together");
+        let reasoning = ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix));
+        if reasoning {
+            for name in ["max_tokens", "temperature", "top_p", "frequency_penalty", "presence_penalty", "stop"] {
+                shape.require(!fields.contains_key(name), &format!("{name}: unsupported parameter for {model}"));
+            }
+        }
+        if let Some(options) = fields.get("stream_options") {
+            shape.require(stream, "stream_options without stream");
+            shape.object("stream_options", options, &[], &["include_usage"]);
+        }
+        for (i, message) in shape.list("messages", fields.get("messages")).iter().enumerate() {
+            message_shape(i, message, shape);
+        }
+        if fields.contains_key("tools") {
+            for (i, tool) in shape.list("tools", fields.get("tools")).iter().enumerate() {
+                let at = format!("tools[{i}]");
+                shape.object(&at, tool, &["type", "function"], &[]);
+                shape.require(tool["type"] == "function", &format!("{at}.type: not function"));
+                shape.object(&format!("{at}.function"), &tool["function"], &["name"], &["description", "parameters", "strict"]);
+                shape.tool_name(&format!("{at}.function.name"), tool["function"].get("name"));
+                shape.schema(&format!("{at}.function.parameters"), tool["function"].get("parameters"));
+            }
+        }
+        Route::Chat { model, stream, usage: body["stream_options"]["include_usage"].as_bool().unwrap_or(false) }
+    }
+}
+
+fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
+    let at = format!("messages[{i}]");
+    shape.object(&at, message, &["role", "content"], &["name", "tool_calls", "tool_call_id"]);
+    match message["role"].as_str() {
+        Some("system" | "developer") => shape.require(i == 0, &format!("{at}: instructions after the first message")),
+        Some("user" | "assistant" | "tool") => {}
+        _ => shape.fail(format!("{at}.role: unknown")),
+    }
+    match &message["content"] {
+        Value::String(_) => {}
+        Value::Array(parts) if message["role"] == "user" && !parts.is_empty() => {
+            for (n, part) in parts.iter().enumerate() {
+                let at = format!("{at}.content[{n}]");
+                match part["type"].as_str() {
+                    Some("text") => {
+                        shape.object(&at, part, &["type", "text"], &[]);
+                    }
+                    Some("image_url") => {
+                        shape.object(&at, part, &["type", "image_url"], &[]);
+                        let url = part["image_url"]["url"].as_str().unwrap_or_default();
+                        let data = url.strip_prefix("data:image/").and_then(|rest| rest.split_once(";base64,"));
+                        shape.require(url.starts_with("https://") || data.is_some_and(|(_, data)| !data.is_empty()), &format!("{at}: not a picture's address"));
+                    }
+                    _ => shape.fail(format!("{at}.type: unknown")),
+                }
+            }
+        }
+        _ => shape.fail(format!("{at}.content: neither text nor parts")),
+    }
+}
+
+fn embeddings(body: &Value, shape: &mut Shape<'_>) -> Route {
+    let Some(fields) = shape.object("body", body, &["model", "input"], &["dimensions", "encoding_format", "user"]) else { return Route::Unknown };
+    shape.text("model", fields.get("model"));
+    shape.integer("dimensions", fields.get("dimensions"), 1);
+    // 2,048 texts per request (API reference, embeddings, `input`).
+    shape.texts("input", fields.get("input"), 2048);
+    let texts = body["input"].as_array().into_iter().flatten().filter_map(|t| t.as_str().map(str::to_owned)).collect();
+    let width = body["dimensions"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(8);
+    Route::Embed { model: body["model"].as_str().unwrap_or_default().to_owned(), texts, width }
+}

@@ -1,0 +1,81 @@
+//! `store_suite!`: what every store must do, one test per behaviour, the same for every database.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a suite fails by panicking")]
+
+use galatea_core::Store;
+use std::{any::Any, sync::Arc};
+
+pub mod connections;
+pub mod fixtures;
+pub mod ingest;
+pub mod memories;
+pub mod outbox;
+pub mod small;
+pub mod turns;
+
+/// An empty store, and what must live as long as it (a temporary folder, a container).
+pub struct Fresh {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// Dropped after the test.
+    pub guard: Box<dyn Any + Send>,
+}
+
+impl Fresh {
+    /// A store that needs `guard` to live.
+    pub fn keeping(store: impl Store + 'static, guard: impl Any + Send) -> Self {
+        Self { store: Arc::new(store), guard: Box::new(guard) }
+    }
+}
+
+impl<S: Store + 'static> From<S> for Fresh {
+    fn from(store: S) -> Self {
+        Self::keeping(store, ())
+    }
+}
+
+/// Writes one `#[tokio::test]` per behaviour. The argument is an async expression that makes an empty store, or a [`Fresh`] with
+/// what must live as long as it. The calling crate needs tokio with `macros` and `rt-multi-thread`.
+///
+/// ```ignore
+/// mod suite {
+///     galatea_testkit::store_suite!(async { MyStore::in_memory().await.unwrap() });
+/// }
+/// ```
+#[macro_export]
+macro_rules! store_suite {
+    ($make:expr) => {
+        $crate::store_suite! { @each ($make)
+            connections: fifty_connects_at_once_make_one_room_with_two_participants, names_told_replace_and_names_missing_keep,
+                metadata_is_merged_one_level_deep, newest_names_come_first_without_repeats, a_known_parent_is_kept,
+                participants_are_inserted_only_if_absent, participant_states_are_set_and_cleared, an_empty_change_is_fine,
+                saving_replaces, worlds_rooms_and_entities_are_listed;
+            ingest: a_message_is_stored_once, the_same_message_from_many_tasks_is_stored_once, a_legacy_id_in_the_same_room_is_the_same_message,
+                duplicates_within_a_batch_are_seen, a_batch_of_a_thousand_keeps_its_order, the_order_is_that_of_commit,
+                connections_memories_and_cursor_are_in_the_same_commit, the_cursor_follows_its_batches, unfinished_is_scoped_and_limited,
+                begun_turns_are_counted, rows_are_found_by_platform_ids, everything_of_an_entry_is_read_back,
+                a_deleted_message_is_not_answered_and_not_new_again;
+            turns: a_turn_is_written_whole, of_two_turns_for_one_message_one_wins, a_conflict_writes_nothing, merged_messages_finish_together,
+                a_part_is_written_once, effects_are_applied, effects_stay_within_their_agent, a_turn_finishes_its_own_agents_messages_only,
+                impossible_turns_are_refused, a_hundred_turns_at_once_lose_nothing, every_message_is_counted_in_one_state;
+            outbox: unsettled_is_in_the_order_of_commit, settling_moves_a_row_and_final_states_stay, many_rows_settle_at_once,
+                unsettled_is_scoped_and_limited, a_moved_room_takes_everything_along, a_room_moves_into_one_that_exists, outbox_rows_are_counted;
+            memories: queries_select_and_order, counting_ignores_the_limit, saved_memories_are_never_overwritten,
+                content_is_replaced_for_its_agent_only, memories_are_deleted_for_their_agent_only, another_agents_memories_are_never_returned,
+                words_are_found_in_full_text, hostile_search_text_is_harmless, odd_text_survives, one_page_of_several_kinds;
+            small: agents_are_saved_without_secrets, tasks_are_due_found_and_deleted, cached_values_expire, relationships_are_unique;
+        }
+    };
+    (@each ($make:expr) $($module:ident: $($name:ident),+;)+) => {$(
+        mod $module {
+            #[allow(unused_imports)]
+            use super::*;
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    let fresh: $crate::store_suite::Fresh = ($make).await.into();
+                    $crate::store_suite::$module::$name(fresh.store).await;
+                }
+            )+
+        }
+    )+};
+}

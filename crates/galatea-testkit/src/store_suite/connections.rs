@@ -1,0 +1,183 @@
+//! Connections: merged field by field, whoever comes first.
+
+use galatea_core::{
+    Entity, EntityId, ParticipantState, RemoteId, Role, Room, RoomId, Store, World, WorldId, WorldMetadata,
+    store::{ConnectionChange, EntityChange, RoomChange, WorldChange},
+    world::Ownership,
+};
+use serde_json::json;
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::fixtures::{SOURCE, Scene, account, object};
+
+/// Fifty tasks see the same room for the first time.
+pub async fn fifty_connects_at_once_make_one_room_with_two_participants(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let tasks: Vec<_> = (0..50)
+        .map(|_| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.connect(scene.connections()).await })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    assert_eq!(store.participants(scene.room).await.unwrap().len(), 2);
+    assert_eq!(store.rooms(scene.world).await.unwrap().len(), 1);
+    assert_eq!(store.worlds(scene.agent).await.unwrap().len(), 1);
+    let entities = store.entities_in_room(scene.room).await.unwrap();
+    assert_eq!(entities.len(), 2);
+    assert_eq!(entities.iter().find(|e| e.id == scene.person).unwrap().names, ["Pygmalion"]);
+}
+
+/// The platform's id stands in until a name is told; a name that an event does not tell is kept.
+pub async fn names_told_replace_and_names_missing_keep(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let named = |name: Option<&str>| ConnectionChange {
+        worlds: vec![WorldChange { name: name.map(str::to_owned), ..scene.world_change() }],
+        rooms: vec![RoomChange { name: name.map(str::to_owned), ..scene.room_change() }],
+        ..ConnectionChange::default()
+    };
+    let names = || async { (store.world(scene.world).await.unwrap().unwrap().name, store.room(scene.room).await.unwrap().unwrap().name) };
+    store.connect(named(None)).await.unwrap();
+    assert_eq!(names().await, ("w1".to_owned(), scene.room_remote().0));
+    store.connect(named(Some("Cyprus"))).await.unwrap();
+    store.connect(named(None)).await.unwrap();
+    assert_eq!(names().await, ("Cyprus".to_owned(), "Cyprus".to_owned()));
+    store.connect(named(Some("Paphos"))).await.unwrap();
+    assert_eq!(names().await, ("Paphos".to_owned(), "Paphos".to_owned()));
+}
+
+/// Keys are merged, objects one level deep, null removes; deeper objects are replaced.
+pub async fn metadata_is_merged_one_level_deep(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let (a, b) = (scene.itself(), scene.person);
+    let world = |metadata| ConnectionChange { worlds: vec![WorldChange { metadata: object(metadata), ..scene.world_change() }], ..ConnectionChange::default() };
+    store.connect(world(json!({"roles": {a.to_string(): "OWNER"}, "ownership": {"ownerId": a}, "topic": "stone", "gone": 1}))).await.unwrap();
+    store.connect(world(json!({"roles": {b.to_string(): "ADMIN"}, "gone": null, "new": [1, null]}))).await.unwrap();
+    let metadata = store.world(scene.world).await.unwrap().unwrap().metadata;
+    assert_eq!(metadata.roles, BTreeMap::from([(a, Role::Owner), (b, Role::Admin)]));
+    assert_eq!(metadata.ownership, Some(Ownership { owner_id: a }));
+    assert_eq!(metadata.extra, object(json!({"topic": "stone", "new": [1, null]})));
+
+    let entity = |metadata| ConnectionChange {
+        entities: vec![EntityChange { metadata: object(metadata), ..scene.entity_change(b, &["P"]) }],
+        ..ConnectionChange::default()
+    };
+    store.connect(entity(json!({"suite": {"id": "1", "name": "P", "deep": {"old": 1}}, "kept": true}))).await.unwrap();
+    store.connect(entity(json!({"suite": {"name": "Pyg", "deep": {"new": 2}}}))).await.unwrap();
+    let stored = store.entities(&[b]).await.unwrap().remove(0);
+    assert_eq!(stored.metadata, object(json!({"suite": {"id": "1", "name": "Pyg", "deep": {"new": 2}}, "kept": true})));
+
+    let room = |metadata| ConnectionChange { rooms: vec![RoomChange { metadata: object(metadata), ..scene.room_change() }], ..ConnectionChange::default() };
+    store.connect(room(json!({"threadId": 4}))).await.unwrap();
+    store.connect(room(json!({"isForumTopic": true, "threadId": {"now": "an object"}}))).await.unwrap();
+    let stored = store.room(scene.room).await.unwrap().unwrap().metadata;
+    assert_eq!(stored, object(json!({"threadId": {"now": "an object"}, "isForumTopic": true})));
+}
+
+/// Names told now come first, those known follow.
+pub async fn newest_names_come_first_without_repeats(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    for names in [&["Ann", "ann1"][..], &["Anna", "ann1"], &["Ann"], &["Ann", "Ann"], &[]] {
+        store.connect(ConnectionChange { entities: vec![scene.entity_change(scene.person, names)], ..ConnectionChange::default() }).await.unwrap();
+    }
+    assert_eq!(store.entities(&[scene.person]).await.unwrap()[0].names, ["Ann", "Anna", "ann1"]);
+}
+
+/// A parent told once stays; kind and place follow the newest.
+pub async fn a_known_parent_is_kept(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let parent = Some(RoomId::fresh());
+    for change in [RoomChange { parent, ..scene.room_change() }, RoomChange { kind: galatea_core::ChannelType::Thread, ..scene.room_change() }] {
+        store.connect(ConnectionChange { rooms: vec![change], ..ConnectionChange::default() }).await.unwrap();
+    }
+    let room = store.room(scene.room).await.unwrap().unwrap();
+    assert_eq!((room.parent_id, room.kind), (parent, galatea_core::ChannelType::Thread));
+    assert_eq!((room.source, room.account, room.remote, room.world_id), (SOURCE, account(), scene.room_remote(), scene.world));
+}
+
+/// A participant seen again keeps its state.
+pub async fn participants_are_inserted_only_if_absent(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    store.connect(scene.connections()).await.unwrap();
+    store.set_participant_state(scene.room, scene.itself(), Some(ParticipantState::Muted)).await.unwrap();
+    store.connect(scene.connections()).await.unwrap();
+    assert_eq!(store.participant_state(scene.room, scene.itself()).await.unwrap(), Some(ParticipantState::Muted));
+    assert_eq!(store.participants(scene.room).await.unwrap().len(), 2);
+}
+
+/// Set, replaced, cleared; inserted when missing; gone with the participant.
+pub async fn participant_states_are_set_and_cleared(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let state = || store.participant_state(scene.room, scene.person);
+    assert_eq!(state().await.unwrap(), None);
+    for wanted in [Some(ParticipantState::Followed), Some(ParticipantState::Muted), None] {
+        store.set_participant_state(scene.room, scene.person, wanted).await.unwrap();
+        assert_eq!(state().await.unwrap(), wanted);
+        assert_eq!(store.participants(scene.room).await.unwrap().len(), 1);
+    }
+    store.remove_participants(scene.room, &[scene.person, EntityId::fresh()]).await.unwrap();
+    store.remove_participants(scene.room, &[]).await.unwrap();
+    assert_eq!(store.participants(scene.room).await.unwrap(), []);
+}
+
+/// Nothing to do is no failure.
+pub async fn an_empty_change_is_fine(store: Arc<dyn Store>) {
+    store.connect(ConnectionChange::default()).await.unwrap();
+    assert_eq!(store.ingest(galatea_core::store::Ingest::default()).await.unwrap(), Vec::<bool>::new());
+    store.save_memories(&[]).await.unwrap();
+    store.settle(Vec::new()).await.unwrap();
+    store.begin_turn(&[]).await.unwrap();
+}
+
+/// `save_…` replaces what `connect` would merge, and reads back equal.
+pub async fn saving_replaces(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let mut full = scene.connections();
+    full.worlds[0].metadata = object(json!({"old": 1}));
+    full.rooms[0].metadata = object(json!({"old": 1}));
+    store.connect(full).await.unwrap();
+
+    let metadata = WorldMetadata {
+        ownership: Some(Ownership { owner_id: scene.person }),
+        roles: BTreeMap::from([(scene.person, Role::Owner)]),
+        extra: object(json!({"x": {"y": [1, "two", null]}})),
+    };
+    let world = World { id: scene.world, agent_id: scene.agent, source: SOURCE, remote: RemoteId::new("w2"), name: "New".to_owned(), metadata };
+    store.save_world(&world).await.unwrap();
+    assert_eq!(store.world(scene.world).await.unwrap(), Some(world));
+
+    let mut room: Room = store.room(scene.room).await.unwrap().unwrap();
+    room.name = "Renamed".to_owned();
+    room.parent_id = Some(RoomId::fresh());
+    room.metadata = object(json!({"new": null}));
+    store.save_room(&room).await.unwrap();
+    assert_eq!(store.room(scene.room).await.unwrap(), Some(room.clone()));
+    room.parent_id = None;
+    store.save_room(&room).await.unwrap();
+    assert_eq!(store.room(scene.room).await.unwrap().unwrap().parent_id, None);
+
+    let entity = Entity { id: scene.person, agent_id: scene.agent, names: vec!["One".to_owned()], metadata: object(json!({"k": "v"})) };
+    store.save_entity(&entity).await.unwrap();
+    assert_eq!(store.entities(&[scene.person]).await.unwrap(), [entity]);
+}
+
+/// Lists hold what belongs to them, missing ids are left out.
+pub async fn worlds_rooms_and_entities_are_listed(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let second = Scene { world: WorldId::fresh(), ..scene.other_room() };
+    let stranger = Scene::new();
+    for (place, name) in [(scene, "b"), (second, "a"), (stranger, "c")] {
+        let mut change = place.connections();
+        change.worlds[0].name = Some(name.to_owned());
+        store.connect(change).await.unwrap();
+    }
+    let names: Vec<String> = store.worlds(scene.agent).await.unwrap().into_iter().map(|w| w.name).collect();
+    assert_eq!(names, ["a", "b"], "by name, of this agent only");
+    assert_eq!(store.rooms(second.world).await.unwrap().iter().map(|r| r.id).collect::<Vec<_>>(), [second.room]);
+    assert_eq!(store.entities(&[scene.person, EntityId::fresh()]).await.unwrap().len(), 1);
+    assert_eq!(store.entities(&[]).await.unwrap(), []);
+    assert_eq!(store.world(WorldId::fresh()).await.unwrap(), None);
+    assert_eq!(store.room(RoomId::fresh()).await.unwrap(), None);
+}

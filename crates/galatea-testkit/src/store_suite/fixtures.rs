@@ -1,0 +1,175 @@
+//! Values the suite is made of: one agent, its rooms, people and messages.
+
+use galatea_core::{
+    Account, Address, AgentId, ChannelType, Content, Delivery, DeliveryId, Encoded, EntityId, Memory, MemoryId, MemoryKind, RemoteId, RoomId, Source,
+    Timestamp, TurnId, Verdict, WorldId,
+    store::{
+        ConnectionChange, EntityChange, Envelope, FinishedMessage, InboxEntry, InboxState, Ingest, NewDelivery, OutboxState, RoomChange, Settlement, TurnRecord,
+        WorldChange,
+    },
+};
+use serde_json::{Map, Value, json};
+
+/// A platform that does not exist.
+pub const SOURCE: Source = Source::new("suite");
+
+/// The login used throughout.
+pub fn account() -> Account {
+    Account("7".to_owned())
+}
+
+/// A place of one agent, with one person in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene {
+    /// The agent.
+    pub agent: AgentId,
+    /// The container.
+    pub world: WorldId,
+    /// The room.
+    pub room: RoomId,
+    /// Who speaks.
+    pub person: EntityId,
+}
+
+impl Scene {
+    /// A new agent in a new place.
+    pub fn new() -> Self {
+        Self { agent: AgentId::fresh(), world: WorldId::fresh(), room: RoomId::fresh(), person: EntityId::fresh() }
+    }
+
+    /// The same agent elsewhere.
+    #[must_use]
+    pub fn other_room(self) -> Self {
+        Self { room: RoomId::fresh(), ..self }
+    }
+
+    /// The agent as an entity.
+    pub fn itself(self) -> EntityId {
+        EntityId(self.agent.0)
+    }
+
+    /// The room's platform id.
+    pub fn room_remote(self) -> RemoteId {
+        RemoteId::new(format!("room-{}", self.room))
+    }
+
+    /// The World as first seen.
+    pub fn world_change(self) -> WorldChange {
+        WorldChange { id: self.world, agent: self.agent, source: SOURCE, remote: RemoteId::new("w1"), name: None, metadata: Map::new() }
+    }
+
+    /// The Room as first seen.
+    pub fn room_change(self) -> RoomChange {
+        RoomChange {
+            id: self.room,
+            agent: self.agent,
+            world: self.world,
+            parent: None,
+            source: SOURCE,
+            account: account(),
+            remote: self.room_remote(),
+            kind: ChannelType::Group,
+            name: None,
+            metadata: Map::new(),
+        }
+    }
+
+    /// An entity with these names.
+    pub fn entity_change(self, id: EntityId, names: &[&str]) -> EntityChange {
+        EntityChange { id, agent: self.agent, names: names.iter().map(|n| (*n).to_owned()).collect(), metadata: Map::new() }
+    }
+
+    /// Everything of the place.
+    pub fn connections(self) -> ConnectionChange {
+        ConnectionChange {
+            worlds: vec![self.world_change()],
+            rooms: vec![self.room_change()],
+            entities: vec![self.entity_change(self.itself(), &["Galatea"]), self.entity_change(self.person, &["Pygmalion"])],
+            participants: vec![(self.itself(), self.room), (self.person, self.room)],
+        }
+    }
+
+    /// Something the person said at `at`.
+    pub fn memory(self, text: &str, at: i64) -> Memory {
+        Memory {
+            id: MemoryId::fresh(),
+            kind: MemoryKind::Messages,
+            agent_id: self.agent,
+            entity_id: self.person,
+            room_id: self.room,
+            world_id: Some(self.world),
+            content: Content { source: Some("suite".to_owned()), ..Content::text(text) },
+            metadata: object(json!({"trust": "stranger"})),
+            created_at: Timestamp(at),
+        }
+    }
+
+    /// The same as a message on its way in.
+    pub fn message(self, text: &str, at: i64) -> InboxEntry {
+        let memory = self.memory(text, at);
+        let remote = RemoteId::new(format!("message-{}", memory.id));
+        InboxEntry { memory, legacy_id: None, source: SOURCE, account: account(), room_remote: self.room_remote(), remote, envelope: Envelope::default() }
+    }
+
+    /// A batch of messages without a cursor.
+    pub fn batch(messages: &[InboxEntry]) -> Ingest {
+        Ingest { messages: messages.to_vec(), ..Ingest::default() }
+    }
+
+    /// One part of an answer.
+    pub fn delivery(self, turn: TurnId, part: u32) -> NewDelivery {
+        let address = Address { source: SOURCE, account: account(), room: self.room, remote: self.room_remote() };
+        let delivery = Delivery {
+            id: DeliveryId::fresh(),
+            agent: self.agent,
+            turn,
+            part,
+            address,
+            key: format!("key{part}"),
+            body: Encoded(json!({"text": "answer", "n": [1, 2.5, null]})),
+            attempt: 0,
+            created_at: Timestamp(900),
+        };
+        NewDelivery { delivery, memory: None, sending: false, expires: Some(Timestamp(5_000)) }
+    }
+
+    /// A turn that answers `messages` with one memory and one delivery.
+    pub fn turn(self, messages: &[&InboxEntry]) -> TurnRecord {
+        let turn = TurnId::fresh();
+        let reply = Memory { entity_id: self.itself(), ..self.memory("answer", 800) };
+        let delivery = NewDelivery { memory: Some(reply.id), ..self.delivery(turn, 0) };
+        TurnRecord {
+            turn,
+            agent: self.agent,
+            room: self.room,
+            memories: vec![reply],
+            deliveries: vec![delivery],
+            finished: messages.iter().map(|m| finished(m.memory.id, InboxState::Done)).collect(),
+            effects: Vec::new(),
+            at: Timestamp(1_000),
+        }
+    }
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A message finished as `state`, with a verdict that has a step.
+pub fn finished(id: MemoryId, state: InboxState) -> FinishedMessage {
+    let mut verdict = Verdict::default();
+    verdict.step("mention", "answer", "it was \"mentioned\"");
+    FinishedMessage { id, state, verdict }
+}
+
+/// An outcome of a delivery.
+pub fn settlement(id: DeliveryId, state: OutboxState) -> Settlement {
+    Settlement { id, state, attempt: 1, not_before: Timestamp(0), remote: None, error: None }
+}
+
+/// A JSON object as a map.
+pub fn object(value: Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap_or_default()
+}

@@ -1,0 +1,228 @@
+//! T1: messages go in once, in order, with connections and cursor.
+
+use galatea_core::{
+    Account, Addressed, Command, Cursor, MemoryId, RemoteId, Source, Store, Timestamp,
+    store::{Envelope, InboxEntry, InboxState, Ingest},
+};
+use std::sync::Arc;
+
+use super::fixtures::{SOURCE, Scene, account};
+
+async fn unfinished_ids(store: &Arc<dyn Store>, scene: Scene, limit: u32) -> Vec<MemoryId> {
+    store.unfinished(scene.agent, &SOURCE, &account(), limit).await.unwrap().into_iter().map(|i| i.entry.memory.id).collect()
+}
+
+/// A second delivery of the platform changes nothing.
+pub async fn a_message_is_stored_once(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let message = scene.message("hello", 1);
+    assert_eq!(store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap(), [true]);
+    let mut again = message.clone();
+    again.memory.content.text = "changed".to_owned();
+    assert_eq!(store.ingest(Scene::batch(&[again, scene.message("next", 2)])).await.unwrap(), [false, true]);
+    assert_eq!(store.memory(message.memory.id).await.unwrap(), Some(message.memory));
+    assert_eq!(unfinished_ids(&store, scene, 10).await.len(), 2);
+}
+
+/// The platform delivers twice at the same moment.
+pub async fn the_same_message_from_many_tasks_is_stored_once(store: Arc<dyn Store>) {
+    let message = Scene::new().message("hello", 1);
+    let tasks: Vec<_> = (0..20)
+        .map(|_| {
+            let (store, message) = (Arc::clone(&store), message.clone());
+            tokio::spawn(async move { store.ingest(Scene::batch(&[message])).await })
+        })
+        .collect();
+    let mut stored = 0;
+    for task in tasks {
+        stored += task.await.unwrap().unwrap().into_iter().filter(|new| *new).count();
+    }
+    assert_eq!(stored, 1);
+}
+
+/// An imported message has elizaOS's id; the same id in another room or of another agent is another message.
+pub async fn a_legacy_id_in_the_same_room_is_the_same_message(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let imported = scene.memory("imported", 1);
+    store.save_memories(std::slice::from_ref(&imported)).await.unwrap();
+    let as_legacy = |scene: Scene| InboxEntry { legacy_id: Some(imported.id), ..scene.message("again", 2) };
+    let same = as_legacy(scene);
+    let stranger = Scene { room: scene.room, ..Scene::new() };
+    let unknown = InboxEntry { legacy_id: Some(MemoryId::fresh()), ..scene.message("new", 3) };
+    let batch = [same.clone(), as_legacy(scene.other_room()), as_legacy(stranger), unknown];
+    assert_eq!(store.ingest(Scene::batch(&batch)).await.unwrap(), [false, true, true, true]);
+    assert_eq!(store.memory(same.memory.id).await.unwrap(), None);
+    assert_eq!(store.inbox_item(same.memory.id).await.unwrap(), None);
+}
+
+/// By id and by legacy id, against earlier messages of the same batch.
+pub async fn duplicates_within_a_batch_are_seen(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let first = scene.message("one", 1);
+    let legacy = InboxEntry { legacy_id: Some(first.memory.id), ..scene.message("one under its new id", 1) };
+    let batch = [first.clone(), first.clone(), legacy, scene.message("two", 2)];
+    assert_eq!(store.ingest(Scene::batch(&batch)).await.unwrap(), [true, false, false, true]);
+    assert_eq!(unfinished_ids(&store, scene, 10).await.len(), 2);
+}
+
+/// A long backlog arrives at once.
+pub async fn a_batch_of_a_thousand_keeps_its_order(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let batch: Vec<_> = (0..1_000).map(|n| scene.message(&format!("message {n}"), n)).collect();
+    let new = store.ingest(Scene::batch(&batch)).await.unwrap();
+    assert_eq!(new.iter().filter(|new| **new).count(), 1_000);
+    let expected: Vec<_> = batch.iter().map(|m| m.memory.id).collect();
+    assert_eq!(unfinished_ids(&store, scene, 2_000).await, expected);
+}
+
+/// A platform's clock decides nothing about the order of turns.
+pub async fn the_order_is_that_of_commit(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let messages = [scene.message("late", 300), scene.message("early", 100), scene.message("middle", 200)];
+    for message in &messages {
+        store.ingest(Scene::batch(std::slice::from_ref(message))).await.unwrap();
+    }
+    assert_eq!(unfinished_ids(&store, scene, 10).await, messages.map(|m| m.memory.id));
+}
+
+/// What belongs to a batch is there with it.
+pub async fn connections_memories_and_cursor_are_in_the_same_commit(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let joined = scene.memory("joined", 1);
+    let cursor = Cursor { stream: "updates".to_owned(), position: "5".to_owned() };
+    let ingest = Ingest {
+        connections: scene.connections(),
+        messages: vec![scene.message("hello", 2)],
+        memories: vec![joined.clone()],
+        cursor: Some((scene.agent, SOURCE, account(), cursor.clone())),
+    };
+    assert_eq!(store.ingest(ingest).await.unwrap(), [true]);
+    assert!(store.room(scene.room).await.unwrap().is_some());
+    assert_eq!(store.participants(scene.room).await.unwrap().len(), 2);
+    assert_eq!(store.memory(joined.id).await.unwrap(), Some(joined.clone()));
+    assert_eq!(store.inbox_item(joined.id).await.unwrap(), None, "no turn for it");
+    assert_eq!(store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap(), Some(cursor));
+}
+
+/// Each batch leaves its own position, also when all of it was known; streams, accounts and agents have their own.
+pub async fn the_cursor_follows_its_batches(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let message = scene.message("hello", 1);
+    let cursor = |stream: &str, position: u32| Cursor { stream: stream.to_owned(), position: position.to_string() };
+    for position in 1..=5 {
+        let ingest = Ingest {
+            messages: vec![message.clone()],
+            cursor: Some((scene.agent, SOURCE, account(), cursor("updates", position))),
+            ..Ingest::default()
+        };
+        assert_eq!(store.ingest(ingest).await.unwrap(), [position == 1]);
+        assert_eq!(store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap(), Some(cursor("updates", position)));
+    }
+    let only = Ingest { cursor: Some((scene.agent, SOURCE, account(), cursor("mentions", 9))), ..Ingest::default() };
+    store.ingest(only).await.unwrap();
+    assert_eq!(store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap(), Some(cursor("updates", 5)));
+    assert_eq!(store.cursor(scene.agent, &SOURCE, &account(), "mentions").await.unwrap(), Some(cursor("mentions", 9)));
+    assert_eq!(store.cursor(Scene::new().agent, &SOURCE, &account(), "updates").await.unwrap(), None);
+    assert_eq!(store.cursor(scene.agent, &SOURCE, &Account("8".to_owned()), "updates").await.unwrap(), None);
+}
+
+/// One login's backlog, or one room's, never somebody else's.
+pub async fn unfinished_is_scoped_and_limited(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let elsewhere = scene.other_room();
+    let mine = [scene.message("a", 1), elsewhere.message("b", 2), scene.message("c", 3)];
+    let other_login = InboxEntry { account: Account("8".to_owned()), ..scene.other_room().message("d", 4) };
+    let other_platform = InboxEntry { source: Source::new("other"), ..scene.other_room().message("e", 5) };
+    let stranger = Scene::new().message("f", 6);
+    let mut batch = mine.to_vec();
+    batch.extend([other_login, other_platform, stranger]);
+    store.ingest(Scene::batch(&batch)).await.unwrap();
+    let [a, b, c] = mine.map(|m| m.memory.id);
+    assert_eq!(unfinished_ids(&store, scene, 10).await, [a, b, c]);
+    assert_eq!(unfinished_ids(&store, scene, 2).await, [a, b]);
+    let in_room = |scene: Scene, limit| {
+        let store = Arc::clone(&store);
+        async move { store.unfinished_in_room(scene.room, limit).await.unwrap().into_iter().map(|i| i.entry.memory.id).collect::<Vec<_>>() }
+    };
+    assert_eq!(in_room(scene, 10).await, [a, c]);
+    assert_eq!(in_room(scene, 1).await, [a]);
+    assert_eq!(in_room(elsewhere, 10).await, [b]);
+}
+
+/// Only rows that are still new count a begun turn.
+pub async fn begun_turns_are_counted(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let messages = [scene.message("a", 1), scene.message("b", 2)];
+    store.ingest(Scene::batch(&messages)).await.unwrap();
+    let [a, b] = messages.each_ref().map(|m| m.memory.id);
+    store.begin_turn(&[a, b]).await.unwrap();
+    store.begin_turn(&[a]).await.unwrap();
+    store.finish_turn(scene.turn(&[&messages[0]])).await.unwrap();
+    store.begin_turn(&[a]).await.unwrap();
+    assert_eq!(store.inbox_item(a).await.unwrap().unwrap().attempts, 2);
+    assert_eq!(store.inbox_item(b).await.unwrap().unwrap().attempts, 1);
+}
+
+/// For `explain`: by message, by room and message, newest first.
+pub async fn rows_are_found_by_platform_ids(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let elsewhere = scene.other_room();
+    let with = |scene: Scene, at| InboxEntry { remote: RemoteId::new(42), ..scene.message("hello", at) };
+    let (first, second) = (with(scene, 9), with(elsewhere, 1));
+    let foreign = InboxEntry { source: Source::new("other"), ..with(scene, 3) };
+    store.ingest(Scene::batch(&[first.clone(), second.clone(), foreign])).await.unwrap();
+    let find = |room: Option<RemoteId>, message: i64| {
+        let store = Arc::clone(&store);
+        async move {
+            let rows = store.inbox_by_remote(&SOURCE, room.as_ref(), &RemoteId::new(message)).await.unwrap();
+            rows.into_iter().map(|i| i.entry.memory.id).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(find(None, 42).await, [second.memory.id, first.memory.id]);
+    assert_eq!(find(Some(scene.room_remote()), 42).await, [first.memory.id]);
+    assert_eq!(find(Some(RemoteId::new("nowhere")), 42).await, []);
+    assert_eq!(find(None, 43).await, []);
+}
+
+/// A restart decides the same, because nothing the gate needs is lost.
+pub async fn everything_of_an_entry_is_read_back(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let entry = InboxEntry {
+        legacy_id: Some(MemoryId::fresh()),
+        envelope: Envelope {
+            addressed: Addressed { mention: true, reply: true },
+            from_bot: true,
+            from_self: false,
+            command: Some(Command { name: "mute".to_owned(), args: "for \"ever\"".to_owned() }),
+            pressed: Some("yes".to_owned()),
+            entity_remote: Some(RemoteId::new(5)),
+            user_name: Some("pyg".to_owned()),
+            reply_to: Some(RemoteId::new(6)),
+        },
+        ..scene.message("hello", 1)
+    };
+    store.ingest(Scene::batch(std::slice::from_ref(&entry))).await.unwrap();
+    let item = store.inbox_item(entry.memory.id).await.unwrap().unwrap();
+    assert_eq!(item.entry, entry);
+    assert_eq!((item.state, item.attempts, item.turn, item.verdict, item.finished_at), (InboxState::New, 0, None, None, None));
+    assert!(item.received_at > Timestamp(0), "told by the store's own clock");
+    assert_eq!(store.inbox_item(MemoryId::fresh()).await.unwrap(), None);
+}
+
+/// Somebody takes back what they said before its turn: no answer, no trace of the words, and a replay is no new message.
+pub async fn a_deleted_message_is_not_answered_and_not_new_again(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let mut message = scene.message("/say secret", 1);
+    message.envelope.command = Some(Command { name: "say".to_owned(), args: "secret".to_owned() });
+    let id = message.memory.id;
+    store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
+    assert_eq!(store.delete_memories(scene.agent, &[id]).await.unwrap(), 1);
+    assert_eq!(unfinished_ids(&store, scene, 10).await, []);
+    let item = store.inbox_item(id).await.unwrap().unwrap();
+    assert_eq!(item.state, InboxState::Skipped);
+    assert!(item.finished_at.is_some());
+    assert_eq!(item.verdict.unwrap().steps[0].rule, "deleted");
+    assert_eq!((item.entry.memory.content.text.as_str(), item.entry.envelope.command), ("", None));
+    assert_eq!(store.ingest(Scene::batch(&[message])).await.unwrap(), [false]);
+    assert_eq!(store.memory(id).await.unwrap(), None);
+}

@@ -1,0 +1,177 @@
+//! The queue out: order of commit, final states, moved rooms.
+
+use galatea_core::{
+    Account, DeliveryId, MemoryKind, ParticipantState, RemoteId, RoomId, Store, Timestamp, TurnId,
+    store::{MemoryQuery, NewDelivery, OutboxState, RoomChange, Settlement},
+};
+use serde_json::json;
+use std::sync::Arc;
+
+use super::fixtures::{SOURCE, Scene, account, object, settlement};
+
+async fn unsettled_ids(store: &Arc<dyn Store>, scene: Scene, limit: u32) -> Vec<DeliveryId> {
+    store.unsettled(scene.agent, &SOURCE, &account(), limit).await.unwrap().into_iter().map(|i| i.delivery.id).collect()
+}
+
+/// Not that of ids, parts or time.
+pub async fn unsettled_is_in_the_order_of_commit(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let mut expected = Vec::new();
+    for (turn, parts) in [(TurnId::fresh(), [1, 0]), (TurnId(uuid::Uuid::nil()), [3, 2])] {
+        let deliveries: Vec<NewDelivery> = parts.into_iter().map(|part| scene.delivery(turn, part)).collect();
+        expected.extend(deliveries.iter().map(|d| d.delivery.id));
+        store.enqueue(deliveries, vec![scene.memory("sent", 1)]).await.unwrap();
+        let ordered: Vec<u32> = store.deliveries_of(turn).await.unwrap().iter().map(|i| i.delivery.part).collect();
+        assert!(ordered.is_sorted() && ordered.len() == 2);
+    }
+    assert_eq!(unsettled_ids(&store, scene, 10).await, expected);
+    assert_eq!(unsettled_ids(&store, scene, 3).await, expected[..3]);
+    let memories = store.memories(&MemoryQuery::new(scene.agent, 10)).await.unwrap();
+    assert_eq!(memories.len(), 2);
+}
+
+/// pending → sending → pending → sent; what is final is never undone.
+pub async fn settling_moves_a_row_and_final_states_stay(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let delivery = scene.delivery(TurnId::fresh(), 0);
+    let id = delivery.delivery.id;
+    store.enqueue(vec![delivery.clone()], Vec::new()).await.unwrap();
+    let item = || async { store.outbox_item(id).await.unwrap().unwrap() };
+    assert_eq!((item().await.state, &item().await.delivery), (OutboxState::Pending, &delivery.delivery));
+
+    store.settle(vec![settlement(id, OutboxState::Sending)]).await.unwrap();
+    assert_eq!(item().await.state, OutboxState::Sending);
+    let retry = Settlement { attempt: 2, not_before: Timestamp(77), error: Some("busy".to_owned()), ..settlement(id, OutboxState::Pending) };
+    store.settle(vec![retry]).await.unwrap();
+    let waiting = item().await;
+    assert_eq!((waiting.state, waiting.delivery.attempt, waiting.not_before, waiting.error.as_deref()), (OutboxState::Pending, 2, Timestamp(77), Some("busy")));
+
+    let sent = Settlement { attempt: 3, remote: Some(RemoteId::new("m1")), ..settlement(id, OutboxState::Sent) };
+    store.settle(vec![sent]).await.unwrap();
+    let after = item().await;
+    assert_eq!((after.state, after.remote.clone(), after.error.clone()), (OutboxState::Sent, Some(RemoteId::new("m1")), None));
+    for state in [OutboxState::Pending, OutboxState::Sending, OutboxState::Ambiguous, OutboxState::Expired, OutboxState::Dead] {
+        let undo = Settlement { remote: Some(RemoteId::new("m2")), error: Some("late".to_owned()), ..settlement(id, state) };
+        store.settle(vec![undo]).await.unwrap();
+        assert_eq!(item().await, after);
+    }
+    assert_eq!(unsettled_ids(&store, scene, 10).await, []);
+
+    for state in [OutboxState::Ambiguous, OutboxState::Expired, OutboxState::Dead] {
+        let delivery = scene.delivery(TurnId::fresh(), 0);
+        store.enqueue(vec![delivery.clone()], Vec::new()).await.unwrap();
+        store.settle(vec![settlement(delivery.delivery.id, state), settlement(delivery.delivery.id, OutboxState::Sent)]).await.unwrap();
+        assert_eq!(store.outbox_item(delivery.delivery.id).await.unwrap().unwrap().state, state);
+    }
+    store.settle(vec![settlement(DeliveryId::fresh(), OutboxState::Sent)]).await.unwrap();
+    assert_eq!(store.outbox_item(DeliveryId::fresh()).await.unwrap(), None);
+}
+
+/// From one call and from many.
+pub async fn many_rows_settle_at_once(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let turn = TurnId::fresh();
+    let deliveries: Vec<NewDelivery> = (0..200).map(|part| scene.delivery(turn, part)).collect();
+    let ids: Vec<DeliveryId> = deliveries.iter().map(|d| d.delivery.id).collect();
+    store.enqueue(deliveries, Vec::new()).await.unwrap();
+    let all = ids[..100].iter().map(|id| Settlement { remote: Some(RemoteId::new(id)), ..settlement(*id, OutboxState::Sent) }).collect();
+    let tasks: Vec<_> = ids[100..]
+        .iter()
+        .map(|id| {
+            let (store, id) = (Arc::clone(&store), *id);
+            tokio::spawn(async move { store.settle(vec![Settlement { remote: Some(RemoteId::new(id)), ..settlement(id, OutboxState::Sent) }]).await })
+        })
+        .collect();
+    store.settle(all).await.unwrap();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    for item in store.deliveries_of(turn).await.unwrap() {
+        assert_eq!((item.state, item.remote), (OutboxState::Sent, Some(RemoteId::new(item.delivery.id))));
+    }
+}
+
+/// One login's queue, never somebody else's.
+pub async fn unsettled_is_scoped_and_limited(store: Arc<dyn Store>) {
+    let (scene, stranger) = (Scene::new(), Scene::new());
+    let mine = scene.delivery(TurnId::fresh(), 0);
+    let mut other_login = scene.delivery(TurnId::fresh(), 0);
+    other_login.delivery.address.account = Account("8".to_owned());
+    store.enqueue(vec![mine.clone(), other_login, stranger.delivery(TurnId::fresh(), 0)], Vec::new()).await.unwrap();
+    assert_eq!(unsettled_ids(&store, scene, 10).await, [mine.delivery.id]);
+    assert_eq!(unsettled_ids(&store, scene, 0).await, []);
+}
+
+/// The room goes on under another id: history, queue and switch with it.
+pub async fn a_moved_room_takes_everything_along(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let mut place = scene.connections();
+    place.rooms[0].name = Some("Workshop".to_owned());
+    place.rooms[0].metadata = object(json!({"k": "v"}));
+    let topic = RoomChange { id: RoomId::fresh(), parent: Some(scene.room), ..scene.room_change() };
+    place.rooms.push(topic.clone());
+    store.connect(place).await.unwrap();
+    store.set_participant_state(scene.room, scene.itself(), Some(ParticipantState::Muted)).await.unwrap();
+    let message = scene.message("hello", 1);
+    store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
+    let delivery = scene.delivery(TurnId::fresh(), 0);
+    store.enqueue(vec![delivery.clone()], Vec::new()).await.unwrap();
+
+    let (to, remote) = (RoomId::fresh(), RemoteId::new("-100500"));
+    store.move_room(scene.room, to, &remote).await.unwrap();
+    assert_eq!(store.room(scene.room).await.unwrap(), None);
+    let room = store.room(to).await.unwrap().unwrap();
+    assert_eq!((room.remote.clone(), room.name.as_str(), room.metadata.get("k")), (remote.clone(), "Workshop", Some(&json!("v"))));
+    assert_eq!(store.room(topic.id).await.unwrap().unwrap().parent_id, Some(to));
+    assert_eq!(store.participants(scene.room).await.unwrap(), []);
+    assert_eq!(store.participants(to).await.unwrap().len(), 2);
+    assert_eq!(store.participant_state(to, scene.itself()).await.unwrap(), Some(ParticipantState::Muted));
+    assert_eq!(store.memory(message.memory.id).await.unwrap().unwrap().room_id, to);
+    let waiting = store.unfinished_in_room(to, 10).await.unwrap();
+    assert_eq!((waiting.len(), waiting[0].entry.room_remote.clone(), waiting[0].entry.memory.room_id), (1, remote.clone(), to));
+    let address = store.outbox_item(delivery.delivery.id).await.unwrap().unwrap().delivery.address;
+    assert_eq!((address.room, address.remote), (to, remote.clone()));
+
+    store.move_room(to, to, &RemoteId::new("-100600")).await.unwrap();
+    assert_eq!(store.room(to).await.unwrap().unwrap().remote, RemoteId::new("-100600"));
+    assert_eq!(store.participants(to).await.unwrap().len(), 2, "a room that keeps its id keeps its people");
+}
+
+/// The first message from the new id may come before the news of the move.
+pub async fn a_room_moves_into_one_that_exists(store: Arc<dyn Store>) {
+    let old = Scene::new();
+    let new = old.other_room();
+    let mut place = old.connections();
+    place.rooms[0].metadata = object(json!({"old": 1, "both": "old"}));
+    store.connect(place).await.unwrap();
+    let mut place = new.connections();
+    place.rooms[0].metadata = object(json!({"new": 1, "both": "new"}));
+    place.rooms[0].name = Some("New".to_owned());
+    store.connect(place).await.unwrap();
+    store.set_participant_state(old.room, old.itself(), Some(ParticipantState::Muted)).await.unwrap();
+    store.set_participant_state(new.room, old.person, Some(ParticipantState::Followed)).await.unwrap();
+    store.ingest(Scene::batch(&[old.message("before", 1), new.message("after", 2)])).await.unwrap();
+
+    store.move_room(old.room, new.room, &new.room_remote()).await.unwrap();
+    assert_eq!(store.room(old.room).await.unwrap(), None);
+    let room = store.room(new.room).await.unwrap().unwrap();
+    assert_eq!((room.name.as_str(), room.metadata), ("New", object(json!({"old": 1, "both": "new", "new": 1}))));
+    assert_eq!(store.participants(new.room).await.unwrap().len(), 2);
+    assert_eq!(store.participant_state(new.room, old.itself()).await.unwrap(), Some(ParticipantState::Muted));
+    assert_eq!(store.participant_state(new.room, old.person).await.unwrap(), Some(ParticipantState::Followed));
+    let memories = store.memories(&MemoryQuery::new(old.agent, 10).room(new.room).kind(MemoryKind::Messages)).await.unwrap();
+    assert_eq!(memories.iter().map(|m| m.content.text.as_str()).collect::<Vec<_>>(), ["after", "before"]);
+    assert_eq!(store.unfinished_in_room(new.room, 10).await.unwrap().len(), 2);
+}
+
+/// Per source and state.
+pub async fn outbox_rows_are_counted(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    assert_eq!(store.outbox_counts().await.unwrap(), []);
+    let deliveries: Vec<NewDelivery> = (0..5).map(|_| scene.delivery(TurnId::fresh(), 0)).collect();
+    store.enqueue(deliveries.clone(), Vec::new()).await.unwrap();
+    store.settle(vec![settlement(deliveries[0].delivery.id, OutboxState::Sent), settlement(deliveries[1].delivery.id, OutboxState::Dead)]).await.unwrap();
+    let mut counts = store.outbox_counts().await.unwrap();
+    counts.sort_by_key(|(_, state, _)| state.as_str());
+    assert_eq!(counts, [(SOURCE, OutboxState::Dead, 1), (SOURCE, OutboxState::Pending, 3), (SOURCE, OutboxState::Sent, 1)]);
+}

@@ -1,0 +1,114 @@
+//! Agents, tasks, the cache and relationships.
+
+use galatea_core::{AgentId, Character, EntityId, Relationship, RelationshipId, Store, Task, TaskId, Timestamp};
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::fixtures::{Scene, object};
+
+/// Listed by name; saved again under the same id it is the same agent.
+pub async fn agents_are_saved_without_secrets(store: Arc<dyn Store>) {
+    let (a, b) = (AgentId::fresh(), AgentId::fresh());
+    let named = |name: &str| Character {
+        name: name.to_owned(),
+        settings: object(json!({"secrets": {"TOKEN": "canary"}})),
+        secrets: object(json!({"TOKEN": "canary"})).into(),
+        ..Character::default()
+    };
+    store.save_agent(a, &named("Zoe")).await.unwrap();
+    store.save_agent(b, &named("Bob")).await.unwrap();
+    store.save_agent(a, &named("Ann")).await.unwrap();
+    assert_eq!(store.agents().await.unwrap(), [(a, "Ann".to_owned()), (b, "Bob".to_owned())]);
+}
+
+fn task(agent: AgentId, name: &str, due: i64, tags: &[&str]) -> Task {
+    let scene = Scene::new();
+    Task {
+        id: TaskId::fresh(),
+        agent_id: agent,
+        name: name.to_owned(),
+        description: "for \"people\"".to_owned(),
+        room_id: Some(scene.room),
+        world_id: None,
+        entity_id: Some(scene.person),
+        tags: tags.iter().map(|t| (*t).to_owned()).collect(),
+        metadata: object(json!({"updateInterval": 5})),
+        due: Timestamp(due),
+    }
+}
+
+/// Due ones oldest first; by tags all of which must be there; one agent's only.
+pub async fn tasks_are_due_found_and_deleted(store: Arc<dyn Store>) {
+    let agent = AgentId::fresh();
+    let late = task(agent, "late", 300, &["queue"]);
+    let mut early = task(agent, "early", 100, &["queue", "repeat"]);
+    let foreign = task(AgentId::fresh(), "foreign", 1, &["queue", "repeat"]);
+    for task in [&late, &early, &foreign] {
+        store.save_task(task).await.unwrap();
+    }
+    assert_eq!(store.due_tasks(agent, Timestamp(99)).await.unwrap(), []);
+    assert_eq!(store.due_tasks(agent, Timestamp(100)).await.unwrap(), [early.clone()]);
+    assert_eq!(store.due_tasks(agent, Timestamp(300)).await.unwrap(), [early.clone(), late.clone()]);
+    early.due = Timestamp(400);
+    early.tags.push("more".to_owned());
+    store.save_task(&early).await.unwrap();
+    assert_eq!(store.due_tasks(agent, Timestamp(1_000)).await.unwrap(), [late.clone(), early.clone()]);
+    let tagged = |tags: &[&str]| tags.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+    assert_eq!(store.tasks(agent, &tagged(&["repeat", "queue"])).await.unwrap(), [early.clone()]);
+    assert_eq!(store.tasks(agent, &tagged(&["queue"])).await.unwrap().len(), 2);
+    assert_eq!(store.tasks(agent, &tagged(&["queue", "none"])).await.unwrap(), []);
+    assert_eq!(store.tasks(agent, &[]).await.unwrap().len(), 2);
+    assert!(!store.delete_task(agent, foreign.id).await.unwrap());
+    assert!(store.delete_task(agent, early.id).await.unwrap());
+    assert!(!store.delete_task(agent, early.id).await.unwrap());
+    assert_eq!(store.tasks(foreign.agent_id, &[]).await.unwrap(), [foreign]);
+}
+
+/// At its moment of expiry a value is gone; values are one agent's.
+pub async fn cached_values_expire(store: Arc<dyn Store>) {
+    let (agent, other) = (AgentId::fresh(), AgentId::fresh());
+    let value = json!({"a": [1, null, "x"]});
+    store.cache(agent, "k", &value, Some(Timestamp(100))).await.unwrap();
+    store.cache(agent, "for ever", &Value::Null, None).await.unwrap();
+    assert_eq!(store.cached(agent, "k", Timestamp(99)).await.unwrap(), Some(value.clone()));
+    assert_eq!(store.cached(agent, "k", Timestamp(100)).await.unwrap(), None);
+    assert_eq!(store.cached(agent, "for ever", Timestamp(i64::MAX)).await.unwrap(), Some(Value::Null));
+    assert_eq!(store.cached(other, "for ever", Timestamp(0)).await.unwrap(), None);
+    store.cache(agent, "k", &json!("new"), None).await.unwrap();
+    assert_eq!(store.cached(agent, "k", Timestamp(500)).await.unwrap(), Some(json!("new")));
+    store.forget(other, "k").await.unwrap();
+    assert_eq!(store.cached(agent, "k", Timestamp(500)).await.unwrap(), Some(json!("new")));
+    store.forget(agent, "k").await.unwrap();
+    store.forget(agent, "k").await.unwrap();
+    assert_eq!(store.cached(agent, "k", Timestamp(500)).await.unwrap(), None);
+}
+
+/// One per (agent, source, target); found from both ends.
+pub async fn relationships_are_unique(store: Arc<dyn Store>) {
+    let (agent, a, b, c) = (AgentId::fresh(), EntityId::fresh(), EntityId::fresh(), EntityId::fresh());
+    let tie = |agent, source, target, tag: &str| Relationship {
+        id: RelationshipId::fresh(),
+        agent_id: agent,
+        source_entity_id: source,
+        target_entity_id: target,
+        tags: vec![tag.to_owned()],
+        metadata: object(json!({"interactions": 1})),
+    };
+    let newer = tie(agent, a, b, "friend");
+    let back = tie(agent, b, a, "fan");
+    let third = tie(agent, c, b, "maker");
+    for relationship in [&tie(agent, a, b, "stranger"), &back, &third, &newer, &tie(AgentId::fresh(), a, b, "foreign")] {
+        store.save_relationship(relationship).await.unwrap();
+    }
+    let of = |entity| {
+        let store = Arc::clone(&store);
+        async move { store.relationships(agent, entity).await.unwrap().into_iter().map(|r| (r.id, r.tags)).collect::<BTreeSet<_>>() }
+    };
+    let ids = |list: &[&Relationship]| list.iter().map(|r| (r.id, r.tags.clone())).collect::<BTreeSet<_>>();
+    assert_eq!(of(a).await, ids(&[&newer, &back]));
+    assert_eq!(of(b).await, ids(&[&newer, &back, &third]));
+    assert_eq!(of(c).await, ids(&[&third]));
+    let renamed = Relationship { tags: vec!["rival".to_owned()], ..newer.clone() };
+    store.save_relationship(&renamed).await.unwrap();
+    assert_eq!(of(a).await, ids(&[&renamed, &back]));
+}

@@ -1,0 +1,109 @@
+//! Flood waits: deadlines that were handed out, and optional pacing rules.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use galatea_core::Timestamp;
+
+use super::{
+    answer::Refusal,
+    world::{Chat, ChatKind},
+};
+
+/// Pacing the server may enforce. Numbers from the Bot API's FAQ, "My bot is hitting limits": one message per second in a chat,
+/// 20 per minute in a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pace {
+    /// Messages a second to one chat; unlimited when none.
+    pub per_chat_second: Option<usize>,
+    /// Messages a minute to one group; unlimited when none.
+    pub per_group_minute: Option<usize>,
+}
+
+impl Pace {
+    /// The published limits.
+    pub fn published() -> Self {
+        Self { per_chat_second: Some(1), per_group_minute: Some(20) }
+    }
+}
+
+/// Deadlines of flood waits.
+#[derive(Debug, Default)]
+pub(crate) struct Flood {
+    chats: BTreeMap<i64, Timestamp>,
+    methods: BTreeMap<&'static str, Timestamp>,
+}
+
+impl Flood {
+    /// Remembers a wait that was answered: for the chat when the call had one, else for the method.
+    pub(crate) fn start(&mut self, method: &'static str, chat: Option<i64>, until: Timestamp) {
+        match chat {
+            Some(chat) => self.chats.insert(chat, until),
+            None => self.methods.insert(method, until),
+        };
+    }
+
+    /// Refuses a send to a chat, or a call of a method, before its deadline. That is a violation: the client was told.
+    pub(crate) fn check(&self, method: &'static str, is_send: bool, chat: Option<i64>, now: Timestamp) -> Result<(), Refusal> {
+        let until = match chat {
+            Some(chat) if is_send => self.chats.get(&chat),
+            Some(_) => None,
+            None => self.methods.get(method),
+        };
+        match until {
+            Some(until) if now < *until => Err(Refusal::too_many(seconds(until.since(now))).into_violation()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses a message that comes faster than the pace allows; not a violation by itself.
+pub(crate) fn check_pace(pace: Pace, chat: &mut Chat, now: Timestamp) -> Result<(), Refusal> {
+    let minute = Duration::from_secs(60);
+    while chat.sends.front().is_some_and(|t| now.since(*t) >= minute) {
+        chat.sends.pop_front();
+    }
+    let group = matches!(chat.kind, ChatKind::Group | ChatKind::Supergroup);
+    for (limit, window) in [(pace.per_chat_second, Duration::from_secs(1)), (pace.per_group_minute.filter(|_| group), minute)] {
+        let Some(limit) = limit else { continue };
+        let recent: Vec<_> = chat.sends.iter().rev().take_while(|t| now.since(**t) < window).collect();
+        if let Some(oldest) = recent.get(limit.saturating_sub(1)) {
+            return Err(Refusal::too_many(seconds(oldest.plus(window).since(now))));
+        }
+    }
+    chat.sends.push_back(now);
+    Ok(())
+}
+
+fn seconds(wait: Duration) -> u64 {
+    wait.as_millis().div_ceil(1000).max(1).try_into().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_takes_one_a_second_and_twenty_a_minute() {
+        let mut chat = Chat::new(-1, ChatKind::Group, "g");
+        let pace = Pace::published();
+        assert!(check_pace(pace, &mut chat, Timestamp(0)).is_ok());
+        assert_eq!(check_pace(pace, &mut chat, Timestamp(400)).unwrap_err(), Refusal::too_many(1));
+        for i in 1..20 {
+            assert!(check_pace(pace, &mut chat, Timestamp(i * 1000)).is_ok(), "{i}");
+        }
+        assert_eq!(check_pace(pace, &mut chat, Timestamp(20_000)).unwrap_err(), Refusal::too_many(40));
+        assert!(check_pace(pace, &mut chat, Timestamp(60_000)).is_ok());
+    }
+
+    #[test]
+    fn sending_before_the_deadline_is_a_violation() {
+        let mut flood = Flood::default();
+        flood.start("sendMessage", Some(5), Timestamp(3_000));
+        let early = flood.check("sendPhoto", true, Some(5), Timestamp(1_500)).unwrap_err();
+        assert!(early.violation);
+        assert_eq!(early.parameters.unwrap()["retry_after"], 2);
+        assert!(flood.check("getChat", false, Some(5), Timestamp(1_500)).is_ok());
+        assert!(flood.check("sendMessage", true, Some(6), Timestamp(1_500)).is_ok());
+        assert!(flood.check("sendMessage", true, Some(5), Timestamp(3_000)).is_ok());
+    }
+}

@@ -1,0 +1,342 @@
+//! The test's side of the server: set the scene, wait, look, order faults.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::{
+    faults::Fault,
+    load::{self, LoadPlan, Trip},
+    people::{Chat, User},
+    state::{Call, Shared, State},
+    world::ChatKind,
+};
+
+/// After this long a wait fails with what was seen: only a test that is wrong waits so long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A cheap handle to a running server.
+#[derive(Clone)]
+pub struct Handle {
+    pub(super) shared: Arc<Shared>,
+    pub(super) base: Arc<str>,
+}
+
+/// A message of the bot as people see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// `message_id`.
+    pub id: i64,
+    /// Text or caption.
+    pub text: String,
+    /// Entities of the text or caption.
+    pub entities: Vec<Value>,
+    /// The message it replies to.
+    pub reply_to: Option<i64>,
+    /// Thread or topic.
+    pub thread: Option<i64>,
+    /// Texts and data or addresses of its buttons.
+    pub buttons: Vec<Vec<(String, String)>>,
+    /// Kind, name and bytes of its file.
+    pub file: Option<(String, String, Bytes)>,
+    /// It was edited.
+    pub edited: bool,
+    /// The whole `Message` object.
+    pub json: Value,
+}
+
+impl Handle {
+    /// `http://127.0.0.1:<port>`: what takes the place of `https://api.telegram.org`.
+    pub fn url(&self) -> &str {
+        &self.base
+    }
+
+    /// The bot's token.
+    pub fn token(&self) -> String {
+        self.shared.lock().options.token.clone()
+    }
+
+    /// The bot's id.
+    pub fn bot_id(&self) -> i64 {
+        self.shared.lock().world.bot
+    }
+
+    /// The bot's username, without `@`.
+    pub fn bot_username(&self) -> String {
+        self.shared.lock().options.bot_username.clone()
+    }
+
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let made = change(&mut self.shared.lock());
+        self.shared.bump();
+        made
+    }
+
+    /// A new person; an empty username means none.
+    pub fn user(&self, first_name: &str, username: &str) -> User {
+        let id = self.change(|s| s.world.add_person(first_name, Some(username).filter(|u| !u.is_empty()), false));
+        User { api: self.clone(), id }
+    }
+
+    /// Another bot.
+    pub fn other_bot(&self, first_name: &str, username: &str) -> User {
+        let id = self.change(|s| s.world.add_person(first_name, Some(username), true));
+        User { api: self.clone(), id }
+    }
+
+    /// A group with these members, the first its owner, and the bot.
+    pub fn group(&self, title: &str, members: &[&User]) -> Chat {
+        self.chat(ChatKind::Group, title, members)
+    }
+
+    /// A supergroup, likewise.
+    pub fn supergroup(&self, title: &str, members: &[&User]) -> Chat {
+        self.chat(ChatKind::Supergroup, title, members)
+    }
+
+    /// A supergroup with topics, General (1) among them.
+    pub fn forum(&self, title: &str, members: &[&User]) -> Chat {
+        let made = self.chat(ChatKind::Supergroup, title, members);
+        self.change(|s| {
+            if let Some(chat) = s.world.chats.get_mut(&made.id) {
+                chat.forum = true;
+                chat.topics.insert(1, "General".to_owned());
+                // The chat's own creation is message 1, which is General's thread id.
+                chat.last_message = 1;
+            }
+        });
+        made
+    }
+
+    /// A channel with the bot as administrator.
+    pub fn channel(&self, title: &str, members: &[&User]) -> Chat {
+        self.chat(ChatKind::Channel, title, members)
+    }
+
+    fn chat(&self, kind: ChatKind, title: &str, members: &[&User]) -> Chat {
+        let ids: Vec<i64> = members.iter().map(|m| m.id).collect();
+        Chat { api: self.clone(), id: self.change(|s| s.world.add_chat(kind, title, &ids)) }
+    }
+
+    /// Turns privacy mode on or off.
+    pub fn set_privacy(&self, on: bool) {
+        self.change(|s| s.options.privacy = on);
+    }
+
+    /// Orders a fault.
+    pub fn fault(&self, fault: Fault) {
+        self.change(|s| s.faults.push(fault));
+    }
+
+    /// Applies what [`super::Effect::ApplyLate`] held back: messages appear although their requests failed long ago.
+    pub fn apply_late(&self) {
+        self.change(|s| {
+            for (method, params) in std::mem::take(&mut s.late) {
+                let _ = s.run(method, &params);
+            }
+        });
+    }
+
+    /// Whether connections are answered at all.
+    pub fn set_reachable(&self, reachable: bool) {
+        self.shared.unreachable.store(!reachable, Ordering::Release);
+    }
+
+    /// Delivers the last `count` confirmed updates once more, with the same ids.
+    pub fn redeliver(&self, count: usize) {
+        self.change(|s| s.updates.redeliver(count));
+    }
+
+    /// Delivers everything that waits twice.
+    pub fn duplicate_pending(&self) {
+        self.change(|s| s.updates.duplicate_pending());
+    }
+
+    /// Goes on with this `update_id`, as after a week without updates (Bot API, Update.update_id). Forgets what waits: such an old queue is empty.
+    pub fn jump_update_id(&self, to: i64) {
+        self.change(|s| s.updates.jump(to));
+    }
+
+    /// Updates not confirmed yet.
+    pub fn pending_updates(&self) -> usize {
+        self.shared.lock().updates.pending()
+    }
+
+    /// Every call so far, in order.
+    pub fn calls(&self) -> Vec<Call> {
+        self.shared.lock().calls.clone()
+    }
+
+    /// Calls of one method.
+    pub fn calls_of(&self, method: &str) -> Vec<Call> {
+        self.shared.lock().calls.iter().filter(|c| c.method.eq_ignore_ascii_case(method)).cloned().collect()
+    }
+
+    /// Messages of the bot in a chat, oldest first.
+    pub fn shown(&self, chat: i64) -> Vec<Shown> {
+        let state = self.shared.lock();
+        let Some(place) = state.world.chats.get(&chat) else { return Vec::new() };
+        let channel = place.kind == ChatKind::Channel;
+        let own = |m: &&super::message::Message| m.from == Some(state.world.bot) || (channel && m.from.is_none());
+        place.messages.values().filter(own).filter(|m| !m.is_service()).map(|m| shown(&state, m)).collect()
+    }
+
+    /// A message as JSON; null when there is none.
+    pub fn message_json(&self, chat: i64, id: i64) -> Value {
+        let state = self.shared.lock();
+        state.world.message(chat, id).map(|m| state.world.message_json(m)).unwrap_or(Value::Null)
+    }
+
+    /// The bot's reactions on a message.
+    pub fn bot_reactions(&self, chat: i64, id: i64) -> Vec<String> {
+        let state = self.shared.lock();
+        let set = state.world.message(chat, id).and_then(|m| m.reactions.get(&state.world.bot)).cloned().unwrap_or_default();
+        set.iter().filter_map(|r| r["emoji"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// Chat actions so far: chat, thread, action.
+    pub fn actions(&self) -> Vec<(i64, Option<i64>, String)> {
+        self.shared.lock().actions.clone()
+    }
+
+    /// Whether a message was deleted by the bot.
+    pub fn is_deleted(&self, chat: i64, id: i64) -> bool {
+        self.shared.lock().deleted.contains(&(chat, id))
+    }
+
+    /// Whether a callback query was answered.
+    pub fn is_answered(&self, callback: &str) -> bool {
+        self.shared.lock().callbacks.get(callback).copied().unwrap_or(false)
+    }
+
+    /// Commands set for the default scope.
+    pub fn default_commands(&self) -> Vec<Value> {
+        self.shared.lock().commands.get("default/").cloned().unwrap_or_default()
+    }
+
+    /// Waits until the bot shows at least `count` messages in a chat, and returns them.
+    pub async fn wait_shown(&self, chat: i64, count: usize) -> Vec<Shown> {
+        self.wait_for(&format!("{count} messages of the bot in chat {chat}"), |h| Some(h.shown(chat)).filter(|s| s.len() >= count)).await
+    }
+
+    /// Waits until a method was called at least `count` times and every one of them is answered, and returns the calls.
+    pub async fn wait_calls(&self, method: &str, count: usize) -> Vec<Call> {
+        self.wait_for(&format!("{count} calls of {method}"), |h| Some(h.calls_of(method)).filter(|c| c.iter().filter(|c| c.answer.is_some()).count() >= count))
+            .await
+    }
+
+    /// Waits until everything offered is confirmed.
+    pub async fn wait_confirmed(&self) {
+        self.wait_for("all updates to be confirmed", |h| (h.pending_updates() == 0).then_some(())).await;
+    }
+
+    /// Waits, by notification, until `look` finds something.
+    ///
+    /// # Panics
+    /// After half a minute, with the calls seen.
+    pub async fn wait_for<T>(&self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
+        let mut changes = self.shared.changed.subscribe();
+        let waiting = async {
+            loop {
+                if let Some(found) = look(self) {
+                    return found;
+                }
+                if changes.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        match tokio::time::timeout(PATIENCE, waiting).await {
+            Ok(found) => found,
+            Err(_) => panic!("waited {PATIENCE:?} for {what}; seen:\n{}", self.story()),
+        }
+    }
+
+    /// The calls and violations so far, one per line, for failure messages. The token is not part of it.
+    pub fn story(&self) -> String {
+        let state = self.shared.lock();
+        let mut lines: Vec<String> = state
+            .calls
+            .iter()
+            .filter(|c| c.method != "getUpdates" || c.answer.as_ref().is_some_and(|a| a["result"] != serde_json::json!([])))
+            .map(|c| format!("{} {} -> {}", c.method, Value::Object(c.params.clone()), c.answer.as_ref().map_or("no answer".to_owned(), Value::to_string)))
+            .collect();
+        lines.extend(state.violations.iter().map(|v| format!("VIOLATION {v}")));
+        lines.join("\n")
+    }
+
+    /// Violations so far, allowed ones included.
+    pub fn violations(&self) -> Vec<String> {
+        self.shared.lock().violations.clone()
+    }
+
+    /// Expects violations that contain this text.
+    pub fn allow_violation(&self, text: &str) {
+        self.change(|s| s.allowed.push(text.to_owned()));
+    }
+
+    /// Fails when there was a violation nobody allowed.
+    ///
+    /// # Panics
+    /// With the list.
+    pub fn assert_clean(&self) {
+        let found = self.shared.lock().unexpected();
+        assert!(found.is_empty(), "the client broke the Bot API's rules:\n{}", found.join("\n"));
+    }
+
+    /// Starts a load.
+    pub fn load(&self, plan: LoadPlan) {
+        let paced = plan.per_second.is_some();
+        self.change(|s| load::start(s, plan));
+        if paced {
+            tokio::spawn(load::pace(self.shared.clone()));
+        }
+    }
+
+    /// Waits until every update of the load is answered, without a limit of its own, and returns the trips.
+    pub async fn wait_load(&self) -> Vec<Trip> {
+        let mut changes = self.shared.changed.subscribe();
+        loop {
+            if let Some(trips) = self.shared.lock().load.as_ref().filter(|l| l.is_done()).map(|l| l.trips().to_vec()) {
+                return trips;
+            }
+            if changes.changed().await.is_err() {
+                return self.trips();
+            }
+        }
+    }
+
+    /// The load's trips so far.
+    pub fn trips(&self) -> Vec<Trip> {
+        self.shared.lock().load.as_ref().map(|l| l.trips().to_vec()).unwrap_or_default()
+    }
+}
+
+fn shown(state: &State, message: &super::message::Message) -> Shown {
+    let json = state.world.message_json(message);
+    let rows = message.markup.as_ref().and_then(|m| m["inline_keyboard"].as_array().cloned()).unwrap_or_default();
+    let button = |b: &Value| {
+        let press = b.get("callback_data").or(b.get("url")).and_then(Value::as_str).unwrap_or_default();
+        (b["text"].as_str().unwrap_or_default().to_owned(), press.to_owned())
+    };
+    let file = message.extra.iter().find_map(|(kind, value)| {
+        let object = value.as_array().and_then(|a| a.last()).unwrap_or(value);
+        let stored = state.files.get(object["file_id"].as_str()?)?;
+        Some((kind.clone(), stored.name.clone(), stored.bytes.clone()))
+    });
+    Shown {
+        id: message.id,
+        text: message.words.text.clone(),
+        entities: message.words.entities.clone(),
+        reply_to: message.reply_to,
+        thread: message.thread,
+        buttons: rows.iter().filter_map(Value::as_array).map(|row| row.iter().map(button).collect()).collect(),
+        file,
+        edited: message.edited.is_some(),
+        json,
+    }
+}

@@ -1,0 +1,263 @@
+//! Everything the server holds, behind one lock that is never kept across an await.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    time::Instant,
+};
+
+use bytes::Bytes;
+use galatea_core::{Clock, SystemClock, Timestamp};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    answer::Refusal,
+    faults::Fault,
+    flood::{Flood, Pace},
+    load::LoadState,
+    params::{Params, Upload},
+    schema::Method,
+    updates::Updates,
+    world::{Person, World},
+};
+
+/// How the server behaves. `Options::default()` is strict and remembers everything.
+#[derive(Clone)]
+pub struct Options {
+    /// The bot's token.
+    pub token: String,
+    /// The bot's name.
+    pub bot_name: String,
+    /// The bot's username, without `@`.
+    pub bot_username: String,
+    /// Privacy mode: unaddressed group text isn't delivered (on by default for real bots).
+    pub privacy: bool,
+    /// Dates, long polls, flood waits and webhook retries follow this clock.
+    pub clock: Arc<dyn Clock>,
+    /// Pacing; none by default, so that tests need no real time.
+    pub pace: Pace,
+    /// Remember every call. Off for benchmarks.
+    pub history: bool,
+    /// Check parameters. Off for benchmarks: then only `getMe`, `getUpdates`, `sendMessage` and `sendChatAction` are fast.
+    pub checks: bool,
+    /// First `update_id`.
+    pub first_update: i64,
+    /// Longest request body in bytes: 50 MB and some for the form around it (Bot API, "Sending files").
+    pub max_upload: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            token: "7000000001:AAtestkit-canary-token-0123456789abcd".to_owned(),
+            bot_name: "Galatea".to_owned(),
+            bot_username: "galatea_test_bot".to_owned(),
+            privacy: true,
+            clock: Arc::new(SystemClock),
+            pace: Pace::default(),
+            history: true,
+            checks: true,
+            first_update: 400_000_001,
+            max_upload: 51 * 1024 * 1024,
+        }
+    }
+}
+
+impl Options {
+    /// For load: nothing remembered, nothing checked.
+    pub fn fast() -> Self {
+        Self { history: false, checks: false, ..Self::default() }
+    }
+}
+
+/// One call the server received.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// When, by the server's clock.
+    pub at: Timestamp,
+    /// When, by the machine's.
+    pub instant: Instant,
+    /// Method as documented, whatever case the client used.
+    pub method: String,
+    /// Parameters as they came; values of forms are strings.
+    pub params: Map<String, Value>,
+    /// Files as they came.
+    pub files: BTreeMap<String, Upload>,
+    /// Body of the answer; none while it is pending, or when none was given.
+    pub answer: Option<Value>,
+}
+
+impl Call {
+    /// The chat it is about, when given by number.
+    pub fn chat(&self) -> Option<i64> {
+        let chat = self.params.get("chat_id")?;
+        chat.as_i64().or_else(|| chat.as_str()?.parse().ok())
+    }
+
+    /// A parameter as text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.params.get(name)?.as_str()
+    }
+
+    /// It was answered with `"ok":true`.
+    pub fn is_ok(&self) -> bool {
+        self.answer.as_ref().is_some_and(|a| a["ok"] == true)
+    }
+}
+
+/// A file the server keeps.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredFile {
+    pub(crate) name: String,
+    pub(crate) path: String,
+    pub(crate) bytes: Bytes,
+    /// As the server states it; may be larger than `bytes` to test size limits.
+    pub(crate) size: u64,
+}
+
+/// A webhook that is set.
+#[derive(Debug)]
+pub(crate) struct Webhook {
+    pub(crate) url: String,
+    pub(crate) secret: Option<String>,
+    pub(crate) max_connections: i64,
+    pub(crate) stop: CancellationToken,
+    pub(crate) last_error: Option<(i64, String)>,
+}
+
+/// The server's state.
+pub(crate) struct State {
+    pub(crate) options: Options,
+    pub(crate) world: World,
+    pub(crate) updates: Updates,
+    pub(crate) webhook: Option<Webhook>,
+    pub(crate) commands: BTreeMap<String, Vec<Value>>,
+    pub(crate) files: BTreeMap<String, StoredFile>,
+    pub(crate) next_file: u64,
+    /// Callback queries, and whether they were answered.
+    pub(crate) callbacks: BTreeMap<String, bool>,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) flood: Flood,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) violations: Vec<String>,
+    pub(crate) allowed: Vec<String>,
+    pub(crate) late: Vec<(&'static Method, Params)>,
+    pub(crate) load: Option<LoadState>,
+    /// Chats with a typing note, in order of the calls.
+    pub(crate) actions: Vec<(i64, Option<i64>, String)>,
+    pub(crate) deleted: BTreeSet<(i64, i64)>,
+    next_group: u64,
+}
+
+impl State {
+    fn new(options: Options) -> Self {
+        let id = options.token.split(':').next().and_then(|id| id.parse().ok()).unwrap_or(7_000_000_001);
+        let bot = Person { id, first_name: options.bot_name.clone(), username: Some(options.bot_username.clone()), is_bot: true };
+        Self {
+            world: World::new(bot),
+            updates: Updates::new(options.first_update),
+            options,
+            webhook: None,
+            commands: BTreeMap::new(),
+            files: BTreeMap::new(),
+            next_file: 1,
+            callbacks: BTreeMap::new(),
+            faults: Vec::new(),
+            flood: Flood::default(),
+            calls: Vec::new(),
+            violations: Vec::new(),
+            allowed: Vec::new(),
+            late: Vec::new(),
+            load: None,
+            actions: Vec::new(),
+            deleted: BTreeSet::new(),
+            next_group: 13_000_000_000_000_001,
+        }
+    }
+
+    /// Now, by the server's clock.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.options.clock.now()
+    }
+
+    /// Now, as the Bot API counts: Unix seconds.
+    pub(crate) fn date(&self) -> i64 {
+        self.now().0.div_euclid(1000)
+    }
+
+    /// Records a violation, with the method it came with.
+    pub(crate) fn violate(&mut self, method: &str, what: &str) {
+        self.violations.push(format!("{method}: {what}"));
+    }
+
+    /// Violations nobody allowed.
+    pub(crate) fn unexpected(&self) -> Vec<String> {
+        self.violations.iter().filter(|v| !self.allowed.iter().any(|a| v.contains(a.as_str()))).cloned().collect()
+    }
+
+    /// A fresh `media_group_id`.
+    pub(crate) fn media_group(&mut self) -> String {
+        self.next_group += 1;
+        self.next_group.to_string()
+    }
+
+    /// Puts a file away and returns its `file_id`.
+    pub(crate) fn keep_file(&mut self, folder: &str, name: &str, bytes: Bytes, size: u64) -> String {
+        let number = self.next_file;
+        self.next_file += 1;
+        let id = format!("AgACAgIAAx{number:08}");
+        let extension = name.rsplit_once('.').map_or("bin", |(_, e)| e);
+        let path = format!("{folder}/file_{number}.{extension}");
+        self.files.insert(id.clone(), StoredFile { name: name.to_owned(), path, bytes, size });
+        id
+    }
+
+    /// Runs one call against the world, checks first. Notes become violations.
+    pub(crate) fn run(&mut self, method: &'static Method, params: &Params) -> Result<Value, Refusal> {
+        let answer = super::methods::run(self, method, params);
+        for note in params.take_notes() {
+            self.violate(method.name, &note);
+        }
+        if let Err(refusal) = &answer
+            && refusal.violation
+        {
+            let what = refusal.description.clone();
+            self.violate(method.name, &what);
+        }
+        answer
+    }
+}
+
+/// State with the means to wait for its changes.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub(crate) changed: watch::Sender<u64>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) unreachable: AtomicBool,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Shared {
+    pub(crate) fn new(options: Options) -> Self {
+        let clock = options.clock.clone();
+        Self {
+            state: Mutex::new(State::new(options)),
+            changed: watch::Sender::new(0),
+            stop: CancellationToken::new(),
+            unreachable: AtomicBool::new(false),
+            clock,
+        }
+    }
+
+    /// The state, also after a test panicked while holding it.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes everybody who waits for a change.
+    pub(crate) fn bump(&self) {
+        self.changed.send_modify(|n| *n = n.wrapping_add(1));
+    }
+}

@@ -1,0 +1,219 @@
+//! Activity: one line per handled message and per change of a connector. Ids and numbers only, never what was said.
+
+use galatea_core::{AgentId, Decision, Event, Health, MemoryId, RoomId, Source, Store, TurnId, model::Usage};
+use std::{
+    collections::{HashMap, VecDeque, hash_map::Entry},
+    sync::Arc,
+};
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+
+/// Turns followed at the same time; older ones are forgotten, which costs a line of talk.
+const MOST: usize = 1024;
+
+/// Something worth a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Note {
+    /// A message was handled.
+    Handled(Handled),
+    /// A connector changed its state.
+    Connector {
+        /// Platform.
+        source: Source,
+        /// How it is.
+        health: Health,
+    },
+}
+
+/// What became of one message.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Handled {
+    /// Whose.
+    pub(crate) agent: AgentId,
+    /// Where.
+    pub(crate) room: RoomId,
+    /// Which message.
+    pub(crate) memory: MemoryId,
+    /// What came out, such as `answered`.
+    pub(crate) outcome: &'static str,
+    /// How long it took, in milliseconds; none when there was nothing to do.
+    pub(crate) millis: Option<u64>,
+    /// Tokens.
+    pub(crate) usage: Usage,
+}
+
+/// Puts the events of a turn together. Pure.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    open: HashMap<TurnId, Open>,
+    order: VecDeque<TurnId>,
+}
+
+/// A turn that has begun.
+#[derive(Debug, Default)]
+struct Open {
+    usage: Usage,
+    decided: Option<(MemoryId, Decision)>,
+}
+
+impl Turns {
+    /// Takes an event in; a note when it completes something.
+    pub(crate) fn take(&mut self, event: Event) -> Option<Note> {
+        match event {
+            Event::TurnStarted { turn, .. } => {
+                self.follow(turn);
+                None
+            }
+            Event::ModelUsed { turn: Some(turn), usage, .. } => {
+                if let Some(open) = self.open.get_mut(&turn) {
+                    open.usage.input += usage.input;
+                    open.usage.output += usage.output;
+                }
+                None
+            }
+            Event::TurnDecided { agent, room, turn, memory, decision } => match self.open.get_mut(&turn) {
+                Some(open) => {
+                    open.decided = Some((memory, decision));
+                    None
+                }
+                // Nothing was begun for it: the gate said no.
+                None => Some(Note::Handled(Handled { agent, room, memory, outcome: word(decision), millis: None, usage: Usage::default() })),
+            },
+            Event::TurnFinished { agent, room, turn, millis, .. } => {
+                let open = self.close(turn)?;
+                let (memory, decision) = open.decided?;
+                Some(Note::Handled(Handled { agent, room, memory, outcome: word(decision), millis: Some(millis), usage: open.usage }))
+            }
+            Event::ConnectorHealth { source, health, .. } => Some(Note::Connector { source, health }),
+            _ => None,
+        }
+    }
+
+    fn follow(&mut self, turn: TurnId) {
+        // A turn that starts again because more was said is still the same one, and has paid for its tokens.
+        if let Entry::Vacant(entry) = self.open.entry(turn) {
+            entry.insert(Open::default());
+            self.order.push_back(turn);
+        }
+        while self.order.len() > MOST {
+            if let Some(oldest) = self.order.pop_front() {
+                self.open.remove(&oldest);
+            }
+        }
+    }
+
+    fn close(&mut self, turn: TurnId) -> Option<Open> {
+        self.order.retain(|open| *open != turn);
+        self.open.remove(&turn)
+    }
+}
+
+fn word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Answer => "answered",
+        Decision::Skip => "skipped",
+        Decision::Merged => "answered together",
+        Decision::Command => "command",
+        Decision::Expired => "expired",
+        Decision::Failed => "failed",
+    }
+}
+
+/// Logs until the bus closes. Rooms are looked up once each, outside of any turn.
+pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>) {
+    let mut turns = Turns::default();
+    let mut sources: HashMap<RoomId, String> = HashMap::new();
+    loop {
+        let event = match events.recv().await {
+            Ok(event) => event,
+            Err(RecvError::Lagged(missed)) => {
+                tracing::debug!(missed, "too busy to log every message");
+                continue;
+            }
+            Err(RecvError::Closed) => return,
+        };
+        match turns.take(event) {
+            Some(Note::Handled(handled)) => {
+                if sources.len() > MOST {
+                    sources.clear();
+                }
+                let source = match sources.get(&handled.room) {
+                    Some(source) => source.clone(),
+                    None => match store.room(handled.room).await {
+                        Ok(Some(room)) => sources.entry(handled.room).or_insert(room.source.to_string()).clone(),
+                        _ => "?".to_owned(),
+                    },
+                };
+                log(&source, &handled);
+            }
+            Some(Note::Connector { source, health }) => log_health(&source, &health),
+            None => {}
+        }
+    }
+}
+
+fn log(source: &str, handled: &Handled) {
+    let took = handled.millis.map(|millis| format!("  {:.1} s", std::time::Duration::from_millis(millis).as_secs_f64())).unwrap_or_default();
+    let Usage { input, output } = handled.usage;
+    let tokens = if input + output == 0 { String::new() } else { format!("  {input}+{output} tok") };
+    tracing::info!(room = %handled.room, memory = %handled.memory, "{source}  {}{took}{tokens}", handled.outcome);
+}
+
+fn log_health(source: &Source, health: &Health) {
+    match health {
+        Health::Starting => tracing::debug!("{source}  starting"),
+        Health::Up { detail } => tracing::info!("{source}  {detail}"),
+        Health::Degraded { reason } => tracing::warn!("{source}  works in part: {reason}"),
+        Health::Retrying { reason, code } => tracing::warn!(code, "{source}  not connected, trying again: {reason}"),
+        Health::Down { reason, code, fix } => tracing::error!(code, fix, "{source}  stopped: {reason}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decided(turn: TurnId, decision: Decision) -> Event {
+        Event::TurnDecided { agent: AgentId(turn.0), room: RoomId(turn.0), turn, memory: MemoryId(turn.0), decision }
+    }
+
+    fn used(turn: TurnId) -> Event {
+        let usage = Usage { input: 100, output: 7 };
+        Event::ModelUsed { agent: AgentId(turn.0), turn: Some(turn), provider: String::new(), model: String::new(), usage, millis: 5 }
+    }
+
+    fn started(turn: TurnId) -> Event {
+        Event::TurnStarted { agent: AgentId(turn.0), room: RoomId(turn.0), turn }
+    }
+
+    #[test]
+    fn a_turn_becomes_one_note_with_all_its_tokens() {
+        let (mut turns, turn) = (Turns::default(), TurnId::fresh());
+        for event in [started(turn), used(turn), started(turn), used(turn), used(TurnId::fresh()), decided(turn, Decision::Answer)] {
+            assert_eq!(turns.take(event), None);
+        }
+        let finished = Event::TurnFinished { agent: AgentId(turn.0), room: RoomId(turn.0), turn, millis: 1900, parts: 1 };
+        let Some(Note::Handled(handled)) = turns.take(finished.clone()) else { panic!() };
+        assert_eq!((handled.outcome, handled.millis, handled.usage), ("answered", Some(1900), Usage { input: 200, output: 14 }));
+        assert_eq!(turns.take(finished), None, "said once");
+        assert!(turns.open.is_empty() && turns.order.is_empty());
+    }
+
+    #[test]
+    fn what_the_gate_stops_is_said_at_once() {
+        let mut turns = Turns::default();
+        for (decision, outcome) in [(Decision::Skip, "skipped"), (Decision::Expired, "expired"), (Decision::Failed, "failed")] {
+            let Some(Note::Handled(handled)) = turns.take(decided(TurnId::fresh(), decision)) else { panic!() };
+            assert_eq!((handled.outcome, handled.millis), (outcome, None));
+        }
+        assert!(turns.open.is_empty());
+    }
+
+    #[test]
+    fn turns_that_never_end_are_forgotten() {
+        let mut turns = Turns::default();
+        for _ in 0..MOST + 10 {
+            turns.take(started(TurnId::fresh()));
+        }
+        assert_eq!((turns.open.len(), turns.order.len()), (MOST, MOST));
+    }
+}

@@ -1,0 +1,109 @@
+//! Banner: what is shown at the start: where things are, who answers with what, and what is off and why.
+
+use std::fmt::Write as _;
+
+use crate::output::{Color, Style};
+
+/// Widest name in the first column, and the space after it.
+const NAME: usize = 11;
+/// Column of the reason behind `off`.
+const STATE: usize = 5;
+
+/// The whole banner.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Banner {
+    /// The line on top, such as `galatea 0.1.0 — no .env here, starting the demo agent`.
+    pub(crate) title: String,
+    /// One line each.
+    pub(crate) rows: Vec<Row>,
+    /// What to do next.
+    pub(crate) next: Vec<&'static str>,
+}
+
+/// One line of the banner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Row {
+    /// A name and what there is to know.
+    Fact {
+        /// First column.
+        name: String,
+        /// The rest.
+        text: String,
+    },
+    /// Something that is off, and how to turn it on.
+    Off {
+        /// First column.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// An empty line, between agents.
+    Gap,
+}
+
+impl Row {
+    /// A fact.
+    pub(crate) fn fact(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Fact { name: name.into(), text: text.into() }
+    }
+
+    /// Something that is off.
+    pub(crate) fn off(name: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::Off { name: name.into(), why: why.into() }
+    }
+}
+
+impl Banner {
+    /// The text, lines ending in newlines.
+    pub(crate) fn render(&self, style: Style) -> String {
+        let mut text = format!("{}\n\n", self.title);
+        for row in &self.rows {
+            match row {
+                Row::Fact { name, text: fact } => {
+                    let _ = writeln!(text, "  {} {fact}", style.paint(Color::Cyan, &pad(name, NAME - 1)));
+                }
+                Row::Off { name, why } => {
+                    let _ = writeln!(text, "  {} {} {why}", style.paint(Color::Cyan, &pad(name, NAME - 1)), style.paint(Color::Yellow, &pad("off", STATE - 1)));
+                }
+                Row::Gap => text.push('\n'),
+            }
+        }
+        if !self.next.is_empty() {
+            let _ = writeln!(text, "\n  {} {}          Ctrl-C stops", pad("Next", NAME - 1), self.next.join(" · "));
+        }
+        text
+    }
+}
+
+fn pad(text: &str, width: usize) -> String {
+    format!("{text:width$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_off_says_why() {
+        let banner = Banner {
+            title: "galatea 0.1.0 — no .env here, starting the demo agent".into(),
+            rows: vec![
+                Row::fact("Storage", "./.galatea/galatea.db (SQLite, created)"),
+                Row::Gap,
+                Row::fact("Agent", "Eliza (built-in)"),
+                Row::off("Telegram", "set TELEGRAM_BOT_TOKEN"),
+            ],
+            next: vec!["galatea chat", "galatea doctor"],
+        };
+        insta::assert_snapshot!(banner.render(Style::plain()), @r"
+        galatea 0.1.0 — no .env here, starting the demo agent
+
+          Storage    ./.galatea/galatea.db (SQLite, created)
+
+          Agent      Eliza (built-in)
+          Telegram   off  set TELEGRAM_BOT_TOKEN
+
+          Next       galatea chat · galatea doctor          Ctrl-C stops
+        ");
+    }
+}

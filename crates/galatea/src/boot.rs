@@ -1,0 +1,122 @@
+//! Boot: storage, agents and their connectors, put together. Nothing here waits for a network.
+
+use galatea_core::{AgentId, Clock, Error, EventBus, Host, Result, Store, SystemClock};
+use galatea_http::{HttpClient, HttpOptions};
+use galatea_runtime::{AgentSpec, Orchestrator, RuntimeOptions};
+use galatea_store_sqlite::{SqliteOptions, SqliteStore};
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    connectors::{Built, PLATFORMS, Taken},
+    data_dir::DataDir,
+    models::{self, ModelHealth},
+    personas::Persona,
+    plugins,
+};
+
+/// Which platforms to be on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Platforms {
+    /// Every one that is configured.
+    All,
+    /// Only the terminal.
+    Terminal,
+}
+
+/// A process with its agents, not started yet.
+pub(crate) struct Booted {
+    /// Runs the agents.
+    pub(crate) orchestrator: Arc<Orchestrator>,
+    /// Storage.
+    pub(crate) store: Arc<dyn Store>,
+    database: SqliteStore,
+    /// The database was made just now.
+    pub(crate) created: bool,
+    /// The agents, in the order given.
+    pub(crate) agents: Vec<BootedAgent>,
+}
+
+/// What there is to tell about one agent.
+pub(crate) struct BootedAgent {
+    /// Its id.
+    pub(crate) id: AgentId,
+    /// Its name.
+    pub(crate) name: String,
+    /// Its model, for people.
+    pub(crate) model: String,
+    /// How its models do.
+    pub(crate) health: ModelHealth,
+    /// What a person should know about its models.
+    pub(crate) notes: Vec<String>,
+    /// Each platform: its title, and why it is off.
+    pub(crate) platforms: Vec<(&'static str, Option<String>)>,
+}
+
+/// Opens the storage and makes the agents.
+///
+/// # Errors
+/// `Invalid` with the place of a setting that makes no sense, and whatever keeps the database from opening.
+pub(crate) async fn boot(data_dir: &DataDir, personas: Vec<Persona>, platforms: Platforms) -> Result<Booted> {
+    let file = data_dir.database();
+    let created = !file.exists();
+    let database = SqliteStore::open(&file, SqliteOptions::default()).await?;
+    let store: Arc<dyn Store> = Arc::new(database.clone());
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let orchestrator = Orchestrator::new(RuntimeOptions { store: Arc::clone(&store), clock: Arc::clone(&clock), events: EventBus::default() });
+    let http = HttpClient::new(HttpOptions::default())?;
+    let mut taken = Taken::default();
+    let mut agents = Vec::new();
+    for persona in personas {
+        let parts = parts(&persona, data_dir, platforms, &http, &clock, &mut taken)?;
+        let spec = AgentSpec {
+            character: persona.character,
+            settings: persona.settings,
+            models: parts.models,
+            plugins: plugins::standard(),
+            connectors: parts.connectors,
+        };
+        let id = orchestrator.create_agent(spec).await?;
+        agents.push(BootedAgent { id, ..parts.agent });
+    }
+    if agents.is_empty() {
+        return Err(Error::invalid("there is no character to run"));
+    }
+    Ok(Booted { orchestrator, store, database, created, agents })
+}
+
+impl Booted {
+    /// Ends intake, lets turns and sends finish for at most `within`, and closes the database. What did not finish goes on at the next start.
+    pub(crate) async fn stop(&self, within: Duration) {
+        if !self.orchestrator.stop(within).await {
+            tracing::warn!(seconds = within.as_secs(), "not everything was finished in time; the rest goes on at the next start");
+        }
+        self.database.close().await;
+    }
+}
+
+struct Parts {
+    agent: BootedAgent,
+    models: galatea_core::Models,
+    connectors: Vec<Arc<dyn galatea_core::Connector>>,
+}
+
+fn parts(persona: &Persona, data_dir: &DataDir, platforms: Platforms, http: &HttpClient, clock: &Arc<dyn Clock>, taken: &mut Taken) -> Result<Parts> {
+    let identity = persona.character.identity();
+    let configured = galatea_models::build(&persona.settings, http, Arc::clone(clock))?;
+    let model = if configured.is_offline() { models::describe(configured.models.large.info()) } else { configured.description };
+    let (models, health) = models::watch(configured.models);
+    let host = Host { agent: identity.clone(), agent_name: persona.character.name.clone(), data_dir: data_dir.path().to_owned(), clock: Arc::clone(clock) };
+    let mut connectors = Vec::new();
+    let mut states = Vec::new();
+    for platform in PLATFORMS.iter().filter(|p| platforms == Platforms::All || p.source == galatea_terminal::SOURCE) {
+        match platform.connector(&persona.settings, &host, taken)? {
+            Built::On(connector) => {
+                connectors.push(connector);
+                states.push((platform.title, None));
+            }
+            Built::Off(why) => states.push((platform.title, Some(why))),
+        }
+    }
+    let agent = BootedAgent { id: identity.id(), name: persona.character.name.clone(), model, health, notes: configured.notes, platforms: states };
+    Ok(Parts { agent, models, connectors })
+}

@@ -1,0 +1,91 @@
+//! Pages about settings, `.env` and `galatea.toml`.
+
+use super::page;
+use galatea_core::character::Explanation;
+
+pub(super) const PAGES: &[Explanation] = &[
+    page(
+        "GAL-CFG-VALUE",
+        "A setting has a value that cannot be used",
+        "The value is not of the kind the setting takes, such as text where a number is expected.",
+        "Correct it at the place shown. `galatea config schema` tells what every setting takes.",
+    ),
+    page(
+        "GAL-CFG-UNKNOWN",
+        "A name that no part of Galatea reads",
+        "It is misspelt, or belongs to a feature that is not in this build.",
+        "Take the suggested name, or remove the line. `galatea config schema` lists every name.",
+    ),
+    page(
+        "GAL-CFG-UNUSED",
+        "Settings of elizaOS that this build has no use for",
+        "A .env that comes from elizaOS names platforms or features that are not here, such as Discord.",
+        "Nothing has to be done. Remove them if you do not need them elsewhere.",
+    ),
+    page(
+        "GAL-CFG-FILE",
+        "A configuration file cannot be read",
+        "It was named with --env-file or --config and does not exist, it is no file, this user may not read it, or it is not UTF-8 text.",
+        "Check the name and the rights, and save the file as UTF-8.",
+    ),
+    page(
+        "GAL-CFG-FOUND",
+        "Which configuration files were read",
+        "Strongest first: flags, the character file, the environment, .env, galatea.toml, defaults.",
+        "Nothing has to be done. `galatea config show --origin` tells where each value comes from.",
+    ),
+    page(
+        "GAL-CFG-ENV",
+        "A line of .env cannot be understood",
+        "Lines are NAME=value. A value with spaces, quotes or backslashes needs quotes around it; a quote that is opened has to be closed.",
+        "Put the value in single quotes: NAME='value with spaces'. A # begins a comment.",
+    ),
+    page(
+        "GAL-CFG-TOML",
+        "galatea.toml is not valid",
+        "Most often a text without quotes, or a bracket that is not closed.",
+        "Write NAME = \"value\". Tables work too: [telegram] with bot_token below is TELEGRAM_BOT_TOKEN.",
+    ),
+    page(
+        "GAL-CFG-TWICE",
+        "A setting stands twice in one file",
+        "The last value counts, as in elizaOS and in a shell.",
+        "Remove the one that is wrong.",
+    ),
+    page(
+        "GAL-CFG-DOLLAR",
+        "A $ in .env inserts another variable",
+        "Outside single quotes, $NAME and ${NAME} are replaced by that variable, and by nothing when it is unset. Passwords with a $ are cut this way.",
+        "Put the value in single quotes if the $ belongs to it, or write \\$.",
+    ),
+    page(
+        "GAL-CFG-MODE",
+        "Others on this machine can read the secrets",
+        "The file holds tokens or keys, and its rights let other users of the machine read it.",
+        "Run `chmod 600 FILE`, or `galatea doctor --fix`.",
+    ),
+    page(
+        "GAL-CFG-SECRET-FILE",
+        "A secret that should come from a file cannot be had",
+        "NAME_FILE names a file that does not exist, is empty or too large, or NAME is set as well.",
+        "Check the path and its rights; set either NAME or NAME_FILE.",
+    ),
+    page(
+        "GAL-CHAR-FILE",
+        "A character file cannot be read",
+        "The path given with --character or in CHARACTER_FILES does not exist, is a folder, or this user may not read it.",
+        "Check the path; relative ones start in the folder the command runs in. `galatea character new` writes an example.",
+    ),
+    page(
+        "GAL-CHAR-OK",
+        "The character file is in order",
+        "It was read without a fault.",
+        "Nothing has to be done.",
+    ),
+    page(
+        "GAL-CHAR-SAME",
+        "Two characters have one id",
+        "An id follows from the name, so two files with one name would share rooms and memories.",
+        "Give one of them another name, or an `id` of its own.",
+    ),
+];

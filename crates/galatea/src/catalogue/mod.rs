@@ -1,0 +1,87 @@
+//! Catalogue: what every `GAL-…` code means, why it comes up and what to do. `galatea explain` and the reference print it.
+
+mod agents;
+mod configuration;
+mod http;
+mod models;
+mod storage;
+mod telegram;
+mod terminal;
+mod tool;
+
+use galatea_core::{Error, character::Explanation};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+use crate::{
+    output::{Color, Style},
+    report::{WIDTH, wrap},
+};
+
+/// The page of one code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Entry(Explanation);
+
+/// Shorthand of the lists in this folder: code, what happened, why, what to do.
+const fn page(code: &'static str, title: &'static str, cause: &'static str, fix: &'static str) -> Explanation {
+    Explanation { code, title, cause, fix }
+}
+
+/// Every page, in no particular order.
+pub(crate) fn all() -> impl Iterator<Item = Entry> {
+    [
+        tool::PAGES,
+        configuration::PAGES,
+        storage::PAGES,
+        agents::PAGES,
+        models::PAGES,
+        telegram::PAGES,
+        terminal::PAGES,
+        http::PAGES,
+        galatea_core::character::CODES,
+    ]
+    .into_iter()
+    .flatten()
+    .map(|page| Entry(*page))
+}
+
+/// The page of a code, in any case.
+pub(crate) fn find(code: &str) -> Option<Entry> {
+    all().find(|entry| entry.0.code.eq_ignore_ascii_case(code))
+}
+
+/// What to say to a code that has no page.
+pub(crate) fn unknown(code: &str) -> Error {
+    let wanted = code.to_ascii_uppercase();
+    let nearest = all()
+        .map(|entry| (strsim::damerau_levenshtein(&wanted, entry.0.code), entry.0.code))
+        .min()
+        .filter(|(distance, known)| wanted.len() <= 64 && (*distance <= 3 || known.starts_with(&wanted)));
+    let error = Error::not_found("there is no such code").with_code("GAL-EXPLAIN-CODE").with("asked for", code.chars().take(64).collect::<String>());
+    match nearest {
+        Some((_, known)) => error.with_fix(format!("did you mean {known}?")),
+        None => error.with_fix("codes stand in brackets behind the word error, as in error[GAL-TG-409]"),
+    }
+}
+
+impl Entry {
+    /// The page as text, lines ending in newlines.
+    pub(crate) fn render(&self, style: Style) -> String {
+        let Explanation { code, title, cause, fix } = self.0;
+        let mut text = format!("{}\n{}\n", style.bold(Color::Cyan, code), wrap(&sentence(title), WIDTH, WIDTH).join("\n"));
+        for (label, body) in [("Why", cause), ("Fix", fix)] {
+            let head = format!("  {label}  ");
+            let lines = wrap(body, WIDTH - head.len(), WIDTH - head.len());
+            let _ = write!(text, "\n{}{}\n", style.paint(Color::Cyan, &head), lines.join(&format!("\n{}", " ".repeat(head.len()))));
+        }
+        text
+    }
+}
+
+fn sentence(title: &str) -> String {
+    format!("{}.", title.trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests;

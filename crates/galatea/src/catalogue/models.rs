@@ -1,0 +1,134 @@
+//! Pages about models.
+
+use super::page;
+use galatea_core::character::Explanation;
+
+pub(super) const PAGES: &[Explanation] = &[
+    page("GAL-MODEL-OK", "The model is there", "Key, address and model name were accepted.", "Nothing has to be done."),
+    page(
+        "GAL-MODEL-OFFLINE",
+        "The offline script answers",
+        "No model is configured. The script answers by pattern matching; it is not AI, and says so.",
+        "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or another key, or OLLAMA_API_ENDPOINT for a model on this machine. `galatea init` does it step by step.",
+    ),
+    page(
+        "GAL-MODEL-EMBEDDING",
+        "Memory search uses keywords",
+        "No embedding model is set, so memories are found by their words, not by their meaning.",
+        "Nothing has to be done. To search by meaning, set OPENAI_EMBEDDING_MODEL or OLLAMA_EMBEDDING_MODEL.",
+    ),
+    page(
+        "GAL-MODEL-401",
+        "The provider rejected the key",
+        "The key is mistyped, revoked, or belongs to another provider or server.",
+        "Make a new key on the provider's page and set it. The line `where` tells which variable it came from.",
+    ),
+    page(
+        "GAL-MODEL-403",
+        "The key may not do this",
+        "The account or project has no access to this model or from this country.",
+        "Allow it on the provider's page, or choose another model.",
+    ),
+    page(
+        "GAL-MODEL-404",
+        "The provider does not have this model",
+        "The name is mistyped or retired, or with Ollama the model is not pulled.",
+        "Correct the model's variable, or pull it: `ollama pull llama3.2`.",
+    ),
+    page(
+        "GAL-MODEL-400",
+        "The provider found the request invalid",
+        "A parameter does not fit this model, such as a temperature it does not take.",
+        "Remove the sampling variables (TEXT_LARGE_…, DEFAULT_…) that the message names.",
+    ),
+    page(
+        "GAL-MODEL-409",
+        "The provider is in a state that conflicts with the request",
+        "The service is changing the model or the account just now.",
+        "It is tried again by itself. If it stays, look at the provider's status page.",
+    ),
+    page(
+        "GAL-MODEL-413",
+        "The conversation is longer than the model can read",
+        "Character, memories and messages together exceed the model's context.",
+        "Lower CONVERSATION_LENGTH, shorten the character, or take a model with a larger context.",
+    ),
+    page(
+        "GAL-MODEL-429",
+        "The provider asked to slow down",
+        "Too many requests or tokens in a minute.",
+        "It is tried again by itself, after the time the provider names. If it happens often, ask the provider for higher limits.",
+    ),
+    page(
+        "GAL-MODEL-QUOTA",
+        "The money for this provider is used up",
+        "The account has no credit left, or its monthly limit is reached.",
+        "Add credit or raise the limit on the provider's page.",
+    ),
+    page(
+        "GAL-MODEL-5XX",
+        "The provider has a fault or is overloaded",
+        "Its servers answered with an error of their own.",
+        "It is tried again by itself. Look at the provider's status page if it lasts.",
+    ),
+    page(
+        "GAL-MODEL-CONNECT",
+        "The model's server cannot be reached",
+        "The address is wrong, nothing listens there, or a network, proxy or certificate is in the way.",
+        "Check the address; for Ollama, start it with `ollama serve`.",
+    ),
+    page(
+        "GAL-MODEL-CUT",
+        "The answer broke off",
+        "The connection to the model ended in the middle of an answer.",
+        "It is tried again by itself. If it happens often, look at proxies and their time limits.",
+    ),
+    page(
+        "GAL-MODEL-TIMEOUT",
+        "The model did not answer in time",
+        "It is still being loaded, too large for this machine, or overloaded.",
+        "Wait and try again, take a smaller model, or raise MODEL_FIRST_TOKEN_TIMEOUT and MODEL_TOTAL_TIMEOUT.",
+    ),
+    page(
+        "GAL-MODEL-EMPTY",
+        "The model answered nothing",
+        "Some models do this when the answer may have only few tokens, or when a filter took it away.",
+        "Raise TEXT_LARGE_MAX_TOKENS, or take another model.",
+    ),
+    page(
+        "GAL-MODEL-GARBAGE",
+        "The answer is not what this kind of server sends",
+        "The address belongs to something else: a web page, a login portal, another API.",
+        "Check the base address; for OpenAI-compatible servers it usually ends in /v1.",
+    ),
+    page(
+        "GAL-MODEL-URL",
+        "The model's address cannot be used",
+        "It is not an http or https address.",
+        "Write it in full, such as http://127.0.0.1:11434/api.",
+    ),
+    page(
+        "GAL-MODEL-TOOLS",
+        "The model cannot call tools",
+        "The provider says that this model takes no tools. Actions are asked for in the text instead.",
+        "Set MODEL_TOOLS=false to save the attempt, or take a model with tools.",
+    ),
+    page(
+        "GAL-MODEL-CONFIG",
+        "The chosen provider is not configured",
+        "GALATEA_MODEL_PROVIDER names a provider whose key or address is not set.",
+        "Set what the fix line names, or remove GALATEA_MODEL_PROVIDER.",
+    ),
+    page(
+        "GAL-MODEL-UNUSABLE",
+        "The model gave no usable answer",
+        "It was asked several times and never kept to the form that was asked for. Small models do this.",
+        "Take a larger model, or one with tools.",
+    ),
+    page(
+        "GAL-OFFLINE-SCRIPT",
+        "The script of the offline responder is faulty",
+        "OFFLINE_SCRIPT names a file that cannot be read, or whose rules break their form.",
+        "Correct the rule named, or remove OFFLINE_SCRIPT to use the built-in script.",
+    ),
+];

@@ -1,0 +1,96 @@
+//! Every code in the sources has a page, and every page is about a code in the sources.
+
+use super::*;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Every production source file of the workspace, those of the catalogue itself left out.
+fn sources() -> Vec<PathBuf> {
+    fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap().map(|e| e.unwrap()) {
+            let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+            if path.is_dir() && !["tests", "catalogue", "target"].contains(&name.as_str()) {
+                walk(&path, files);
+            } else if name.ends_with(".rs") && name != "tests.rs" {
+                files.push(path);
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    for folder in ["crates", "connectors"] {
+        for entry in fs::read_dir(root.join(folder)).unwrap().map(|e| e.unwrap()) {
+            let source = entry.path().join("src");
+            if source.is_dir() && entry.file_name() != "galatea-testkit" {
+                walk(&source, &mut files);
+            }
+        }
+    }
+    files
+}
+
+/// Codes in a text: `GAL-` with at least one part; a part cut off by a dash is a prefix and no code.
+fn codes(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-';
+    text.match_indices("GAL-")
+        .map(|(at, _)| text[at..].chars().take_while(|c| is_part(*c)).collect::<String>())
+        .filter(|code| !code.ends_with('-'))
+        .collect()
+}
+
+fn used() -> BTreeMap<String, PathBuf> {
+    let mut used = BTreeMap::new();
+    for path in sources() {
+        let text = fs::read_to_string(&path).unwrap();
+        // What only tests use needs no page.
+        let production = text.find("#[cfg(test)]\nmod tests").map_or(text.as_str(), |at| &text[..at]);
+        used.extend(codes(production).into_iter().map(|code| (code, path.clone())));
+    }
+    used
+}
+
+#[test]
+fn every_code_in_the_sources_has_a_page() {
+    let used = used();
+    assert!(used.len() > 80, "the search finds codes: {}", used.len());
+    let missing: Vec<_> = used.iter().filter(|(code, _)| find(code).is_none()).map(|(code, path)| format!("{code} in {}", path.display())).collect();
+    assert!(missing.is_empty(), "write a page for:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn every_page_is_about_a_code_in_the_sources() {
+    let used = used();
+    let idle: Vec<_> = all().map(|e| e.0.code).filter(|code| !used.contains_key(*code)).collect();
+    assert!(idle.is_empty(), "nothing uses {idle:?}");
+}
+
+#[test]
+fn pages_are_whole_and_there_is_one_of_each() {
+    let mut seen = BTreeSet::new();
+    for Entry(page) in all() {
+        assert!(seen.insert(page.code), "{} twice", page.code);
+        assert!(!page.title.is_empty() && page.cause.ends_with('.') && page.fix.ends_with(['.', '?']), "{page:?}");
+        let text = Entry(page).render(Style::plain());
+        assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+    }
+}
+
+#[test]
+fn codes_are_found_in_any_case_and_near_misses_are_suggested() {
+    assert_eq!(find("gal-tg-409").unwrap().0.code, "GAL-TG-409");
+    assert_eq!(unknown("GAL-TG-408").fix(), Some("did you mean GAL-TG-409?"));
+    assert!(unknown("GAL-ENTIRELY-ELSE").fix().unwrap().contains("brackets"));
+}
+
+#[test]
+fn a_page_reads_well() {
+    insta::assert_snapshot!(find("GAL-TG-409").unwrap().render(Style::plain()), @"");
+}
+
+#[test]
+fn the_search_knows_codes_from_prefixes() {
+    assert_eq!(codes("\"GAL-A-1\" starts_with(\"GAL-B-\") GAL-C. GAL-*"), ["GAL-A-1".to_owned(), "GAL-C".to_owned()].into());
+}

@@ -1,0 +1,103 @@
+//! Pages about the program itself and its commands.
+
+use super::page;
+use galatea_core::character::Explanation;
+
+pub(super) const PAGES: &[Explanation] = &[
+    page(
+        "GAL-BUG",
+        "A fault in Galatea itself",
+        "The program reached a state its authors held to be impossible. Messages and answers that were committed are on the disk and are taken up at the next start.",
+        "Report it with the lines that were printed and what you did before. Start again; if it comes back, `galatea doctor` may show what it has to do with.",
+    ),
+    page(
+        "GAL-UNEXPECTED",
+        "A failure nobody described",
+        "Something answered in a way that no documentation tells, or a part failed without a reason of its own.",
+        "Run the command again with -v for more detail, and report it if it stays.",
+    ),
+    page(
+        "GAL-CLI-USAGE",
+        "The command line asks for something that makes no sense",
+        "Options contradict each other, or an answer is needed and nobody may be asked (no terminal, or --no-input).",
+        "Do what the fix line says; `galatea COMMAND --help` shows examples.",
+    ),
+    page(
+        "GAL-FILE-EXISTS",
+        "A file is there already and is not overwritten",
+        "The command would replace a file that it did not write just now.",
+        "Choose another name, or add --force if the file may go.",
+    ),
+    page(
+        "GAL-FILE-READ",
+        "A file named on the command line cannot be read",
+        "It does not exist, is a folder, or this user may not read it.",
+        "Check the path; relative paths start in the folder the command runs in.",
+    ),
+    page(
+        "GAL-FILE-WRITE",
+        "A file cannot be written",
+        "The folder does not exist or is not writable for this user, or the disk is full.",
+        "Make the folder writable, or name another.",
+    ),
+    page(
+        "GAL-EXPLAIN-CODE",
+        "There is no such code",
+        "The code is misspelt, or belongs to another version.",
+        "Copy it from the brackets behind the word error. The reference lists all of them.",
+    ),
+    page(
+        "GAL-EXPLAIN-UNKNOWN",
+        "This message is not stored here",
+        "It never arrived (its platform was not connected, or the bot cannot see it), it is in another data folder, or the link holds no id.",
+        "`galatea status` tells whether the platform is connected, `galatea doctor` whether the bot may see the group's messages.",
+    ),
+    page(
+        "GAL-STATUS-OFF",
+        "No galatea is running with this data folder",
+        "The lock of the data folder is free: the process has ended, or it uses another folder.",
+        "Start it with `galatea start`, or name its folder in GALATEA_DATA_DIR.",
+    ),
+    page(
+        "GAL-STATUS-SILENT",
+        "A galatea is running but has no health server",
+        "It is a `galatea chat` that runs its own agent, or a process that is only just starting.",
+        "Ask again in a moment, or end it and run `galatea start`.",
+    ),
+    page(
+        "GAL-PORT",
+        "The port is taken",
+        "Another program, perhaps another galatea, listens on the health server's address.",
+        "Stop that program, or choose another port with --port or SERVER_PORT. Galatea never moves to another port by itself.",
+    ),
+    page(
+        "GAL-BIND",
+        "The health server cannot listen there",
+        "SERVER_HOST is not an address of this machine's loopback interface. The health server has no login, so it is not opened to a network.",
+        "Remove SERVER_HOST, and put a reverse proxy with authentication in front if others must reach it.",
+    ),
+    page(
+        "GAL-HOST",
+        "The health server was asked under a foreign name",
+        "A request arrived with a Host header that is not the server's own address. Web pages try this to reach programs on the visitor's machine.",
+        "Ask it as http://127.0.0.1:PORT, and let a reverse proxy pass that name on.",
+    ),
+    page(
+        "GAL-CONNECTOR-NAME",
+        "There is no platform of this name",
+        "The name is misspelt, or the platform is not in this build.",
+        "`galatea connector ls` lists the platforms there are.",
+    ),
+    page(
+        "GAL-CONNECTOR-OFF",
+        "The platform is off for this agent",
+        "A setting it needs is missing, or it is switched off.",
+        "Set what the fix line names; `galatea init` does it step by step.",
+    ),
+    page(
+        "GAL-DOCTOR-CLOCK",
+        "The clock of this machine is wrong",
+        "It shows a time before this version was made, so certificates look invalid and messages look old.",
+        "Set the clock, best by a time service such as systemd-timesyncd or chrony.",
+    ),
+];

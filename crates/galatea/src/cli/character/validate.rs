@@ -1,0 +1,102 @@
+//! validate: every fault of character files, each with its place.
+
+use clap::Args;
+use galatea_core::{
+    Error, Severity,
+    character::{self, Diagnostic, Generation, Loaded, Refused},
+};
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use super::read::bytes;
+use crate::{
+    cli::flags::Json,
+    context::Context,
+    exit::Exit,
+    failure::Result,
+    output::{Color, Style},
+    report::Report,
+};
+
+/// Check files; exit 7 when one is not in order
+#[derive(Debug, Clone, Args)]
+pub(super) struct Validate {
+    /// Character files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    json: Json,
+}
+
+/// What became of one file.
+enum Outcome {
+    Read(Box<Loaded>),
+    Refused(Refused),
+    Unreadable(Error),
+}
+
+impl Validate {
+    pub(super) fn run(&self, context: &Context) -> Result<ExitCode> {
+        let outcomes: Vec<_> = self.files.iter().map(|file| (file, check(file, &context.working_dir))).collect();
+        if self.json.json {
+            let files: Vec<_> = outcomes.iter().map(|(file, outcome)| as_json(file, outcome)).collect();
+            context.output.json("galatea.character.validate/1", json!({ "files": files }));
+        } else {
+            for (file, outcome) in &outcomes {
+                context.output.data(render(file, outcome, context.output.style).trim_end());
+            }
+        }
+        let broken = outcomes.iter().any(|(_, outcome)| !matches!(outcome, Outcome::Read(_)));
+        Ok(if broken { Exit::Findings.into() } else { ExitCode::SUCCESS })
+    }
+}
+
+fn check(file: &Path, working_dir: &Path) -> Outcome {
+    match bytes(file, working_dir).map(|bytes| character::load_bytes(&file.display().to_string(), &bytes)) {
+        Ok(Ok(loaded)) => Outcome::Read(Box::new(loaded)),
+        Ok(Err(refused)) => Outcome::Refused(refused),
+        Err(error) => Outcome::Unreadable(error),
+    }
+}
+
+fn render(file: &Path, outcome: &Outcome, style: Style) -> String {
+    let reports = |diagnostics: &[Diagnostic]| diagnostics.iter().map(|d| Report::from(d).render(style)).collect::<String>();
+    match outcome {
+        Outcome::Read(loaded) => {
+            let format = match loaded.generation {
+                Generation::Present => "",
+                Generation::Legacy => ", an older elizaOS file",
+            };
+            let notes = match loaded.warnings.len() {
+                0 => String::new(),
+                1 => ", 1 remark".to_owned(),
+                n => format!(", {n} remarks"),
+            };
+            format!("{}{} {}: {}{format}{notes}\n", reports(&loaded.warnings), style.paint(Color::Green, "✓"), file.display(), loaded.character.name)
+        }
+        Outcome::Refused(refused) => {
+            let errors = refused.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+            format!(
+                "{}{} {}: {errors} {}\n",
+                reports(&refused.diagnostics),
+                style.paint(Color::Red, "✗"),
+                file.display(),
+                if errors == 1 { "error" } else { "errors" }
+            )
+        }
+        Outcome::Unreadable(error) => Report::from(error).render(style),
+    }
+}
+
+fn as_json(file: &Path, outcome: &Outcome) -> Value {
+    match outcome {
+        Outcome::Read(loaded) => json!({ "file": file, "ok": true, "name": loaded.character.name, "legacy": loaded.generation == Generation::Legacy, "diagnostics": loaded.warnings }),
+        Outcome::Refused(refused) => json!({ "file": file, "ok": false, "diagnostics": refused.diagnostics }),
+        Outcome::Unreadable(error) => {
+            json!({ "file": file, "ok": false, "diagnostics": [{ "severity": "error", "code": error.code(), "message": error.message(), "help": error.fix() }] })
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Interactive: a conversation at a terminal, with history.
+
+use galatea_core::{Error, Result};
+use galatea_terminal::{Heard, TerminalClient, frame::Message};
+use rustyline::{Config, DefaultEditor, ExternalPrinter, error::ReadlineError};
+use std::{io::Write, path::PathBuf, sync::mpsc as blocking};
+use tokio::sync::mpsc;
+
+use super::{
+    exchange::{self, Progress, Silence},
+    transcript::{YOU, prompt, said, speaker},
+};
+use crate::output::{Color, Output};
+
+/// How a conversation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Ctrl-D or /quit.
+    Done,
+    /// Ctrl-C.
+    Interrupted,
+}
+
+/// Lines kept for the arrow keys.
+const HISTORY: usize = 1000;
+
+enum Input {
+    Line(String),
+    End(End),
+}
+
+/// The keyboard, on its own thread because reading blocks. It reads one line for each prompt it is given.
+struct Keyboard {
+    prompts: blocking::Sender<String>,
+    lines: mpsc::Receiver<Input>,
+    printer: Box<dyn FnMut(String) + Send>,
+}
+
+/// Talks until the person ends it.
+///
+/// # Errors
+/// `Unavailable` when the other side went away, or when there is no usable terminal.
+pub(crate) async fn talk(client: &mut TerminalClient, output: &Output, history: PathBuf, silent: &impl Silence) -> Result<End> {
+    let mut keyboard = Keyboard::open(history)?;
+    let mut page = Page { agent: client.agent().to_owned(), width: client.agent().chars().count().max(YOU.len()), output };
+    output.say(format_args!("Talking to {}. /help tells what you can do; Ctrl-D ends.", client.agent()));
+    loop {
+        let line = match next_line(client, &mut keyboard, &mut page).await {
+            Ok(Input::Line(line)) => line,
+            Ok(Input::End(end)) => return Ok(end),
+            Err(error) => {
+                // The keyboard's thread holds the terminal in raw mode until it has its line.
+                (keyboard.printer)(format!("{}; press Enter to end\n", error.message()));
+                let _ = keyboard.lines.recv().await;
+                return Err(error);
+            }
+        };
+        match line.trim() {
+            "" => continue,
+            "/quit" | "/exit" => return Ok(End::Done),
+            "/help" => output.say("Here: /quit ends, the arrow keys bring back what you said. To the agent:"),
+            _ => {}
+        }
+        let mut on = |progress: Progress<'_>| match progress {
+            Progress::Stored(_) => {}
+            Progress::Typing => page.typing(),
+            Progress::Message(message) => page.show(message),
+        };
+        let answered = tokio::select! {
+            answered = exchange::ask(client, &line, silent, &mut on) => answered,
+            _ = tokio::signal::ctrl_c() => {
+                page.untype();
+                output.say("(not waiting any longer; an answer that comes later is shown then)");
+                continue;
+            }
+        };
+        page.untype();
+        match answered {
+            Ok(_) => {}
+            Err(error) if error.code() == Some("GAL-CHAT-CLOSED") || error.code() == Some("GAL-TERM-CLOSED") => return Err(error),
+            Err(error) => output.report(&crate::report::Report::from(&error)),
+        }
+    }
+}
+
+/// The next line; what the agent says meanwhile appears above the prompt.
+async fn next_line(client: &mut TerminalClient, keyboard: &mut Keyboard, page: &mut Page<'_>) -> Result<Input> {
+    if keyboard.prompts.send(prompt(YOU, page.width)).is_err() {
+        return Ok(Input::End(End::Done));
+    }
+    loop {
+        tokio::select! {
+            input = keyboard.lines.recv() => return Ok(input.unwrap_or(Input::End(End::Done))),
+            heard = client.next() => match heard?.ok_or_else(exchange::gone)? {
+                Heard::Message(message) => {
+                    (keyboard.printer)(format!("{}\n", page.render(&message)));
+                    client.confirm(&message).await?;
+                }
+                Heard::Refused { message, .. } => (keyboard.printer)(format!("{message}\n")),
+                Heard::Received { .. } | Heard::Typing => {}
+            }
+        }
+    }
+}
+
+/// What has been put on the screen.
+struct Page<'a> {
+    agent: String,
+    width: usize,
+    output: &'a Output,
+}
+
+impl Page<'_> {
+    fn render(&mut self, message: &Message) -> String {
+        let speaker = speaker(&self.agent, message.part.label.as_deref());
+        self.width = self.width.max(speaker.chars().count());
+        said(&speaker, self.width, &message.part.text)
+    }
+
+    fn show(&mut self, message: &Message) {
+        self.untype();
+        let text = self.render(message);
+        self.output.data(text);
+    }
+
+    fn typing(&self) {
+        let note = self.output.talk_style.paint(Color::Cyan, &format!("{} is typing …", self.agent));
+        self.overwrite(&note);
+    }
+
+    fn untype(&self) {
+        self.overwrite("");
+    }
+
+    /// The line after the last is only ever used for the note, so it can be cleared (ECMA-48 EL).
+    fn overwrite(&self, note: &str) {
+        if self.output.talk_style.is_colored() {
+            let mut stderr = std::io::stderr().lock();
+            let _ = write!(stderr, "\r\x1b[K{note}").and_then(|()| stderr.flush());
+        }
+    }
+}
+
+impl Keyboard {
+    fn open(history: PathBuf) -> Result<Self> {
+        let unusable = |e: ReadlineError| Error::invalid("this terminal cannot be read from").with("cause", e).with_fix("use `galatea chat -m TEXT`");
+        let config = Config::builder().max_history_size(HISTORY).map_err(unusable)?.auto_add_history(true).build();
+        let mut editor = DefaultEditor::with_config(config).map_err(unusable)?;
+        // A missing history is an empty one.
+        let _ = editor.load_history(&history);
+        let mut outside = editor.create_external_printer().map_err(unusable)?;
+        let (prompts, wanted) = blocking::channel::<String>();
+        let (put, lines) = mpsc::channel(1);
+        std::thread::spawn(move || {
+            while let Ok(prompt) = wanted.recv() {
+                let input = match editor.readline(&prompt) {
+                    Ok(line) => Input::Line(line),
+                    Err(ReadlineError::Interrupted) => Input::End(End::Interrupted),
+                    Err(ReadlineError::Eof) => Input::End(End::Done),
+                    Err(error) => {
+                        tracing::debug!(%error, "reading the keyboard failed");
+                        Input::End(End::Done)
+                    }
+                };
+                let _ = editor.append_history(&history);
+                if put.blocking_send(input).is_err() {
+                    return;
+                }
+            }
+        });
+        let printer = Box::new(move |text: String| {
+            let _ = outside.print(text);
+        });
+        Ok(Self { prompts, lines, printer })
+    }
+}

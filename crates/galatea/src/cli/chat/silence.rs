@@ -1,0 +1,52 @@
+//! Silence: why a message stays without an answer, read from the database beside the running process.
+
+use galatea_core::{Decision, Error, MemoryId, Store, store::InboxState};
+use std::{sync::Arc, time::Duration};
+
+use super::exchange::Silence;
+use crate::data_dir::DataDir;
+
+/// How often to look. Answers arrive by themselves; this only has to beat a person's patience.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Looks at the message's inbox row; without a store it never knows anything.
+pub(crate) struct Verdicts(pub(crate) Option<Arc<dyn Store>>);
+
+impl Silence for Verdicts {
+    async fn reason(&self, memory: Option<MemoryId>) -> Error {
+        let (Some(store), Some(memory)) = (&self.0, memory) else { return std::future::pending().await };
+        loop {
+            tokio::time::sleep(PAUSE).await;
+            // A database that cannot be read now may be readable next time; the deadline ends this.
+            let Ok(Some(item)) = store.inbox_item(memory).await else { continue };
+            let (Some(turn), Some(verdict)) = (item.turn, item.verdict) else { continue };
+            // What is in the outbox is on its way.
+            if item.state == InboxState::New || !store.deliveries_of(turn).await.is_ok_and(|parts| parts.is_empty()) {
+                continue;
+            }
+            let why = verdict.steps.last().map_or_else(|| "no reason was noted".to_owned(), |step| step.reason.clone());
+            let message = match verdict.decision {
+                Decision::Expired => "the message was too old when its turn came",
+                Decision::Failed => "the answer failed and was given up",
+                Decision::Skip => "the agent stays silent",
+                Decision::Answer | Decision::Merged | Decision::Command => "the agent handled the message without saying anything",
+            };
+            let error = Error::not_found(message).with_code("GAL-CHAT-SILENT").with("cause", why);
+            return match verdict.change {
+                Some(change) => error.with_fix(format!("set {}={}; more: galatea explain {memory}", change.setting, change.value)),
+                None => error.with_fix(format!("galatea explain {memory}")),
+            };
+        }
+    }
+}
+
+/// The running process's database; none when it cannot be opened, which only costs the reason.
+pub(crate) async fn beside(data_dir: &DataDir) -> Option<Arc<dyn Store>> {
+    match data_dir.open_beside().await {
+        Ok(store) => Some(Arc::new(store)),
+        Err(error) => {
+            tracing::debug!(error = %error.report(), "the running galatea's database cannot be read");
+            None
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Transcript: how a conversation looks on paper.
+
+/// The person's own name in the transcript.
+pub(crate) const YOU: &str = "you";
+
+/// Who speaks: the agent, with the mark its answer carries.
+pub(crate) fn speaker(agent: &str, label: Option<&str>) -> String {
+    match label {
+        Some(label) if !label.is_empty() => format!("{agent} ({label})"),
+        _ => agent.to_owned(),
+    }
+}
+
+/// `name › text`, further lines below the text.
+pub(crate) fn said(speaker: &str, width: usize, text: &str) -> String {
+    let head = prompt(speaker, width);
+    let indent = format!("\n{}", " ".repeat(head.chars().count()));
+    format!("{head}{}", text.trim_end().lines().collect::<Vec<_>>().join(&indent))
+}
+
+/// `name › `, padded so that all names end in one column.
+pub(crate) fn prompt(speaker: &str, width: usize) -> String {
+    format!("{speaker:width$} › ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_in_one_column_and_lines_stay_below_the_text() {
+        let eliza = speaker("Eliza", Some("offline script"));
+        let width = eliza.chars().count();
+        let text = [said(&eliza, width, "Hello.\nWhat is on your mind?\n"), said(YOU, width, "my build is broken")].join("\n");
+        assert_eq!(text, "Eliza (offline script) › Hello.\n                         What is on your mind?\nyou                    › my build is broken");
+        assert_eq!(speaker("Ada", None), "Ada");
+    }
+}

@@ -1,0 +1,27 @@
+//! completions: a script that lets a shell complete commands and options.
+
+use clap::Args;
+use clap_complete::Shell;
+use std::process::ExitCode;
+
+use crate::context::Context;
+
+/// Print a completion script for a shell
+#[derive(Debug, Clone, Args)]
+#[command(
+    before_help = "Examples:\n  galatea completions bash > ~/.local/share/bash-completion/completions/galatea\n  galatea completions zsh > ~/.zfunc/_galatea\n  galatea completions fish > ~/.config/fish/completions/galatea.fish"
+)]
+pub(crate) struct Completions {
+    /// Which shell
+    shell: Shell,
+}
+
+impl Completions {
+    /// Prints it.
+    pub(crate) fn run(&self, context: &Context) -> ExitCode {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut super::command(), "galatea", &mut script);
+        context.output.raw(&script);
+        ExitCode::SUCCESS
+    }
+}

@@ -1,0 +1,96 @@
+//! doctor: what works, what does not, and what to do about it. Only what is used is looked at, the gravest first.
+
+mod characters;
+mod configuration;
+mod machine;
+mod repair;
+mod services;
+mod storage;
+
+use clap::Args;
+use galatea_core::{Finding, Severity};
+use serde_json::json;
+use std::process::ExitCode;
+
+use crate::{
+    cli::flags::{Characters, Json},
+    config::Configuration,
+    context::Context,
+    data_dir::DataDir,
+    exit::Exit,
+    failure::Result,
+    findings,
+    lock::{self, Holder},
+};
+
+/// Find out what works and what does not; exit 7 when something does not
+///
+/// Reads the configuration, tries the storage, and asks the configured platforms and model providers. That costs no tokens and changes
+/// nothing, unless --fix is given.
+#[derive(Debug, Clone, Args)]
+#[command(before_help = "Examples:\n  galatea doctor\n  galatea doctor --fix\n  galatea doctor --json | jq '.findings[] | select(.severity == \"error\")'")]
+pub(crate) struct Doctor {
+    /// Repair what can be repaired safely: rights of files with secrets, the
+    /// data folder, .gitignore
+    #[arg(long)]
+    fix: bool,
+    /// Ask no platform and no model provider
+    #[arg(long)]
+    offline: bool,
+    #[command(flatten)]
+    characters: Characters,
+    #[command(flatten)]
+    json: Json,
+}
+
+/// What the checks of one run share.
+struct Examined<'a> {
+    context: &'a Context,
+    configuration: &'a Configuration,
+    data_dir: DataDir,
+    /// The galatea that runs here, if one does.
+    running: Option<Holder>,
+}
+
+impl Doctor {
+    /// Looks at everything and prints it.
+    pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
+        let mut found = if self.fix { repair::repair(context) } else { Vec::new() };
+        found.extend(self.examine(context).await);
+        let broken = found.iter().any(|f| f.severity == Severity::Error);
+        if self.json.json {
+            context.output.json("galatea.doctor/1", json!({ "version": env!("CARGO_PKG_VERSION"), "ok": !broken, "findings": found }));
+        } else {
+            let shown: Vec<_> = found.iter().filter(|f| !context.output.quiet || f.severity >= Severity::Warning).cloned().collect();
+            let text = findings::render(&shown, context.output.style);
+            if !text.is_empty() {
+                context.output.data(text.trim_end());
+            }
+            context.output.say(format_args!("\n{}", findings::summary(&found)));
+        }
+        Ok(if broken { Exit::Findings.into() } else { ExitCode::SUCCESS })
+    }
+
+    async fn examine(&self, context: &Context) -> Vec<Finding> {
+        let (configuration, mut found) = configuration::check(context);
+        found.extend(machine::clock());
+        let Some(configuration) = configuration else { return found };
+        let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
+        let running = lock::holder(data_dir.path()).unwrap_or_default();
+        let examined = Examined { context, configuration, data_dir, running };
+        let (personas, of_characters) = characters::check(&examined, &self.characters.characters);
+        found.extend(of_characters);
+        found.extend(storage::check(&examined).await);
+        if !self.offline {
+            found.extend(services::models(&personas).await);
+            found.extend(services::connectors(&examined, &personas).await);
+        }
+        found.extend(machine::port(&examined).await);
+        found
+    }
+}
+
+/// Findings of a failure that has one report or several.
+fn failed(subject: &str, failure: &crate::failure::Failure) -> Vec<Finding> {
+    failure.reports.iter().map(|report| findings::from_report(subject, report)).collect()
+}

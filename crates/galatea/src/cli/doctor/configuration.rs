@@ -1,0 +1,53 @@
+//! Configuration files: read, understood, and closed to others.
+
+use galatea_core::{Finding, Severity};
+
+use crate::{
+    config::{Configuration, ELIZAOS_ONLY, check_database},
+    context::Context,
+    files, findings, logging,
+};
+
+/// The configuration, if it can be read at all, and what there is to say about it.
+pub(super) fn check(context: &Context) -> (Option<&Configuration>, Vec<Finding>) {
+    let configuration = match context.quiet_configuration() {
+        Ok(configuration) => configuration,
+        Err(reports) => return (None, reports.iter().map(|r| findings::from_report("file", r)).collect()),
+    };
+    let settings = &configuration.settings;
+    let mut found: Vec<_> = configuration.warnings.iter().map(|w| findings::from_report("variable", w)).collect();
+    found.extend([check_database(settings), logging::check(settings)].into_iter().filter_map(Result::err).map(|error| with_origin(&error)));
+    let read: Vec<_> = configuration.files.iter().filter(|f| f.found).map(|f| f.path.display().to_string()).collect();
+    if read.is_empty() {
+        found.push(Finding::new(Severity::Info, "GAL-CFG-FOUND", "file", "no .env and no galatea.toml here: the environment and defaults apply").with_fix("`galatea init` writes a .env"));
+    } else {
+        found.push(Finding::ok("GAL-CFG-FOUND", "file", format!("{} read", read.join(" and "))));
+    }
+    for file in configuration.files.iter().filter(|f| f.found && holds_secrets(configuration, &f.path)) {
+        if files::is_open_to_others(&context.working_dir.join(&file.path)) {
+            let shown = file.path.display();
+            found.push(
+                Finding::new(Severity::Warning, "GAL-CFG-MODE", "file", format!("others on this machine can read the secrets in {shown}"))
+                    .with_fix(format!("chmod 600 {shown}, or galatea doctor --fix")),
+            );
+        }
+    }
+    let unused: Vec<_> = ELIZAOS_ONLY.iter().copied().filter(|name| settings.raw(name).is_some()).collect();
+    if !unused.is_empty() {
+        found.push(Finding::new(Severity::Info, "GAL-CFG-UNUSED", "variable", format!("this build has no use for {}", unused.join(", "))));
+    }
+    (Some(configuration), found)
+}
+
+/// Whether a value under a secret's name comes from this file.
+pub(super) fn holds_secrets(configuration: &Configuration, path: &std::path::Path) -> bool {
+    configuration.settings.layers().iter().flatten().any(|(name, setting)| {
+        crate::config::looks_secret(name) && !setting.text().is_empty() && matches!(&setting.origin, galatea_core::settings::Origin::File { path: from, .. } if from == path)
+    })
+}
+
+/// A failure as a finding with its place.
+pub(super) fn with_origin(error: &galatea_core::Error) -> Finding {
+    let origin = error.context().iter().find(|(key, _)| *key == "where").map(|(_, place)| place.clone());
+    Finding { origin, ..Finding::failure("variable", error) }
+}

@@ -1,0 +1,49 @@
+//! The machine: its clock and the health server's port.
+
+use galatea_core::{Finding, Severity};
+use std::time::{Duration, SystemTime};
+
+use super::{Examined, configuration::with_origin};
+use crate::health;
+
+/// 2026-01-01T00:00:00Z in Unix seconds: this version was made later, so no right clock shows an earlier time.
+const MADE_AFTER: Duration = Duration::from_secs(1_767_225_600);
+
+/// A clock that is far behind; a right one is not worth a word.
+pub(super) fn clock() -> Option<Finding> {
+    is_behind(SystemTime::now()).then(|| {
+        Finding::new(Severity::Error, "GAL-DOCTOR-CLOCK", "clock", "the clock of this machine is wrong: it shows a time before this version was made")
+            .with_fix("set it, best by a time service such as systemd-timesyncd or chrony")
+    })
+}
+
+fn is_behind(now: SystemTime) -> bool {
+    now < SystemTime::UNIX_EPOCH + MADE_AFTER
+}
+
+/// Whether the health server could listen, unless it does already.
+pub(super) async fn port(examined: &Examined<'_>) -> Vec<Finding> {
+    if examined.running.is_some() {
+        return Vec::new();
+    }
+    let subject = |finding| Finding { subject: "port".to_owned(), ..finding };
+    let address = match health::address(&examined.configuration.settings, None) {
+        Ok(address) => address,
+        Err(error) => return vec![subject(with_origin(&error))],
+    };
+    match health::bind(address).await {
+        Ok(_) => vec![Finding::ok("GAL-PORT", "port", format!("{address} is free for the health server"))],
+        Err(error) => vec![subject(with_origin(&error))],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clock_before_this_version_is_wrong() {
+        assert!(is_behind(SystemTime::UNIX_EPOCH));
+        assert!(!is_behind(SystemTime::UNIX_EPOCH + MADE_AFTER));
+    }
+}

@@ -1,0 +1,89 @@
+//! Services: model providers and platforms, asked live.
+
+use futures::future::join_all;
+use galatea_core::{Clock, Finding, Host, Severity, SystemClock};
+use galatea_http::{HttpClient, HttpOptions};
+use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
+
+use super::{Examined, configuration::with_origin};
+use crate::{
+    connectors::{Built, PLATFORMS, Taken},
+    personas::Persona,
+};
+
+/// Longest wait for one service; a platform that needs longer is as good as away.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Asks the model provider of every agent; one that several agents share is asked once.
+pub(super) async fn models(personas: &[Persona]) -> Vec<Finding> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let http = match HttpClient::new(HttpOptions::default()) {
+        Ok(http) => http,
+        Err(error) => return vec![Finding { subject: "model".to_owned(), ..with_origin(&error) }],
+    };
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    let mut asked = Vec::new();
+    for persona in personas {
+        match galatea_models::build(&persona.settings, &http, Arc::clone(&clock)) {
+            Ok(configured) if seen.insert(configured.description.clone()) => asked.push(configured),
+            Ok(_) => {}
+            Err(error) => found.push(Finding { subject: "model".to_owned(), ..with_origin(&error) }),
+        }
+    }
+    for configured in &asked {
+        found.extend(configured.notes.iter().map(|note| Finding::new(Severity::Info, "GAL-MODEL-OK", "model", note.clone())));
+    }
+    let answers = join_all(asked.iter().map(|configured| patiently("model", &configured.description, "GAL-MODEL-TIMEOUT", configured.check()))).await;
+    found.extend(answers.into_iter().flatten());
+    found
+}
+
+/// Asks every platform an agent is on. A platform that is off is worth a word only if somebody configured it.
+pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona]) -> Vec<Finding> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let mut taken = Taken::default();
+    let mut found = Vec::new();
+    let mut asked = Vec::new();
+    for persona in personas {
+        let name = &persona.character.name;
+        let host =
+            Host { agent: persona.character.identity(), agent_name: name.clone(), data_dir: examined.data_dir.path().to_owned(), clock: Arc::clone(&clock) };
+        for platform in PLATFORMS {
+            // The terminal's socket belongs to the process that runs, and needs a folder that a first start makes.
+            if platform.source == galatea_terminal::SOURCE && (examined.running.is_some() || !examined.data_dir.path().exists()) {
+                continue;
+            }
+            match platform.connector(&persona.settings, &host, &mut taken) {
+                Ok(Built::On(connector)) => asked.push((format!("{} of {name}", platform.title), connector)),
+                Ok(Built::Off(why)) => {
+                    let wanted = platform.variables.iter().any(|v| v.required && persona.settings.find(v).is_some());
+                    if wanted {
+                        found.push(Finding::new(Severity::Warning, "GAL-CONNECTOR-OFF", "connector", format!("{} of {name} is off", platform.title)).with_fix(why));
+                    }
+                }
+                Err(error) => found.push(Finding { subject: "connector".to_owned(), ..with_origin(&error) }),
+            }
+        }
+    }
+    let answers = join_all(asked.iter().map(|(title, connector)| async move {
+        let mut findings = patiently("connector", title, "GAL-HTTP-TIMEOUT", connector.check()).await;
+        for finding in &mut findings {
+            finding.message = format!("{title}: {}", finding.message);
+        }
+        findings
+    }))
+    .await;
+    found.extend(answers.into_iter().flatten());
+    found
+}
+
+async fn patiently(subject: &str, what: &str, code: &str, check: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {
+    match tokio::time::timeout(PATIENCE, check).await {
+        Ok(findings) => findings,
+        Err(_) => vec![
+            Finding::new(Severity::Error, code, subject, format!("{what} did not answer within {} s", PATIENCE.as_secs()))
+                .with_fix("check the network and the address, then ask again"),
+        ],
+    }
+}

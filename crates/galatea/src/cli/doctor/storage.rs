@@ -1,0 +1,67 @@
+//! Storage: the data folder can be written, and its database is sound.
+
+use galatea_core::{Finding, Severity};
+use std::{fs, path::Path};
+
+use super::{Examined, configuration::with_origin};
+use crate::data_dir::DataDir;
+
+/// Looks at the data folder; leaves the database to a process that has it.
+pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
+    let data_dir = &examined.data_dir;
+    let shown = DataDir::show(data_dir.path(), &examined.context.working_dir);
+    if let Some(holder) = &examined.running {
+        let who = holder.pid.map_or_else(|| "a galatea".to_owned(), |pid| format!("process {pid}"));
+        let finding = Finding::new(Severity::Info, "GAL-LOCK", "storage", format!("{who} is running with {shown}"));
+        return vec![finding.with_fix("`galatea status` tells how it does")];
+    }
+    if !data_dir.path().exists() {
+        let parent = data_dir.path().ancestors().skip(1).find(|p| p.exists()).unwrap_or(Path::new("/"));
+        return vec![match probe(parent) {
+            Ok(()) => Finding::ok("GAL-DB-OK", "storage", format!("{shown} is made at the first start")),
+            Err(error) => unwritable(parent, &error),
+        }];
+    }
+    if let Err(error) = probe(data_dir.path()) {
+        return vec![unwritable(data_dir.path(), &error)];
+    }
+    if !data_dir.database().exists() {
+        return vec![Finding::ok("GAL-DB-OK", "storage", format!("{shown} can be written; the database is made at the first start"))];
+    }
+    match data_dir.open_beside().await {
+        Ok(store) => {
+            store.close().await;
+            vec![Finding::ok("GAL-DB-OK", "storage", format!("{} (SQLite)", DataDir::show(&data_dir.database(), &examined.context.working_dir)))]
+        }
+        Err(error) => vec![Finding { subject: "storage".to_owned(), ..with_origin(&error) }],
+    }
+}
+
+/// Whether a file can be made in a folder: rights, quota and read-only mounts in one question.
+fn probe(folder: &Path) -> std::io::Result<()> {
+    let path = folder.join(format!(".galatea-probe-{}", std::process::id()));
+    fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
+    fs::remove_file(&path)
+}
+
+fn unwritable(folder: &Path, error: &std::io::Error) -> Finding {
+    let mut finding = Finding::new(Severity::Error, "GAL-DATA-DIR", "storage", "the data folder cannot be written")
+        .with_cause(error.to_string())
+        .with_fix("make it writable for this user, or set GALATEA_DATA_DIR to another folder");
+    finding.origin = Some(folder.display().to_string());
+    finding
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_leaves_nothing_and_tells_what_is_in_the_way() {
+        let dir = tempfile::tempdir().unwrap();
+        probe(dir.path()).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        let error = probe(&dir.path().join("none")).unwrap_err();
+        assert_eq!(unwritable(dir.path(), &error).id, "GAL-DATA-DIR");
+    }
+}

@@ -1,0 +1,124 @@
+//! explain: why a message was or was not answered, or what an error code means.
+
+mod story;
+
+use clap::Args;
+use galatea_core::{Error, MemoryId, RemoteId, Source};
+use galatea_runtime::explain::{ExplainQuery, Explanation, explain};
+use serde_json::json;
+use std::process::ExitCode;
+
+use crate::{catalogue, cli::flags::Json, connectors::PLATFORMS, context::Context, data_dir::DataDir, failure::Result};
+
+/// Tell why a message was or was not answered, or what an error code means
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Explain {
+    /// A code such as GAL-TG-409, a message's id, its link, or CHAT:MESSAGE
+    #[arg(value_name = "WHAT", allow_hyphen_values = true)]
+    what: String,
+    #[command(flatten)]
+    json: Json,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Asked {
+    Code(String),
+    /// Tried in order until one is known.
+    Message(Vec<ExplainQuery>),
+}
+
+impl Explain {
+    /// Prints the explanation.
+    pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
+        match parse(&self.what) {
+            Asked::Code(code) => self.code(&code, context),
+            Asked::Message(queries) => self.message(&queries, context).await,
+        }
+    }
+
+    fn code(&self, code: &str, context: &Context) -> Result<ExitCode> {
+        let entry = catalogue::find(code).ok_or_else(|| catalogue::unknown(code))?;
+        if self.json.json {
+            context.output.json("galatea.explain.code/1", json!(entry));
+        } else {
+            context.output.data(entry.render(context.output.style).trim_end());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn message(&self, queries: &[ExplainQuery], context: &Context) -> Result<ExitCode> {
+        let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
+        let store = data_dir.open_beside().await?;
+        let mut found: Vec<Explanation> = Vec::new();
+        for query in queries {
+            found = explain(&store, query).await?;
+            if !found.is_empty() {
+                break;
+            }
+        }
+        store.close().await;
+        if found.is_empty() {
+            return Err(unknown_message(&self.what).into());
+        }
+        if self.json.json {
+            context.output.json("galatea.explain/1", json!({ "messages": found }));
+        } else {
+            let stories: Vec<_> = found.iter().map(|explanation| story::tell(explanation, context.output.style)).collect();
+            context.output.data(stories.join("\n").trim_end());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn parse(what: &str) -> Asked {
+    let what = what.trim();
+    if what.to_ascii_uppercase().starts_with("GAL-") {
+        return Asked::Code(what.to_ascii_uppercase());
+    }
+    if let Ok(memory) = what.parse::<MemoryId>() {
+        return Asked::Message(vec![ExplainQuery::Memory(memory)]);
+    }
+    let remote = |source: &Source, room, message| ExplainQuery::Remote { source: source.clone(), room, message };
+    let links = PLATFORMS.iter().filter_map(|p| (p.parse_link)(what).map(|(room, message)| remote(&p.source, room, message)));
+    // Ids as they stand in logs and in `explain --json`.
+    let plain = PLATFORMS.iter().map(|p| remote(&p.source, None, RemoteId::new(what)));
+    Asked::Message(links.chain(plain).collect())
+}
+
+fn unknown_message(what: &str) -> Error {
+    Error::not_found("this message is not stored here")
+        .with_code("GAL-EXPLAIN-UNKNOWN")
+        .with("asked for", what)
+        .with_fix("it never arrived: `galatea status` tells whether its platform is connected. Links to public groups (t.me/name/7) hold no id; use the memory id from the log")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queries(what: &str) -> Vec<ExplainQuery> {
+        match parse(what) {
+            Asked::Message(queries) => queries,
+            Asked::Code(code) => panic!("{code}"),
+        }
+    }
+
+    #[test]
+    fn codes_ids_and_links_are_told_apart() {
+        assert_eq!(parse(" gal-tg-409 "), Asked::Code("GAL-TG-409".into()));
+        let memory = MemoryId::fresh();
+        assert_eq!(queries(&memory.to_string()), [ExplainQuery::Memory(memory)]);
+        for link in ["https://t.me/c/1234/7", "-1001234:7"] {
+            let ExplainQuery::Remote { source, room, .. } = queries(link).remove(0) else { panic!() };
+            assert_eq!((source.as_str(), room.unwrap().as_str()), ("telegram", "-1001234"), "{link}");
+        }
+    }
+
+    #[test]
+    fn anything_else_may_be_a_platforms_own_id() {
+        let all = queries("terminal-maria/a-1");
+        assert!(all.contains(&ExplainQuery::Remote { source: galatea_terminal::SOURCE, room: None, message: RemoteId::new("terminal-maria/a-1") }));
+        assert_eq!(all.len(), PLATFORMS.len());
+    }
+}

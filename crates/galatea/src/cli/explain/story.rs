@@ -1,0 +1,124 @@
+//! Story: one message's way through the program, for people.
+
+use galatea_core::store::OutboxState;
+use galatea_runtime::explain::{ExplainedDelivery, Explanation};
+use std::fmt::Write as _;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+use crate::output::{Color, Style};
+
+/// Tells it, lines ending in newlines.
+pub(crate) fn tell(explanation: &Explanation, style: Style) -> String {
+    let mut text = String::new();
+    let mut fact = |label: &str, value: &str| {
+        let _ = writeln!(text, "  {} {value}", style.paint(Color::Cyan, &format!("{label:<9}")));
+    };
+    fact("message", &explanation.memory.to_string());
+    fact("platform", &format!("{} {} in {}", explanation.source, explanation.remote, explanation.room));
+    fact("received", &when(explanation.received_at.0));
+    if let Some(finished) = explanation.finished_at {
+        fact("finished", &format!("{} later", seconds(finished.0 - explanation.received_at.0)));
+    }
+    let mut text = format!("{}\n\n{text}", style.bold(Color::Blue, &explanation.summary));
+    if !explanation.steps.is_empty() {
+        text.push_str("\n  Decided\n");
+        let width = explanation.steps.iter().map(|s| s.rule.chars().count()).max().unwrap_or(0);
+        for (n, step) in explanation.steps.iter().enumerate() {
+            let color = if step.outcome == "skip" || step.outcome == "failed" { Color::Red } else { Color::Green };
+            let outcome = style.paint(color, &format!("{:<6}", step.outcome));
+            let _ = writeln!(text, "  {:>2}  {:<width$}  {outcome}  {}", n + 1, step.rule, step.reason);
+        }
+    }
+    if !explanation.deliveries.is_empty() {
+        text.push_str("\n  Delivered\n");
+        for delivery in &explanation.deliveries {
+            let _ = writeln!(text, "{}", part(delivery, style));
+        }
+    }
+    if let Some(change) = &explanation.change {
+        let _ = writeln!(text, "\n  To change it: {}", style.bold(Color::Yellow, &format!("{}={}", change.setting, change.value)));
+    }
+    text
+}
+
+fn part(delivery: &ExplainedDelivery, style: Style) -> String {
+    let color = match delivery.state {
+        OutboxState::Sent => Color::Green,
+        OutboxState::Pending | OutboxState::Sending => Color::Yellow,
+        OutboxState::Ambiguous | OutboxState::Expired | OutboxState::Dead => Color::Red,
+    };
+    let attempts = if delivery.attempts == 1 { "1 attempt".to_owned() } else { format!("{} attempts", delivery.attempts) };
+    let mut line = format!("  part {}  {}  {attempts}", delivery.part + 1, style.paint(color, delivery.state.as_str()));
+    if let Some(remote) = &delivery.remote {
+        let _ = write!(line, "  as {remote}");
+    }
+    // An error of an earlier attempt still tells why it took several.
+    if let Some(error) = &delivery.error {
+        let _ = write!(line, "\n          {error}");
+    }
+    line
+}
+
+fn when(millis: i64) -> String {
+    let time = OffsetDateTime::from_unix_timestamp(millis.div_euclid(1000)).ok();
+    time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| format!("{millis} ms"))
+}
+
+fn seconds(millis: i64) -> String {
+    #[allow(clippy::cast_precision_loss, reason = "shown with two digits")]
+    let seconds = millis.max(0) as f64 / 1000.0;
+    format!("{seconds:.2} s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::{
+        MemoryId, RemoteId, Source, Timestamp,
+        store::InboxState,
+        verdict::{Change, Step},
+    };
+
+    fn explanation() -> Explanation {
+        let step = |rule: &str, outcome: &str, reason: &str| Step { rule: rule.into(), outcome: outcome.into(), reason: reason.into() };
+        Explanation {
+            memory: MemoryId(galatea_core::ids::uuid_of("x")),
+            remote: RemoteId::new("-1001234:7"),
+            room: RemoteId::new("-1001234"),
+            source: Source::new("telegram"),
+            state: InboxState::Skipped,
+            summary: "not answered: nobody addressed the agent".into(),
+            received_at: Timestamp(1_700_000_000_000),
+            finished_at: Some(Timestamp(1_700_000_000_012)),
+            steps: vec![step("own-message", "pass", "somebody else wrote it"), step("mention", "skip", "nobody addressed the agent")],
+            change: Some(Change { setting: "GROUP_POLICY".into(), value: "always".into() }),
+            deliveries: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_silence_is_told_in_order_with_the_setting_that_would_change_it() {
+        insta::assert_snapshot!(tell(&explanation(), Style::plain()), @r"
+        not answered: nobody addressed the agent
+
+          message   11f6ad8e-c52a-0984-abaa-fd7c3b516503
+          platform  telegram -1001234:7 in -1001234
+          received  2023-11-14T22:13:20Z
+          finished  0.01 s later
+
+          Decided
+           1  own-message  pass    somebody else wrote it
+           2  mention      skip    nobody addressed the agent
+
+          To change it: GROUP_POLICY=always
+        ");
+    }
+
+    #[test]
+    fn every_part_of_an_answer_shows_its_attempts() {
+        let sent = ExplainedDelivery { part: 0, state: OutboxState::Sent, attempts: 1, remote: Some(RemoteId::new("9")), error: None };
+        let dead = ExplainedDelivery { part: 1, state: OutboxState::Dead, attempts: 8, remote: None, error: Some("the chat is gone".into()) };
+        let text = tell(&Explanation { deliveries: vec![sent, dead], ..explanation() }, Style::plain());
+        assert!(text.contains("part 1  sent  1 attempt  as 9\n  part 2  dead  8 attempts\n          the chat is gone"), "{text}");
+    }
+}

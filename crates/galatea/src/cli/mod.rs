@@ -1,0 +1,130 @@
+//! The command line: one file per command. Every command ends in an exit code or in reports with one.
+
+mod character;
+mod chat;
+mod completions;
+mod config;
+mod connector;
+mod doctor;
+mod explain;
+pub(crate) mod flags;
+mod init;
+mod man;
+mod pairing;
+mod reference;
+mod start;
+mod status;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::process::ExitCode;
+
+use crate::{context::Context, failure::Result, report::WIDTH};
+
+/// What a help text shows, in this order: what it is, examples, usage, options.
+const HELP: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
+
+/// Bring a persona to life on Telegram, in the terminal and elsewhere
+#[derive(Debug, Parser)]
+#[command(
+    name = "galatea",
+    version,
+    before_help = "Examples:\n  galatea                       start; the demo agent needs no keys\n  galatea init                  connect Telegram and a model, step by step\n  galatea chat                  talk to the agent here\n  galatea doctor                find out what does not work, and why",
+    after_help = "Exit codes: 0 ok, 1 failure, 2 usage, 3 configuration, 4 authentication,\n5 network or provider, 6 conflict (port, data folder), 7 findings in doctor or\nvalidate, 101 a fault in Galatea itself, 130 interrupted.\n\nWithout a command, galatea does what `galatea start` does."
+)]
+pub(crate) struct Cli {
+    /// Options of every command.
+    #[command(flatten)]
+    pub(crate) globals: flags::Globals,
+    /// What to do; `start` when absent.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    #[command(before_help = "Examples:\n  galatea start\n  galatea start --character characters/helper.json")]
+    Start(start::Start),
+    #[command(before_help = "Examples:\n  galatea chat\n  galatea chat -m \"what do you know about tides?\"\n  echo hello | galatea chat --json")]
+    Chat(chat::Chat),
+    #[command(before_help = "Examples:\n  galatea status\n  galatea status --json")]
+    Status(status::Status),
+    Init(init::Init),
+    Doctor(doctor::Doctor),
+    #[command(before_help = "Examples:\n  galatea explain GAL-TG-409\n  galatea explain https://t.me/c/1234567890/42")]
+    Explain(explain::Explain),
+    Character(character::Character),
+    #[command(before_help = "Examples:\n  galatea connector ls\n  galatea connector check telegram")]
+    Connector(connector::Connector),
+    Config(config::Config),
+    Pairing(pairing::Pairing),
+    Completions(completions::Completions),
+    Man(man::Man),
+    #[command(hide = true)]
+    Reference(reference::Reference),
+}
+
+/// Runs a command.
+///
+/// # Errors
+/// Whatever keeps it from being done, with the exit code.
+pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
+    match cli.command.unwrap_or_else(|| Command::Start(start::Start::default())) {
+        Command::Start(start) => start.run(context).await,
+        Command::Chat(chat) => chat.run(context).await,
+        Command::Status(status) => status.run(context).await,
+        Command::Init(init) => init.run(context).await,
+        Command::Doctor(doctor) => doctor.run(context).await,
+        Command::Explain(explain) => explain.run(context).await,
+        Command::Character(character) => character.run(context),
+        Command::Connector(connector) => connector.run(context).await,
+        Command::Config(config) => config.run(context),
+        Command::Pairing(pairing) => pairing.run(context).await,
+        Command::Completions(completions) => Ok(completions.run(context)),
+        Command::Man(man) => man.run(context),
+        Command::Reference(reference) => Ok(reference.run(context)),
+    }
+}
+
+/// The command tree, help made uniform.
+pub(crate) fn command() -> clap::Command {
+    uniform(Cli::command())
+}
+
+fn uniform(command: clap::Command) -> clap::Command {
+    let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
+    let before = command.get_before_help().map(|text| format!("{text}\n\n"));
+    let mut command = command.help_template(HELP).max_term_width(WIDTH);
+    if let Some(before) = before {
+        command = command.before_help(before);
+    }
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, uniform))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_help_shows_examples_and_fits_the_width() {
+        fn walk(mut command: clap::Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            for text in [command.render_help().to_string(), command.render_long_help().to_string()] {
+                for line in text.lines() {
+                    assert!(line.chars().count() <= WIDTH, "{path}: {line}");
+                }
+                let leaf = command.get_subcommands().next().is_none();
+                assert!(!leaf || text.contains("Examples:") || command.is_hide_set() || path.matches(' ').count() > 2, "{path} has no examples:\n{text}");
+            }
+            for sub in command.get_subcommands() {
+                walk(sub.clone(), &path);
+            }
+        }
+        walk(command(), "");
+    }
+}

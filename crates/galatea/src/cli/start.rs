@@ -1,0 +1,89 @@
+//! start: runs the agents until told to stop.
+
+mod overview;
+mod signals;
+
+use clap::Args;
+use std::{
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use crate::{
+    activity,
+    boot::{self, Booted, Platforms},
+    cli::flags::Characters,
+    context::Context,
+    data_dir::DataDir,
+    exit::Exit,
+    failure::Result,
+    health,
+    lock::InstanceLock,
+    output::Color,
+    personas, readiness,
+};
+use signals::Signals;
+
+/// Longest time for turns and sends in flight after the wish to stop. Service managers kill after 30 s or more.
+const DRAIN: Duration = Duration::from_secs(25);
+
+/// Run the agents until Ctrl-C
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Start {
+    #[command(flatten)]
+    characters: Characters,
+    /// Port of the health server, in place of SERVER_PORT
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+}
+
+impl Start {
+    /// Boots, serves, and drains.
+    pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
+        let began = Instant::now();
+        let mut signals = Signals::listen()?;
+        let configuration = context.configuration()?;
+        let settings = &configuration.settings;
+        let personas = personas::load(&self.characters.characters, configuration, &context.working_dir)?;
+        for warning in personas.iter().flat_map(|p| &p.warnings) {
+            context.output.say(warning);
+        }
+        let demo = personas.iter().all(|p| p.file.is_none());
+        let data_dir = DataDir::locate(settings, &context.working_dir);
+        data_dir.create()?;
+        let mut lock = InstanceLock::take(data_dir.path())?;
+        let listener = health::bind(health::address(settings, self.port)?).await?;
+        let address = listener.local_addr().map_err(|e| galatea_core::Error::unexpected("the health server has no address").with("cause", e))?;
+        let booted = boot::boot(&data_dir, personas, Platforms::All).await?;
+
+        let stopping = Arc::new(AtomicBool::new(false));
+        tokio::spawn(health::serve(listener, readiness::probe(&booted, began, Arc::clone(&stopping))));
+        tokio::spawn(activity::watch(booted.orchestrator.events().subscribe(), Arc::clone(&booted.store)));
+        lock.announce(address)?;
+        context.output.say(overview::banner(&booted, &data_dir, address, demo, context).render(context.output.talk_style).trim_end());
+        booted.orchestrator.start()?;
+        let took = format!("ready in {:.2} s", began.elapsed().as_secs_f64());
+        context.output.say(context.output.talk_style.bold(Color::Green, &took));
+
+        signals.next().await;
+        stopping.store(true, Ordering::Relaxed);
+        context.output.say(format_args!("Stopping: what is under way is finished first (at most {} s; again to stop at once).", DRAIN.as_secs()));
+        Ok(drain(&booted, &mut signals).await)
+    }
+}
+
+/// Finishes what is under way. A second signal ends the process without waiting for anything: what is committed is recovered at the next start.
+async fn drain(booted: &Booted, signals: &mut Signals) -> ExitCode {
+    tokio::select! {
+        () = booted.stop(DRAIN) => ExitCode::SUCCESS,
+        () = signals.next() => {
+            tracing::warn!("stopped at once; what was under way goes on at the next start");
+            // Leaving main would wait for the work that is to be given up.
+            std::process::exit(Exit::Interrupted as i32)
+        }
+    }
+}

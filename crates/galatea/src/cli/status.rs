@@ -1,0 +1,139 @@
+//! status: how the running process does, as it says itself.
+
+use clap::Args;
+use galatea_core::{Error, ErrorKind};
+use galatea_http::{HttpClient, HttpOptions};
+use serde_json::json;
+use std::{fmt::Write as _, process::ExitCode, time::Duration};
+
+use crate::{
+    cli::flags::Json,
+    context::Context,
+    data_dir::DataDir,
+    exit::Exit,
+    failure::Result,
+    health::Readiness,
+    lock::{self, Holder},
+    output::{Color, Style},
+};
+
+/// Longest wait: the process asks its own database at most.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Far more than any answer holds.
+const MAX_ANSWER: usize = 1 << 20;
+
+/// Tell how the running galatea does: exit 0 when it is ready
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    json: Json,
+}
+
+impl Status {
+    /// Asks and prints.
+    pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
+        let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
+        let readiness = readiness(&data_dir).await?;
+        if self.json.json {
+            context.output.json("galatea.status/1", json!(readiness));
+        } else {
+            context.output.data(render(&readiness, context.output.style).trim_end());
+        }
+        Ok(if readiness.ready { ExitCode::SUCCESS } else { Exit::Failure.into() })
+    }
+}
+
+/// Asks the process that runs with this data folder.
+///
+/// # Errors
+/// `Unavailable` when there is none, or one without a health server; whatever the call may return.
+pub(crate) async fn readiness(data_dir: &DataDir) -> galatea_core::Result<Readiness> {
+    let holder = lock::holder(data_dir.path())?.ok_or_else(|| not_running(data_dir))?;
+    let address = holder.health.ok_or_else(|| no_health(holder))?;
+    let http = HttpClient::new(HttpOptions { total_timeout: PATIENCE, max_body: MAX_ANSWER, ..HttpOptions::default() })?;
+    // 503 carries the reasons, so the status is not looked at.
+    http.get(&format!("http://{address}/readyz")).send().await?.json().await
+}
+
+fn render(readiness: &Readiness, style: Style) -> String {
+    let mut text = String::new();
+    let word = if readiness.ready { style.bold(Color::Green, "ready") } else { style.bold(Color::Red, "not ready") };
+    let _ = writeln!(text, "{word}  galatea {}, process {}, up {}", readiness.version, readiness.pid, duration(readiness.uptime));
+    for agent in &readiness.agents {
+        let _ = writeln!(text, "\n  {}  {}", style.bold(Color::Cyan, &agent.name), agent.model);
+        for connector in &agent.connectors {
+            let _ = writeln!(text, "    {:<9}  {:<9} {}", connector.source, connector.state, connector.detail);
+        }
+    }
+    for reason in &readiness.reasons {
+        let whose = reason.agent.as_ref().map(|agent| format!(" of {agent}")).unwrap_or_default();
+        let _ = writeln!(text, "\n  {} {}{whose}: {}", style.paint(Color::Red, "✗"), reason.subject, reason.message);
+        if let Some(fix) = &reason.fix {
+            let _ = writeln!(text, "    fix: {fix}");
+        }
+    }
+    text
+}
+
+fn duration(seconds: u64) -> String {
+    match (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {minutes} min"),
+        (days, hours, _) => format!("{days} d {hours} h"),
+    }
+}
+
+fn not_running(data_dir: &DataDir) -> Error {
+    Error::new(ErrorKind::Unavailable, "no galatea is running with this data folder")
+        .with_code("GAL-STATUS-OFF")
+        .with("where", data_dir.path().display())
+        .with_fix("start it with `galatea start`, or name its data folder in GALATEA_DATA_DIR")
+}
+
+fn no_health(holder: Holder) -> Error {
+    let who = holder.pid.map_or_else(|| "a galatea".to_owned(), |pid| format!("process {pid}"));
+    Error::new(ErrorKind::Unavailable, format!("{who} is running, but has no health server"))
+        .with_code("GAL-STATUS-SILENT")
+        .with_fix("it is a `galatea chat`, or one that is just starting; ask again, or end it and run `galatea start`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::health::{AgentState, ConnectorState, Reason};
+
+    #[test]
+    fn what_is_in_the_way_comes_with_its_next_action() {
+        let connector = ConnectorState { source: "telegram".into(), account: "1".into(), state: "down".into(), detail: "the token was refused".into() };
+        let readiness = Readiness {
+            ready: false,
+            reasons: vec![Reason {
+                subject: "connector telegram".into(),
+                agent: Some("Ada".into()),
+                message: "the token was refused".into(),
+                code: Some("GAL-TG-401".into()),
+                fix: Some("set another TELEGRAM_BOT_TOKEN".into()),
+            }],
+            agents: vec![AgentState { name: "Ada".into(), model: "ollama llama3.2".into(), connectors: vec![connector] }],
+            version: "0.1.0".into(),
+            pid: 7,
+            uptime: 3_700,
+        };
+        insta::assert_snapshot!(render(&readiness, Style::plain()), @r"
+        not ready  galatea 0.1.0, process 7, up 1 h 1 min
+
+          Ada  ollama llama3.2
+            telegram   down      the token was refused
+
+          ✗ connector telegram of Ada: the token was refused
+            fix: set another TELEGRAM_BOT_TOKEN
+        ");
+    }
+
+    #[test]
+    fn durations_are_short() {
+        let all = [5, 60, 3_599, 3_600, 90_000].map(duration);
+        assert_eq!(all, ["5 s", "1 min", "59 min", "1 h 0 min", "1 d 1 h"]);
+    }
+}

@@ -1,0 +1,207 @@
+//! `.env`: parsed by dotenvy, one line handed over at a time, so that every value knows its line and every fault its column.
+
+use galatea_core::settings::{Origin, Setting};
+use std::{
+    cell::Cell,
+    io::{self, Read},
+    path::Path,
+    rc::Rc,
+};
+
+use super::text_file::{Named, Parsed, masked};
+use crate::report::{Place, Report};
+
+/// Reads a `.env`. The last of several values of one name counts, as in elizaOS and in a shell.
+pub(super) fn parse(path: &Path, text: &str) -> Parsed {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut parsed = Parsed::default();
+    let taken = Rc::new(Cell::new(0));
+    let mut entries = dotenvy::from_read_iter(Lines { lines: lines.clone(), line: 0, byte: 0, taken: taken.clone() });
+    loop {
+        let first = taken.get();
+        let Some(entry) = entries.next() else { break };
+        let range = first..taken.get();
+        // Blank lines and comments are eaten together with the entry behind them.
+        let start = range.clone().find(|i| !is_comment(lines[*i])).unwrap_or(range.start);
+        match entry {
+            Ok((name, value)) => parsed.entry(path, start, lines[start], name, value),
+            Err(dotenvy::Error::LineParse(logical, index)) => parsed.errors.push(fault(path, start, &lines[range], &logical, index)),
+            Err(error) => {
+                parsed.errors.push(Report::error(format!("{} cannot be read", path.display())).code("GAL-CFG-FILE").cause(error.to_string()));
+                break;
+            }
+        }
+    }
+    parsed
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim().is_empty() || line.trim_start().starts_with('#')
+}
+
+impl Parsed {
+    fn entry(&mut self, path: &Path, index: usize, line: &str, name: String, value: String) {
+        let column = line.find(&name).map_or(1, |at| line[..at].chars().count() + 1);
+        let place = Place { file: path.display().to_string(), line: index + 1, column, length: name.chars().count(), text: masked(line), caret: None };
+        if let Some(known) = self.layer.get(&name) {
+            self.warnings.push(
+                Report::warning(format!("{name} is set twice; the last value counts"))
+                    .code("GAL-CFG-TWICE")
+                    .place(place.clone())
+                    .line("where", format!("first in {}", known.origin))
+                    .fix("remove the one that is wrong"),
+            );
+        }
+        if dollar(line, &name) {
+            self.warnings.push(
+                Report::warning(format!("a $ in the value of {name} inserts another variable"))
+                    .code("GAL-CFG-DOLLAR")
+                    .place(place.clone())
+                    .fix("if the $ belongs to the value, put the value in single quotes"),
+            );
+        }
+        self.names.push(Named { name: name.clone(), place });
+        self.layer.insert(name, Setting { value: value.into(), origin: Origin::File { path: path.to_path_buf(), line: index + 1 } });
+    }
+}
+
+/// Whether a value holds a `$` that dotenvy replaces: outside single quotes, without a backslash, before any comment.
+fn dollar(line: &str, name: &str) -> bool {
+    let Some(value) = line.split_once(name).and_then(|(_, rest)| rest.split_once('=')).map(|(_, value)| value.trim_start()) else { return false };
+    let mut before = ' ';
+    let mut single = false;
+    for c in value.chars() {
+        match c {
+            '\'' => single = !single,
+            '#' if !single && before.is_whitespace() => return false,
+            '$' if !single && before != '\\' => return true,
+            _ => {}
+        }
+        before = c;
+    }
+    false
+}
+
+/// What is wrong with an entry that dotenvy refuses. It tells an index into the logical line or into the value only.
+fn fault(path: &Path, index: usize, range: &[&str], logical: &str, at: usize) -> Report {
+    let line = range.iter().find(|l| !is_comment(l)).copied().unwrap_or_default();
+    let indent = line.chars().count() - line.trim_start().chars().count();
+    let whole = line.chars().count();
+    let (message, column, fix) = match line.find('=') {
+        None => (
+            "this line has no =",
+            indent + 1,
+            "write NAME=value; a # begins a comment",
+        ),
+        Some(equal) if !is_name(&line[..equal]) => ("this is not a name", indent + 1, "names are letters, digits, _ and ., and begin with a letter or _"),
+        Some(equal) if range.len() > 1 || open_quote(&line[equal + 1..]) => {
+            let quote = line[equal..].find(['"', '\'']).map_or(equal, |q| equal + q);
+            ("a quote is opened and never closed", line[..quote].chars().count() + 1, "close it, or put the whole value into the other kind of quotes")
+        }
+        Some(equal) => {
+            // `at` counts characters of the value, which begins at its first character that is not a space.
+            let value = &line[equal + 1..];
+            let start = line[..=equal].chars().count() + (value.chars().count() - value.trim_start().chars().count());
+            let inside = logical.chars().count() <= value.chars().count();
+            let column = if inside { start + at + 1 } else { start + 1 };
+            ("this value is cut by a space or holds an unknown escape", column, "put the value in single quotes: NAME='…'")
+        }
+    };
+    let column = column.min(whole.max(1));
+    Report::error(format!("{message} ({} line {})", path.display(), index + 1))
+        .code("GAL-CFG-ENV")
+        .place(Place { file: path.display().to_string(), line: index + 1, column, length: 1, text: masked(line), caret: None })
+        .fix(fix)
+}
+
+fn is_name(text: &str) -> bool {
+    let name = text.trim();
+    let name = name.strip_prefix("export ").unwrap_or(name).trim();
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
+}
+
+fn open_quote(value: &str) -> bool {
+    let value = value.trim_start();
+    match value.chars().next() {
+        Some(quote @ ('"' | '\'')) => value.matches(quote).count() == 1,
+        _ => value.matches('\'').count() % 2 == 1 || value.matches('"').count() % 2 == 1,
+    }
+}
+
+/// Hands dotenvy at most one line per read, so that what it took for one entry can be counted.
+struct Lines<'a> {
+    lines: Vec<&'a str>,
+    line: usize,
+    byte: usize,
+    taken: Rc<Cell<usize>>,
+}
+
+impl Read for Lines<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(line) = self.lines.get(self.line) else { return Ok(0) };
+        let rest = &line.as_bytes()[self.byte..];
+        if rest.len() >= buffer.len() {
+            buffer.copy_from_slice(&rest[..buffer.len()]);
+            self.byte += buffer.len();
+            return Ok(buffer.len());
+        }
+        buffer[..rest.len()].copy_from_slice(rest);
+        buffer[rest.len()] = b'\n';
+        self.line += 1;
+        self.byte = 0;
+        self.taken.set(self.line);
+        Ok(rest.len() + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Style;
+
+    fn file(text: &str) -> Parsed {
+        parse(Path::new(".env"), text)
+    }
+
+    fn errors(text: &str) -> String {
+        file(text).errors.iter().map(|r| r.render(Style::plain())).collect()
+    }
+
+    #[test]
+    fn every_value_knows_its_line() {
+        let parsed = file("# c\n\nA=1\r\nexport B = \"two\nlines\"\n\n  C='x y' # note\nD=\n");
+        let shown: Vec<_> = parsed.layer.iter().map(|(k, s)| format!("{k}={:?} {}", s.text(), s.origin)).collect();
+        assert_eq!(shown, ["A=\"1\" .env line 3", "B=\"two\\nlines\" .env line 4", "C=\"x y\" .env line 7", "D=\"\" .env line 8"]);
+        assert!(parsed.errors.is_empty() && parsed.warnings.is_empty());
+    }
+
+    #[test]
+    fn a_fault_is_shown_with_its_place_and_the_rest_is_still_read() {
+        let parsed = file("A=1\nTELEGRAM_BOT_TOKEN=123:canary x\nB=2\n");
+        assert_eq!(parsed.layer.len(), 2);
+        insta::assert_snapshot!(errors("A=1\nTELEGRAM_BOT_TOKEN=123:canary x\nB=2\n"), @"");
+    }
+
+    #[test]
+    fn a_pasted_token_or_an_open_quote_is_named_without_repeating_it() {
+        insta::assert_snapshot!(errors("123456:AAcanary\n"), @"");
+        insta::assert_snapshot!(errors("A=1\nB=\"canary\nC=3\n"), @"");
+        insta::assert_snapshot!(errors("1A=canary\n"), @"");
+    }
+
+    #[test]
+    fn twice_and_dollar_are_warned_about() {
+        let parsed = file("A=1\nA=2\nB=x$y\nC='x$y'\nD=x\\$y\nE=x # $y\n");
+        let codes: Vec<_> = parsed.warnings.iter().map(|w| (w.code.clone().unwrap(), w.place.clone().unwrap().line)).collect();
+        assert_eq!(codes, [("GAL-CFG-TWICE".to_owned(), 2), ("GAL-CFG-DOLLAR".to_owned(), 3)]);
+        assert_eq!(parsed.layer["A"].text(), "2");
+    }
+
+    #[test]
+    fn a_long_line_is_one_value_and_earlier_values_can_be_inserted() {
+        let long = "x".repeat(20_000);
+        let parsed = file(&format!("A={long}\nB=1\nC=$B-2\n"));
+        assert_eq!((parsed.layer["A"].text().len(), parsed.layer["B"].origin.to_string().as_str()), (20_000, ".env line 2"));
+        assert_eq!(parsed.layer["C"].text(), "1-2");
+    }
+}

@@ -1,0 +1,206 @@
+//! Configuration: every source read once, each value with its place. Strongest first: the character file, variables meant for this
+//! character only, the environment, `.env`, `galatea.toml`, defaults.
+
+mod character_env;
+mod dotenv;
+mod names;
+mod own;
+mod secret_files;
+mod text_file;
+mod toml_file;
+mod variables;
+
+use galatea_core::{
+    Character, Settings,
+    character::settings_layers,
+    settings::{Layer, Origin, Setting},
+};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    exit::Exit,
+    failure::{Failure, Result},
+    redact::Redactor,
+    report::Report,
+};
+
+pub(crate) use names::{ELIZAOS_ONLY, looks_secret, nearest};
+pub(crate) use own::{LOG_JSON_FORMAT, LOG_LEVEL, check_database};
+pub(crate) use text_file::masked;
+pub(crate) use variables::{Group, all_variables, find as find_variable, groups};
+
+/// File read when no other is named.
+pub(crate) const ENV_FILE: &str = ".env";
+/// File read when no other is named.
+pub(crate) const CONFIG_FILE: &str = "galatea.toml";
+
+/// Which files to read.
+#[derive(Debug, Clone)]
+pub(crate) struct Sources {
+    working_dir: PathBuf,
+    env_file: Option<PathBuf>,
+    config: Option<PathBuf>,
+}
+
+/// A configuration file and whether it was there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SourceFile {
+    /// As the user writes it.
+    pub(crate) path: PathBuf,
+    /// It exists and was read.
+    pub(crate) found: bool,
+}
+
+/// Everything that was configured.
+pub(crate) struct Configuration {
+    /// Settings of the process: environment, `.env`, `galatea.toml`.
+    pub(crate) settings: Settings,
+    /// The files looked for, the strongest first.
+    pub(crate) files: Vec<SourceFile>,
+    /// What is probably not as meant; nothing here stops a command.
+    pub(crate) warnings: Vec<Report>,
+    redactor: Redactor,
+    working_dir: PathBuf,
+}
+
+impl Sources {
+    /// The files named by flags, else the usual ones in the working folder.
+    pub(crate) fn new(working_dir: PathBuf, env_file: Option<PathBuf>, config: Option<PathBuf>) -> Self {
+        Self { working_dir, env_file, config }
+    }
+}
+
+impl Configuration {
+    /// Reads the process environment and the files.
+    ///
+    /// # Errors
+    /// Every broken place found.
+    pub(crate) fn load(sources: &Sources, redactor: &Redactor) -> Result<Self, Vec<Report>> {
+        Self::read(sources, std::env::vars_os(), redactor)
+    }
+
+    fn read(sources: &Sources, environment: impl Iterator<Item = (OsString, OsString)>, redactor: &Redactor) -> Result<Self, Vec<Report>> {
+        let mut errors = Vec::new();
+        let mut warnings = Vec::new();
+        let mut layers = vec![environment_layer(environment)];
+        let mut files = Vec::new();
+        let readers: [(&Option<PathBuf>, &str, text_file::Reader); 2] = [(&sources.env_file, ENV_FILE, dotenv::parse), (&sources.config, CONFIG_FILE, toml_file::parse)];
+        for (named, usual, parse) in readers {
+            let path = named.clone().unwrap_or_else(|| usual.into());
+            let parsed = match text_file::read(&sources.working_dir, &path, named.is_some()) {
+                Ok(Some(text)) => Some(parse(&path, &text)),
+                Ok(None) => None,
+                Err(report) => {
+                    errors.push(report);
+                    None
+                }
+            };
+            files.push(SourceFile { path, found: parsed.is_some() });
+            let parsed = parsed.unwrap_or_default();
+            // Learned before anything is reported: no message may hold one.
+            learn(&parsed.layer, redactor);
+            warnings.extend(names::unknown(&parsed));
+            errors.extend(parsed.errors);
+            warnings.extend(parsed.warnings);
+            layers.push(parsed.layer);
+        }
+        learn(&layers[0], redactor);
+        warnings.splice(0..0, names::unknown_in_environment(&layers[0]));
+        for layer in &mut layers {
+            errors.extend(secret_files::resolve(layer, &sources.working_dir));
+            learn(layer, redactor);
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        Ok(Self { settings: Settings::new(layers), files, warnings, redactor: redactor.clone(), working_dir: sources.working_dir.clone() })
+    }
+
+    /// Settings of one agent: those of its character and those of the environment that are meant for it, then everybody's.
+    ///
+    /// # Errors
+    /// Exit 3 when a secret's file named for this character cannot be read.
+    pub(crate) fn settings_for(&self, character: &Character, file: Option<&Path>) -> Result<Settings> {
+        let mut layers = settings_layers(character, file);
+        layers.extend(self.settings.layers().iter().flat_map(|layer| character_env::layers(layer, character)));
+        let mut errors = Vec::new();
+        for layer in &mut layers {
+            errors.extend(secret_files::resolve(layer, &self.working_dir));
+            learn(layer, &self.redactor);
+        }
+        if !errors.is_empty() {
+            return Err(Failure::new(errors, Exit::Configuration));
+        }
+        layers.extend(self.settings.layers().iter().cloned());
+        Ok(Settings::new(layers))
+    }
+}
+
+/// The environment as a layer. What is not Unicode is no setting of ours.
+fn environment_layer(environment: impl Iterator<Item = (OsString, OsString)>) -> Layer {
+    environment
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .map(|(name, value)| (name, Setting { value: value.into(), origin: Origin::Environment }))
+        .collect()
+}
+
+fn learn(layer: &Layer, redactor: &Redactor) {
+    for (name, setting) in layer {
+        if looks_secret(name) {
+            redactor.learn(&setting.text());
+            own::learn_password(&setting.text(), redactor);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::Variable;
+
+    fn load(dir: &Path, environment: &[(&str, &str)]) -> Result<Configuration, Vec<Report>> {
+        let environment = environment.iter().map(|(k, v)| (OsString::from(k), OsString::from(v)));
+        Configuration::read(&Sources::new(dir.to_path_buf(), None, None), environment, &Redactor::default())
+    }
+
+    #[test]
+    fn the_environment_beats_dotenv_beats_toml_and_each_value_knows_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(".env"), "# mine\nDM_POLICY=open\nGROUP_POLICY=always\nALLOW_BOTS=\n").unwrap();
+        std::fs::write(dir.path().join("galatea.toml"), "dm_policy = 'x'\nALLOW_BOTS = true\n[server]\nport = 3001\n").unwrap();
+        let configuration = load(dir.path(), &[("DM_POLICY", "pairing")]).unwrap();
+        let shown = |name| configuration.settings.raw(name).map(|s| (s.text(), s.origin.to_string())).unwrap();
+        assert_eq!(shown("DM_POLICY"), ("pairing".into(), "environment".into()));
+        assert_eq!(shown("GROUP_POLICY"), ("always".into(), ".env line 3".into()));
+        assert_eq!(shown("ALLOW_BOTS"), ("true".into(), "galatea.toml line 2".into()), "an empty value is unset");
+        assert_eq!(shown("SERVER_PORT"), ("3001".into(), "galatea.toml line 4".into()));
+    }
+
+    #[test]
+    fn a_character_has_its_own_variables_and_beats_them() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("token"), "from-a-file\n").unwrap();
+        std::fs::write(dir.path().join(".env"), "MY_HELPER_TELEGRAM_BOT_TOKEN_FILE=token\nCHARACTER.MY_HELPER.OPENAI_API_KEY=own-key\n").unwrap();
+        let configuration = load(dir.path(), &[("TELEGRAM_BOT_TOKEN", "everybodys"), ("OPENAI_API_KEY", "everybodys")]).unwrap();
+        let mut character = Character { name: "My Helper".into(), ..Character::default() };
+        let settings = configuration.settings_for(&character, None).unwrap();
+        let token = Variable::new("TELEGRAM_BOT_TOKEN", "").secret();
+        assert_eq!(settings.text(&token).unwrap(), "from-a-file");
+        assert_eq!(settings.raw("OPENAI_API_KEY").unwrap().text(), "own-key");
+        character.secrets.insert("TELEGRAM_BOT_TOKEN", "written-in-character");
+        let settings = configuration.settings_for(&character, None).unwrap();
+        assert_eq!(settings.text(&token).unwrap(), "written-in-character");
+        assert_eq!(configuration.redactor.clean("x written-in-character from-a-file own-key"), "x [secret] [secret] [secret]");
+    }
+
+    #[test]
+    fn a_file_named_by_a_flag_has_to_exist() {
+        let dir = tempfile::tempdir().unwrap();
+        let sources = Sources::new(dir.path().to_path_buf(), Some("other.env".into()), None);
+        let errors = Configuration::read(&sources, std::iter::empty(), &Redactor::default()).err().unwrap();
+        assert!(errors[0].message.contains("other.env"), "{errors:?}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Names: which are ours, and what a misspelt one was probably meant to be.
+
+use galatea_core::settings::Layer;
+use std::collections::BTreeSet;
+
+use super::{
+    text_file::Parsed,
+    variables::{all_variables, find},
+};
+use crate::report::Report;
+
+/// elizaOS's names that mean nothing in this build. They are no mistakes: people bring their `.env` along.
+pub(crate) const ELIZAOS_ONLY: &[&str] = &[
+    "DISCORD_API_TOKEN",
+    "DISCORD_APPLICATION_ID",
+    "CHANNEL_IDS",
+    "DISCORD_LISTEN_CHANNEL_IDS",
+    "DISCORD_VOICE_CHANNEL_ID",
+    "TWITTER_API_KEY",
+    "TWITTER_API_SECRET_KEY",
+    "TWITTER_ACCESS_TOKEN",
+    "TWITTER_ACCESS_TOKEN_SECRET",
+    "TWITTER_DRY_RUN",
+    "TWITTER_TARGET_USERS",
+    "TWITTER_ENABLE_POST",
+    "TWITTER_ENABLE_REPLIES",
+    "TWITTER_ENABLE_ACTIONS",
+    "TWITTER_POST_INTERVAL",
+    "TELEGRAM_TEST_CHAT_ID",
+    "OPENAI_TRANSCRIPTION_MODEL",
+    "OPENAI_TTS_MODEL",
+    "OPENAI_TTS_VOICE",
+    "OPENAI_IMAGE_MODEL",
+    "OPENAI_BROWSER_BASE_URL",
+    "OPENAI_EXPERIMENTAL_TELEMETRY",
+    "OPENROUTER_IMAGE_GENERATION_MODEL",
+    "LOCAL_SMALL_MODEL",
+    "LOCAL_LARGE_MODEL",
+    "LOCAL_EMBEDDING_MODEL",
+    "LOCAL_EMBEDDING_DIMENSIONS",
+    "KNOWLEDGE_PATH",
+    "LOAD_DOCS_ON_STARTUP",
+    "CTX_KNOWLEDGE_ENABLED",
+    "PGLITE_DATA_DIR",
+    "ELIZA_SERVER_AUTH_TOKEN",
+    "ELIZA_UI_ENABLE",
+    "ELIZA_DATABASE_DIR",
+    "SERVER_API_KEY",
+    "SECRET_SALT",
+    "JWT_SECRET",
+    "EXPRESS_MAX_PAYLOAD",
+    "CENTRAL_MESSAGE_SERVER_URL",
+    "BOOTSTRAP_KEEP_RESP",
+    "USE_MULTI_STEP",
+    "MAX_MULTISTEP_ITERATIONS",
+    "MAX_WORKING_MEMORY_ENTRIES",
+    "IGNORE_BOOTSTRAP",
+    "EMBEDDING_PROVIDER",
+    "TEXT_PROVIDER",
+];
+
+/// First words of names that others use too (`MODEL_PATH`, `SMALL_WORLD`); an unknown name of these is no mistake.
+const COMMON_WORDS: &[&str] = &["ALLOW", "ALWAYS", "MODEL", "SMALL", "LARGE", "DEFAULT", "TEXT", "LOG", "SERVER", "DATABASE", "POSTGRES", "MESSAGE", "GROUP", "TERMINAL", "GOOGLE"];
+
+/// Whether a value under this name has to be kept out of every output.
+pub(crate) fn looks_secret(name: &str) -> bool {
+    let upper = name.to_uppercase();
+    ["_TOKEN", "_KEY", "_SECRET", "_PASSWORD", "_SALT", "_DSN"].iter().any(|end| upper.ends_with(end)) || is_declared_secret(&upper)
+}
+
+/// Whether a name is that of a declared secret, or a character's form of it (`CHARACTER.<NAME>.X`, `<NAME>_X`).
+pub(super) fn is_declared_secret(name: &str) -> bool {
+    let base = name.rsplit('.').next().unwrap_or(name);
+    let is = |known: &&str| base.strip_suffix(known).is_some_and(|before| before.is_empty() || before.ends_with('_'));
+    all_variables().filter(|v| v.secret).any(|v| std::iter::once(&v.name).chain(v.aliases).any(|known| is(known)))
+}
+
+/// Warnings about names in a file that nobody reads and that look as if they were meant for us.
+pub(super) fn unknown(parsed: &Parsed) -> Vec<Report> {
+    parsed
+        .names
+        .iter()
+        .filter(|named| !is_known(&named.name))
+        .filter_map(|named| {
+            let meant = nearest(&named.name);
+            if !parsed.only_ours && !is_family(&named.name) && meant.is_none() {
+                return None;
+            }
+            Some(warning(&named.name, meant).place(named.place.clone()))
+        })
+        .collect()
+}
+
+/// The same for the process environment, which is full of others' names: only `GALATEA_…`.
+pub(super) fn unknown_in_environment(layer: &Layer) -> Vec<Report> {
+    layer.keys().filter(|name| name.starts_with("GALATEA_") && !is_known(name)).map(|name| warning(name, nearest(name)).line("where", "environment")).collect()
+}
+
+fn warning(name: &str, meant: Option<&str>) -> Report {
+    let fix = meant.map_or_else(|| "remove it; `galatea config schema` lists every name".to_owned(), |meant| format!("did you mean {meant}?"));
+    Report::warning(format!("{name} is not a setting of Galatea")).code("GAL-CFG-UNKNOWN").fix(fix)
+}
+
+fn is_known(name: &str) -> bool {
+    if let Some(rest) = name.strip_prefix("CHARACTER.") {
+        return rest.split_once('.').is_some_and(|(_, name)| is_known(name));
+    }
+    let ours = |name: &str| find(name).is_some() || ELIZAOS_ONLY.contains(&name);
+    ours(name)
+        || name.strip_suffix("_FILE").is_some_and(|base| find(base).is_some_and(|v| v.secret))
+        // `<NAME>_X` of a character nobody has named yet.
+        || name.char_indices().filter(|(_, c)| *c == '_').any(|(at, _)| is_prefixed(name, at))
+}
+
+fn is_prefixed(name: &str, at: usize) -> bool {
+    let rest = &name[at + 1..];
+    !is_family(name) && (find(rest).is_some() || rest.strip_suffix("_FILE").is_some_and(|base| find(base).is_some_and(|v| v.secret)))
+}
+
+/// Whether a name begins like ours.
+fn is_family(name: &str) -> bool {
+    let Some((word, _)) = name.split_once('_') else { return false };
+    let families: BTreeSet<&str> = all_variables().filter_map(|v| v.name.split_once('_').map(|(word, _)| word)).filter(|w| !COMMON_WORDS.contains(w)).collect();
+    word == "GALATEA" || families.contains(word)
+}
+
+/// The known name that was probably meant: at most a fifth of the letters away.
+pub(crate) fn nearest(name: &str) -> Option<&'static str> {
+    // The distance takes time in proportion to the product of the lengths; no name of ours is this long.
+    if name.len() > 64 {
+        return None;
+    }
+    let wanted = name.to_uppercase();
+    all_variables()
+        .flat_map(|v| std::iter::once(v.name).chain(v.aliases.iter().copied()))
+        .map(|known| (strsim::damerau_levenshtein(&wanted, known), known))
+        .filter(|(distance, known)| *distance <= (known.len() / 5).max(1) && known.len() >= 6)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Style;
+    use std::path::Path;
+
+    fn warnings(text: &str) -> Vec<Report> {
+        unknown(&super::super::dotenv::parse(Path::new(".env"), text))
+    }
+
+    #[test]
+    fn a_misspelt_name_is_shown_with_caret_and_suggestion() {
+        let text: String = warnings("A=1\nTELEGRAM_BOT_TOKN=123:canary\n").iter().map(|w| w.render(Style::plain())).collect();
+        insta::assert_snapshot!(text, @"");
+    }
+
+    #[test]
+    fn others_names_elizaos_names_and_character_names_are_no_mistakes() {
+        let text = "COMPOSE_PROJECT_NAME=x\nDISCORD_API_TOKEN=x\nHELPER_TELEGRAM_BOT_TOKEN=x\nCHARACTER.HELPER.OPENAI_API_KEY=x\n\
+                    OPENAI_API_KEY_FILE=x\nMODEL_PATH=/m\nHELPER_OPENAI_API_KEY_FILE=x\n";
+        assert_eq!(warnings(text), Vec::new());
+    }
+
+    #[test]
+    fn a_wrong_name_for_a_character_and_of_our_own_is_told() {
+        for name in ["CHARACTER.HELPER.TELEGRAM_BOT_TOKN", "GALATEA_NONSENSE", "TELEGRAM_NONSENSE", "telegram_bot_token"] {
+            assert_eq!(warnings(&format!("{name}=x\n")).len(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_read_here_is_not_called_unused() {
+        let read: Vec<_> = ELIZAOS_ONLY.iter().filter(|name| find(name).is_some()).collect();
+        assert!(read.is_empty(), "{read:?}");
+    }
+
+    #[test]
+    fn secrets_are_known_by_declaration_and_by_name() {
+        for name in ["TELEGRAM_BOT_TOKEN", "CHARACTER.ADA.OPENAI_API_KEY", "ADA_TELEGRAM_BOT_TOKEN", "SOME_PASSWORD", "POSTGRES_URL"] {
+            assert!(looks_secret(name), "{name}");
+        }
+        assert!(!looks_secret("DM_POLICY"));
+    }
+}

@@ -1,0 +1,68 @@
+//! Settings that the binary itself reads and no other file of it declares.
+
+use galatea_core::{Error, ErrorKind, Result, Settings, Variable};
+
+use crate::redact::Redactor;
+
+/// A database elsewhere.
+pub(crate) const DATABASE_URL: Variable =
+    Variable::new("DATABASE_URL", "Leave it unset: PostgreSQL is not in this build yet, and the SQLite database lies in GALATEA_DATA_DIR.")
+        .alias(&["POSTGRES_URL"])
+        .secret();
+/// How much is logged.
+pub(crate) const LOG_LEVEL: Variable =
+    Variable::new("LOG_LEVEL", "Log lines from this level on: trace, debug, info, warn, error; or filters such as warn,galatea_telegram=debug.").or("info");
+/// Log form.
+pub(crate) const LOG_JSON_FORMAT: Variable = Variable::new("LOG_JSON_FORMAT", "Write log lines as JSON: true or false; unset writes text on a terminal and JSON elsewhere.");
+
+/// Every setting read here.
+pub(crate) const VARIABLES: &[Variable] = &[DATABASE_URL, LOG_LEVEL, LOG_JSON_FORMAT];
+
+/// Refuses a database that this build cannot use, in place of quietly storing elsewhere.
+///
+/// # Errors
+/// `Unsupported` (`GAL-DB-POSTGRES`) for PostgreSQL, `Invalid` for anything else.
+pub(crate) fn check_database(settings: &Settings) -> Result<()> {
+    let Some(url) = settings.text(&DATABASE_URL) else { return Ok(()) };
+    let url = url.trim().to_ascii_lowercase();
+    if !["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) {
+        return Err(settings.complain(&DATABASE_URL, "is set, and this build takes no other database"));
+    }
+    Err(Error::new(ErrorKind::Unsupported, "PostgreSQL is not in this build yet")
+        .with_code("GAL-DB-POSTGRES")
+        .with("where", settings.origin(&DATABASE_URL))
+        .with_fix("remove DATABASE_URL (or POSTGRES_URL) to use SQLite: nothing to install, one file in the data folder"))
+}
+
+/// The password inside a database's address is a secret of its own.
+pub(super) fn learn_password(text: &str, redactor: &Redactor) {
+    if let Some(password) = url::Url::parse(text).ok().as_ref().and_then(url::Url::password) {
+        redactor.learn(password);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_database_is_refused_and_its_password_never_told() {
+        assert!(check_database(&Settings::default()).is_ok());
+        for (name, url, code) in [
+            ("POSTGRES_URL", "postgres://u:canary@h/d", "GAL-DB-POSTGRES"),
+            ("DATABASE_URL", "PostgreSQL://u:canary@h/d", "GAL-DB-POSTGRES"),
+            ("DATABASE_URL", "mysql://u:canary@h/d", "GAL-CFG-VALUE"),
+        ] {
+            let error = check_database(&Settings::from_pairs([(name, url)])).unwrap_err();
+            assert_eq!(error.code(), Some(code));
+            assert!(!error.report().contains("canary"));
+        }
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_learnt() {
+        let redactor = Redactor::default();
+        learn_password("postgres://u:canary1@h/d", &redactor);
+        assert_eq!(redactor.clean("canary1"), "[secret]");
+    }
+}

@@ -1,0 +1,155 @@
+//! Connectors: the list of platforms. A new one is one line in [`PLATFORMS`].
+
+use galatea_core::{
+    Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result, Settings, Source, Variable,
+    settings::{Layer, Origin, Setting},
+};
+use std::{collections::HashMap, sync::Arc};
+
+/// Every platform, in the order it is shown.
+pub(crate) const PLATFORMS: &[Platform] =
+    &[platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link), platform::<galatea_terminal::Config>("Terminal", no_links)];
+
+/// One platform.
+pub(crate) struct Platform {
+    /// Its name in addresses and settings.
+    pub(crate) source: Source,
+    /// Its name for people.
+    pub(crate) title: &'static str,
+    /// Every setting it reads.
+    pub(crate) variables: &'static [Variable],
+    /// A link to a message, as people copy it from the platform.
+    pub(crate) parse_link: fn(&str) -> Option<Link>,
+    build: fn(&Settings, &Host) -> Result<Option<Arc<dyn Connector>>>,
+}
+
+/// A message by its platform ids: the room, if the link tells it, and the message.
+pub(crate) type Link = (Option<RemoteId>, RemoteId);
+
+/// Whether an agent is on a platform.
+pub(crate) enum Built {
+    /// It is.
+    On(Arc<dyn Connector>),
+    /// It is not, and why.
+    Off(String),
+}
+
+/// What is given out once per process: a login serves one agent, a socket too.
+#[derive(Default)]
+pub(crate) struct Taken {
+    logins: HashMap<(&'static str, String), String>,
+    terminals: usize,
+}
+
+const fn platform<C: ConnectorConfig + 'static>(title: &'static str, parse_link: fn(&str) -> Option<Link>) -> Platform {
+    Platform { source: C::SOURCE, title, variables: C::VARIABLES, parse_link, build: build::<C> }
+}
+
+fn build<C: ConnectorConfig>(settings: &Settings, host: &Host) -> Result<Option<Arc<dyn Connector>>> {
+    C::from_settings(settings)?.map(|config| config.build(host)).transpose()
+}
+
+/// The terminal has nothing to copy a link from.
+fn no_links(_: &str) -> Option<Link> {
+    None
+}
+
+impl Platform {
+    /// This platform's connector for one agent.
+    ///
+    /// # Errors
+    /// `Invalid` with the place of a setting that makes no sense.
+    pub(crate) fn connector(&self, settings: &Settings, host: &Host, taken: &mut Taken) -> Result<Built> {
+        let settings = if self.source == galatea_terminal::SOURCE { taken.own_terminal(settings, host) } else { settings.clone() };
+        if let Some((variable, owner)) = taken.login(self, &settings, &host.agent_name) {
+            return Ok(Built::Off(format!("{variable} is {owner}'s; give {} its own in settings.secrets of its character file", host.agent_name)));
+        }
+        Ok(match (self.build)(&settings, host)? {
+            Some(connector) => Built::On(connector),
+            None => Built::Off(self.why_off(&settings)),
+        })
+    }
+
+    fn why_off(&self, settings: &Settings) -> String {
+        let missing: Vec<&str> = self.variables.iter().filter(|v| v.required && settings.find(v).is_none()).map(|v| v.name).collect();
+        if missing.is_empty() { "switched off by its settings".to_owned() } else { format!("set {}", missing.join(" and ")) }
+    }
+}
+
+impl Taken {
+    /// The variable and the agent that has this login already. Several characters see the same environment, and a platform lets
+    /// one process read a login: the first character gets it.
+    fn login(&mut self, platform: &Platform, settings: &Settings, agent: &str) -> Option<(&'static str, String)> {
+        let secrets = platform.variables.iter().filter(|v| v.secret && v.required);
+        for variable in secrets {
+            let Some(secret) = settings.secret(variable) else { continue };
+            let key = (variable.name, secret.expose_secret().to_owned());
+            if let Some(owner) = self.logins.get(&key) {
+                return Some((variable.name, owner.clone()));
+            }
+            self.logins.insert(key, agent.to_owned());
+        }
+        None
+    }
+
+    /// The first agent has the usual socket; the others get one of their own beside it, unless their character names one.
+    fn own_terminal(&mut self, settings: &Settings, host: &Host) -> Settings {
+        const SOCKET: &str = "TERMINAL_SOCKET";
+        self.terminals += 1;
+        let own = matches!(settings.raw(SOCKET), Some(Setting { origin: Origin::Character { .. }, .. }));
+        if self.terminals == 1 || own {
+            return settings.clone();
+        }
+        let id = host.agent.id().to_string();
+        let name = format!("terminal-{}.sock", id.split('-').next().unwrap_or(&id));
+        settings.with_layer(Layer::from([(SOCKET.to_owned(), Setting { value: name.into(), origin: Origin::Default })]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::{AgentIdentity, SystemClock};
+
+    fn host(name: &str) -> Host {
+        Host { agent: AgentIdentity::new(None, name), agent_name: name.into(), data_dir: "/nowhere".into(), clock: Arc::new(SystemClock) }
+    }
+
+    fn telegram() -> &'static Platform {
+        PLATFORMS.iter().find(|p| p.source.as_str() == "telegram").unwrap()
+    }
+
+    fn off(built: Built) -> String {
+        match built {
+            Built::Off(why) => why,
+            Built::On(connector) => panic!("{:?} is on", connector.info()),
+        }
+    }
+
+    #[test]
+    fn off_names_what_is_missing() {
+        let why = off(telegram().connector(&Settings::default(), &host("Ada"), &mut Taken::default()).unwrap());
+        assert_eq!(why, "set TELEGRAM_BOT_TOKEN");
+    }
+
+    #[test]
+    fn a_shared_token_goes_to_the_first_agent_and_the_second_is_told() {
+        let settings = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")]);
+        let mut taken = Taken::default();
+        assert!(matches!(telegram().connector(&settings, &host("Ada"), &mut taken).unwrap(), Built::On(_)));
+        let why = off(telegram().connector(&settings, &host("Bob"), &mut taken).unwrap());
+        assert!(why.contains("Ada's") && why.contains("Bob") && !why.contains("AAAA"), "{why}");
+        let own = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "987654321:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB")]);
+        assert!(matches!(telegram().connector(&own, &host("Cem"), &mut taken).unwrap(), Built::On(_)));
+    }
+
+    #[test]
+    fn every_agent_has_its_own_terminal() {
+        let mut taken = Taken::default();
+        let first = taken.own_terminal(&Settings::default(), &host("Ada"));
+        let second = taken.own_terminal(&Settings::default(), &host("Bob"));
+        assert!(first.raw("TERMINAL_SOCKET").is_none());
+        let socket = second.raw("TERMINAL_SOCKET").unwrap().text();
+        assert!(socket.starts_with("terminal-") && socket.ends_with(".sock") && socket.len() == "terminal-12345678.sock".len(), "{socket}");
+    }
+}

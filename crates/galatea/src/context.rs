@@ -1,0 +1,62 @@
+//! Context: what every command gets. Output settings, and the configuration on first use.
+
+use std::{io::IsTerminal, path::PathBuf, sync::OnceLock};
+
+use crate::{
+    cli::flags::Globals,
+    config::{Configuration, Sources, check_database},
+    failure::{Failure, Result},
+    output::Output,
+};
+
+/// What every command gets.
+pub(crate) struct Context {
+    /// Where to write.
+    pub(crate) output: Output,
+    /// Folder the command runs in; relative paths in flags and the environment start here.
+    pub(crate) working_dir: PathBuf,
+    sources: Sources,
+    configuration: OnceLock<std::result::Result<Configuration, Vec<crate::report::Report>>>,
+    announced: OnceLock<()>,
+    no_input: bool,
+}
+
+impl Context {
+    /// From the flags before any command.
+    pub(crate) fn new(globals: &Globals) -> Self {
+        let working_dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+        Self {
+            output: Output::new(globals.quiet, globals.verbose),
+            sources: Sources::new(working_dir.clone(), globals.env_file.clone(), globals.config.clone()),
+            working_dir,
+            configuration: OnceLock::new(),
+            announced: OnceLock::new(),
+            no_input: globals.no_input,
+        }
+    }
+
+    /// Whether questions may be asked: both ends are a terminal and `--no-input` is absent.
+    pub(crate) fn may_ask(&self) -> bool {
+        !self.no_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// The configuration; read once. Its warnings are shown the first time a command asks.
+    ///
+    /// # Errors
+    /// Exit 3 with every broken place when a source cannot be read.
+    pub(crate) fn configuration(&self) -> Result<&Configuration> {
+        let configuration = self.quiet_configuration().map_err(|reports| Failure::new(reports.to_vec(), crate::exit::Exit::Configuration))?;
+        check_database(&configuration.settings)?;
+        self.announced.get_or_init(|| {
+            for warning in &configuration.warnings {
+                self.output.report(warning);
+            }
+        });
+        Ok(configuration)
+    }
+
+    /// The configuration without showing its warnings, for commands that list them themselves.
+    pub(crate) fn quiet_configuration(&self) -> std::result::Result<&Configuration, &[crate::report::Report]> {
+        self.configuration.get_or_init(|| Configuration::load(&self.sources, &self.output.redactor)).as_ref().map_err(Vec::as_slice)
+    }
+}

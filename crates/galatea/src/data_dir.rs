@@ -1,0 +1,124 @@
+//! Data folder: where the database, the lock and the terminal's socket are.
+
+use galatea_core::{Error, ErrorKind, Result, Settings, Variable};
+use galatea_store_sqlite::{SqliteOptions, SqliteStore};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Where Galatea keeps what it stores.
+pub(crate) const GALATEA_DATA_DIR: Variable =
+    Variable::new("GALATEA_DATA_DIR", "Folder for the database, the terminal's socket and the lock; a relative one is taken from the working folder.")
+        .or(".galatea");
+
+/// Every setting read here.
+pub(crate) const VARIABLES: &[Variable] = &[GALATEA_DATA_DIR];
+
+const DATABASE: &str = "galatea.db";
+
+/// The data folder of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DataDir {
+    path: PathBuf,
+}
+
+impl DataDir {
+    /// Where it is by the settings, whether or not it exists.
+    pub(crate) fn locate(settings: &Settings, working_dir: &Path) -> Self {
+        let configured = settings.text(&GALATEA_DATA_DIR).unwrap_or_default();
+        Self { path: working_dir.join(configured.trim()) }
+    }
+
+    /// Makes sure that it exists. A new one is readable by this user only and kept out of git: it holds what people wrote.
+    ///
+    /// # Errors
+    /// `Forbidden`, `Conflict` or `Unavailable` (`GAL-DATA-DIR`) with the path.
+    pub(crate) fn create(&self) -> Result<()> {
+        match fs::metadata(&self.path) {
+            Ok(found) if found.is_dir() => return Ok(()),
+            Ok(_) => return Err(self.cannot(io::ErrorKind::AlreadyExists.into(), "a file is in the place of the data folder")),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(self.cannot(e, "the data folder cannot be opened")),
+        }
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&self.path).and_then(|()| fs::write(self.path.join(".gitignore"), "*\n")).map_err(|e| self.cannot(e, "the data folder cannot be made"))
+    }
+
+    /// The folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The SQLite database in it.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path.join(DATABASE)
+    }
+
+    /// Opens the database beside the process that writes it: write-ahead logging lets both work.
+    ///
+    /// # Errors
+    /// `NotFound` (`GAL-DATA-NONE`) when there is none yet, and whatever keeps it from opening.
+    pub(crate) async fn open_beside(&self) -> Result<SqliteStore> {
+        let file = self.database();
+        if !file.exists() {
+            return Err(Error::not_found("there is no database yet")
+                .with_code("GAL-DATA-NONE")
+                .with("where", self.path.display())
+                .with_fix("run it in the folder galatea was started in, or set GALATEA_DATA_DIR"));
+        }
+        SqliteStore::open(&file, SqliteOptions { readers: 1, ..SqliteOptions::default() }).await
+    }
+
+    /// Its path as a person would write it in this working folder.
+    pub(crate) fn show(path: &Path, working_dir: &Path) -> String {
+        path.strip_prefix(working_dir).map_or_else(|_| path.display().to_string(), |near| format!("./{}", near.display()))
+    }
+
+    fn cannot(&self, source: io::Error, message: &'static str) -> Error {
+        let kind = match source.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Forbidden,
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => ErrorKind::Conflict,
+            _ => ErrorKind::Unavailable,
+        };
+        Error::new(kind, message)
+            .with_code("GAL-DATA-DIR")
+            .with("cause", &source)
+            .with("where", self.path.display())
+            .with_fix("make its parent folder writable for this user, or set GALATEA_DATA_DIR to another folder")
+            .with_source(source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_made_private_and_kept_out_of_git() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::locate(&Settings::default(), dir.path());
+        assert_eq!(data.path(), dir.path().join(".galatea"));
+        data.create().unwrap();
+        data.create().unwrap();
+        assert_eq!(fs::read_to_string(data.path().join(".gitignore")).unwrap(), "*\n");
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&data.path().metadata().unwrap().permissions()) & 0o777, 0o700);
+        assert_eq!(DataDir::show(&data.database(), dir.path()), "./.galatea/galatea.db");
+        assert_eq!(DataDir::show(Path::new("/var/lib/x"), dir.path()), "/var/lib/x");
+    }
+
+    #[test]
+    fn a_file_in_its_place_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("taken"), "x").unwrap();
+        let settings = Settings::from_pairs([("GALATEA_DATA_DIR", "taken")]);
+        let error = DataDir::locate(&settings, dir.path()).create().unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Some("GAL-DATA-DIR")));
+        let settings = Settings::from_pairs([("GALATEA_DATA_DIR", "taken/deeper")]);
+        assert_eq!(DataDir::locate(&settings, dir.path()).create().unwrap_err().code(), Some("GAL-DATA-DIR"));
+    }
+}

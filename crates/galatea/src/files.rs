@@ -1,0 +1,183 @@
+//! Files that commands write: never over another one unasked, secrets for this user only, whole or not at all.
+
+use galatea_core::{Error, ErrorKind, Result};
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// Who may read a new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// As the system's default says.
+    Usual,
+    /// This user only (mode 0600).
+    Private,
+}
+
+/// Writes a file that must not exist yet, making its folder.
+///
+/// # Errors
+/// `Conflict` (`GAL-FILE-EXISTS`) when it exists, `GAL-FILE-WRITE` when it cannot be written.
+pub(crate) fn create(path: &Path, text: &str, access: Access) -> Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return Err(Error::new(ErrorKind::Conflict, format!("{} exists already", path.display()))
+            .with_code("GAL-FILE-EXISTS")
+            .with_fix("choose another name, or add --force to replace it"));
+    }
+    replace(path, text, access)
+}
+
+/// Writes a file, whatever was there: first beside it, then moved into its place, so that a crash leaves the old or the new one.
+///
+/// # Errors
+/// `GAL-FILE-WRITE` with the path and the cause.
+pub(crate) fn replace(path: &Path, text: &str, access: Access) -> Result<()> {
+    let cannot = |e| cannot(path, e);
+    // A link is followed, so that it stays a link.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    if let Some(folder) = target.parent().filter(|f| !f.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).map_err(cannot)?;
+    }
+    let beside = beside(&target);
+    let written = write(&beside, &target, text, access).and_then(|()| fs::rename(&beside, &target));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written.map_err(cannot)
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.new", std::process::id()));
+    path.with_file_name(name)
+}
+
+fn write(path: &Path, target: &Path, text: &str, access: Access) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if access == Access::Private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let mut file = options.open(path)?;
+    if access == Access::Usual
+        && let Ok(known) = target.metadata()
+    {
+        file.set_permissions(known.permissions())?;
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// Whether others on this machine may read or write a file. Always false where the system has no such rights.
+pub(crate) fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    return path.metadata().is_ok_and(|found| std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o077 != 0);
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
+/// Takes a file's rights from everybody but this user.
+///
+/// # Errors
+/// `GAL-FILE-WRITE` with the path and the cause.
+pub(crate) fn close_to_others(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(|e| cannot(path, e))?;
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// Makes sure that git leaves a file alone: adds a line to `.gitignore` beside it if it lies in a git repository and nothing ignores it by
+/// name yet. The `.gitignore` that was changed.
+///
+/// # Errors
+/// `GAL-FILE-WRITE` with the path and the cause.
+pub(crate) fn ignore_in_git(path: &Path) -> Result<Option<PathBuf>> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = fs::canonicalize(folder).map_err(|e| cannot(path, e))?;
+    let Some(name) = path.file_name().and_then(|n| n.to_str()) else { return Ok(None) };
+    let Some(depth) = folder.ancestors().position(|f| f.join(".git").exists()) else { return Ok(None) };
+    let names = [name.to_owned(), format!("/{name}"), format!("**/{name}"), format!("{name}*"), "*".to_owned(), ".*".to_owned()];
+    let ignored = folder.ancestors().take(depth + 1).enumerate().any(|(level, f)| {
+        let text = fs::read_to_string(f.join(".gitignore")).unwrap_or_default();
+        // A rooted name counts in its own folder only.
+        text.lines().map(str::trim).any(|line| names.iter().any(|n| n == line) && (level == 0 || !line.starts_with('/')))
+    });
+    if ignored {
+        return Ok(None);
+    }
+    let file = folder.join(".gitignore");
+    let mut text = fs::read_to_string(&file).unwrap_or_default();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    replace(&file, &format!("{text}{name}\n"), Access::Usual)?;
+    Ok(Some(file))
+}
+
+fn cannot(path: &Path, source: io::Error) -> Error {
+    let kind = match source.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Forbidden,
+        _ => ErrorKind::Unexpected,
+    };
+    Error::new(kind, format!("{} cannot be written", path.display()))
+        .with_code("GAL-FILE-WRITE")
+        .with("cause", &source)
+        .with_fix("make the folder writable for this user, or name another")
+        .with_source(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_whole_and_never_over_another_unasked() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b.env");
+        create(&path, "1", Access::Private).unwrap();
+        assert_eq!(create(&path, "2", Access::Private).unwrap_err().code(), Some("GAL-FILE-EXISTS"));
+        replace(&path, "3", Access::Private).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "3");
+        assert!(!is_open_to_others(&path));
+        assert_eq!(fs::read_dir(dir.path().join("a")).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn rights_are_kept_and_can_be_taken_away() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        fs::write(&path, "1").unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o664)).unwrap();
+        replace(&path, "2", Access::Usual).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o664);
+        assert!(is_open_to_others(&path));
+        close_to_others(&path).unwrap();
+        assert!(!is_open_to_others(&path));
+    }
+
+    #[test]
+    fn git_is_told_once_and_only_in_a_repository() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let env = inner.join(".env");
+        assert_eq!(ignore_in_git(&env).unwrap(), None);
+        fs::create_dir(dir.path().join(".git")).unwrap();
+        fs::write(dir.path().join(".gitignore"), "/.env").unwrap();
+        assert!(ignore_in_git(&env).unwrap().is_some(), "the rooted name of another folder does not count");
+        assert_eq!(ignore_in_git(&env).unwrap(), None);
+        assert_eq!(fs::read_to_string(inner.join(".gitignore")).unwrap(), ".env\n");
+        assert!(ignore_in_git(&dir.path().join("key")).unwrap().is_some());
+        assert_eq!(fs::read_to_string(dir.path().join(".gitignore")).unwrap(), "/.env\nkey\n");
+    }
+}

@@ -1,0 +1,279 @@
+//! Health: a small server on the loopback interface that tells whether this process lives and is ready to answer.
+
+mod owner;
+
+use axum::{
+    Json, Router,
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use futures::future::BoxFuture;
+use galatea_core::{Error, ErrorKind, Result, Settings, Variable};
+use serde::{Deserialize, Serialize};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
+use tokio::net::TcpListener;
+
+/// Where the health server listens.
+pub(crate) const SERVER_HOST: Variable = Variable::new("SERVER_HOST", "Address of the health server; only the loopback interface is allowed.").or("127.0.0.1");
+/// Its port. 3000 is elizaOS's.
+pub(crate) const SERVER_PORT: Variable = Variable::new("SERVER_PORT", "Port of the health server; 0 takes any free one.").or("3000");
+
+/// Every setting read here.
+pub(crate) const VARIABLES: &[Variable] = &[SERVER_HOST, SERVER_PORT];
+
+/// Whether the process can do its work, and what is in the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Readiness {
+    /// Everything that has to work does.
+    pub(crate) ready: bool,
+    /// What is in the way, the worst first.
+    pub(crate) reasons: Vec<Reason>,
+    /// Every agent with its connectors.
+    pub(crate) agents: Vec<AgentState>,
+    /// Version of Galatea.
+    pub(crate) version: String,
+    /// Process id.
+    pub(crate) pid: u32,
+    /// Seconds since the start.
+    pub(crate) uptime: u64,
+}
+
+/// One thing in the way.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Reason {
+    /// What it is about: `connector`, `model`, `storage`, `process`.
+    pub(crate) subject: String,
+    /// Whose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
+    /// One sentence.
+    pub(crate) message: String,
+    /// Stable code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) code: Option<String>,
+    /// The next action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fix: Option<String>,
+}
+
+/// One agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AgentState {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its model, such as `openai gpt-4o`.
+    pub(crate) model: String,
+    /// Its connectors.
+    pub(crate) connectors: Vec<ConnectorState>,
+}
+
+/// One connector.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ConnectorState {
+    /// Platform.
+    pub(crate) source: String,
+    /// Login on it.
+    pub(crate) account: String,
+    /// `starting`, `up`, `degraded`, `retrying` or `down`.
+    pub(crate) state: String,
+    /// For people.
+    pub(crate) detail: String,
+}
+
+/// Looks at the process whenever somebody asks.
+pub(crate) type Probe = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
+
+/// Reads where to listen; `port` is the flag's.
+///
+/// # Errors
+/// `Invalid` for a host that is no address (`GAL-CFG-VALUE`) or not on the loopback interface (`GAL-BIND`).
+pub(crate) fn address(settings: &Settings, port: Option<u16>) -> Result<SocketAddr> {
+    let host = settings.text(&SERVER_HOST).unwrap_or_default();
+    let host = host.trim();
+    let ip = match host {
+        "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        other => other.trim_matches(['[', ']']).parse().map_err(|_| settings.complain(&SERVER_HOST, "is not an IP address"))?,
+    };
+    if !ip.is_loopback() {
+        return Err(Error::invalid("the health server answers on this machine only, because it asks for no password")
+            .with_code("GAL-BIND")
+            .with("where", format!("SERVER_HOST from {}", settings.origin(&SERVER_HOST)))
+            .with_fix("remove SERVER_HOST or set it to 127.0.0.1; in a container use `galatea status` as the health check"));
+    }
+    let port = match port {
+        Some(port) => port,
+        None => settings.parse(&SERVER_PORT, "a port number from 0 to 65535")?.unwrap_or(0),
+    };
+    Ok(SocketAddr::new(ip, port))
+}
+
+/// Takes the port. It never moves to another one by itself.
+///
+/// # Errors
+/// `Conflict` (`GAL-PORT`) naming the process that has it, where that can be told.
+pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|e| refused(address, e))
+}
+
+fn refused(address: SocketAddr, source: io::Error) -> Error {
+    if source.kind() != io::ErrorKind::AddrInUse {
+        return Error::new(ErrorKind::Unavailable, "the health server cannot listen")
+            .with_code("GAL-BIND")
+            .with("cause", &source)
+            .with("where", address)
+            .with_fix("choose another port with `--port` or SERVER_PORT")
+            .with_source(source);
+    }
+    let who = owner::of(address).unwrap_or_else(|| "another process".to_owned());
+    Error::new(ErrorKind::Conflict, format!("port {} is taken by {who}", address.port()))
+        .with_code("GAL-PORT")
+        .with("where", address)
+        .with_fix("stop that process, or choose another port with `--port` or SERVER_PORT")
+}
+
+/// Answers until it is dropped.
+pub(crate) async fn serve(listener: TcpListener, probe: Probe) -> io::Result<()> {
+    axum::serve(listener, router(probe)).await
+}
+
+fn router(probe: Probe) -> Router {
+    Router::new()
+        .route("/healthz", get(async || Json(serde_json::json!({ "status": "alive" }))))
+        .route("/readyz", get(ready))
+        .route("/version", get(async || Json(serde_json::json!({ "name": "galatea", "version": env!("CARGO_PKG_VERSION") }))))
+        .with_state(probe)
+        .layer(middleware::from_fn(only_for_this_host))
+}
+
+async fn ready(State(probe): State<Probe>) -> Response {
+    let readiness = probe().await;
+    let status = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, [(header::CACHE_CONTROL, "no-store")], Json(readiness)).into_response()
+}
+
+/// A web page whose name was pointed at 127.0.0.1 (DNS rebinding) asks with its own name in Host.
+async fn only_for_this_host(request: Request, next: Next) -> Response {
+    let named = request.uri().host().is_none_or(is_this_host) && host(request.headers()).is_some_and(is_this_host);
+    if named {
+        return next.run(request).await;
+    }
+    let body = serde_json::json!({ "error": "this server answers to its loopback address only", "code": "GAL-HOST" });
+    (StatusCode::FORBIDDEN, Json(body)).into_response()
+}
+
+fn host(headers: &HeaderMap) -> Option<&str> {
+    let mut all = headers.get_all(header::HOST).iter();
+    let only = all.next()?.to_str().ok()?;
+    // Two Host headers are a smuggling attempt (RFC 9112 §3.2).
+    all.next().is_none().then_some(only)
+}
+
+/// Whether `host[:port]` names the loopback interface.
+fn is_this_host(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((name, "")) => name,
+            Some((name, port)) if port.starts_with(':') => name,
+            _ => return false,
+        },
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    fn probe(ready: bool) -> Probe {
+        Arc::new(move || {
+            Box::pin(async move {
+                let reason = Reason { subject: "model".into(), message: "no model answers".into(), ..Reason::default() };
+                let reasons = if ready { Vec::new() } else { vec![reason] };
+                Readiness { ready, reasons, agents: Vec::new(), version: "0".into(), pid: 1, uptime: 2 }
+            })
+        })
+    }
+
+    async fn ask(address: SocketAddr, request: &str) -> String {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    async fn server(ready: bool) -> SocketAddr {
+        let listener = bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(serve(listener, probe(ready)));
+        address
+    }
+
+    #[tokio::test]
+    async fn the_three_questions() {
+        let address = server(true).await;
+        for (path, expect) in [("/healthz", "\"alive\""), ("/readyz", "\"ready\":true"), ("/version", env!("CARGO_PKG_VERSION"))] {
+            let answer = ask(address, &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")).await;
+            assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains(expect), "{answer}");
+        }
+        let address = server(false).await;
+        let answer = ask(address, "GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:3000\r\nConnection: close\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("no model answers"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn strange_hosts_and_methods_are_refused() {
+        let address = server(true).await;
+        for host in ["Host: evil.example\r\n", "Host: 127.0.0.1.evil.example\r\n", "Host: 10.0.0.1\r\n", "", "Host: localhost\r\nHost: evil.example\r\n"] {
+            let answer = ask(address, &format!("GET /readyz HTTP/1.1\r\n{host}Connection: close\r\n\r\n")).await;
+            assert!(answer.starts_with("HTTP/1.1 4"), "{host}: {answer}");
+            assert!(!answer.contains("\"ready\""), "{host}: {answer}");
+        }
+        let answer = ask(address, "GET http://evil.example/readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+        let answer = ask(address, "POST /readyz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
+    }
+
+    #[test]
+    fn hosts_are_told_apart() {
+        for good in ["localhost", "LOCALHOST:3000", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:3000"] {
+            assert!(is_this_host(good), "{good}");
+        }
+        for bad in ["", "evil", "[::1", "[::1]evil", "[::2]", "localhost.evil", "0.0.0.0", "192.168.0.1:80", "::1"] {
+            assert!(!is_this_host(bad), "{bad}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_taken_port_names_its_owner() {
+        let first = bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let error = bind(first.local_addr().unwrap()).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Some("GAL-PORT")));
+        #[cfg(target_os = "linux")]
+        assert!(error.message().contains(&std::process::id().to_string()), "{error}");
+        assert!(error.fix().unwrap().contains("--port"));
+    }
+
+    #[test]
+    fn only_the_loopback_interface() {
+        let settings = |host: &str| Settings::from_pairs([("SERVER_HOST", host), ("SERVER_PORT", "8080")]);
+        assert_eq!(address(&settings("localhost"), None).unwrap().to_string(), "127.0.0.1:8080");
+        assert_eq!(address(&settings("::1"), Some(9)).unwrap().to_string(), "[::1]:9");
+        assert_eq!(address(&Settings::default(), None).unwrap().to_string(), "127.0.0.1:3000");
+        for open in ["0.0.0.0", "::", "192.168.1.1"] {
+            assert_eq!(address(&settings(open), None).unwrap_err().code(), Some("GAL-BIND"), "{open}");
+        }
+        assert_eq!(address(&settings("example.org"), None).unwrap_err().code(), Some("GAL-CFG-VALUE"));
+        assert_eq!(address(&Settings::from_pairs([("SERVER_PORT", "70000")]), None).unwrap_err().code(), Some("GAL-CFG-VALUE"));
+    }
+}

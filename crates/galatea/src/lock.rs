@@ -1,0 +1,170 @@
+//! Lock: one process per data folder. The system frees the lock with the process, so a crash leaves nothing to clean up.
+
+use galatea_core::{Error, ErrorKind, Result};
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{Read, Seek, SeekFrom, Write},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+const FILE: &str = "galatea.lock";
+/// A note has two short lines; anything longer is not ours.
+const MAX_NOTE: u64 = 256;
+/// Attempts to take the lock, and the pause between them.
+const TRIES: u32 = 3;
+const TRY_PAUSE: Duration = Duration::from_millis(5);
+
+/// The held lock; dropping it frees the folder.
+#[derive(Debug)]
+pub(crate) struct InstanceLock {
+    file: File,
+}
+
+/// What the process that holds a lock wrote about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Holder {
+    /// Its process id.
+    pub(crate) pid: Option<u32>,
+    /// Where its health server listens; none before that, or for `galatea chat`.
+    pub(crate) health: Option<SocketAddr>,
+}
+
+impl InstanceLock {
+    /// Takes the lock of a data folder.
+    ///
+    /// # Errors
+    /// `Conflict` (`GAL-LOCK`) naming the process that holds it.
+    pub(crate) fn take(data_dir: &Path) -> Result<Self> {
+        let path = path(data_dir);
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(|e| cannot(&path, e))?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match file.try_lock() {
+                Ok(()) => break,
+                // Somebody who only asks ([`holder`]) holds it for a moment.
+                Err(TryLockError::WouldBlock) if tries < TRIES => std::thread::sleep(TRY_PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(held(data_dir, read(&path))),
+                Err(TryLockError::Error(e)) => return Err(cannot(&path, e)),
+            }
+        }
+        let mut lock = Self { file };
+        lock.note(None).map_err(|e| cannot(&path, e))?;
+        Ok(lock)
+    }
+
+    /// Tells other commands where the health server listens.
+    ///
+    /// # Errors
+    /// `Unavailable` when the file cannot be written.
+    pub(crate) fn announce(&mut self, health: SocketAddr) -> Result<()> {
+        self.note(Some(health)).map_err(|e| Error::new(ErrorKind::Unavailable, "the lock file cannot be written").with("cause", e))
+    }
+
+    fn note(&mut self, health: Option<SocketAddr>) -> std::io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.seek(SeekFrom::Start(0))?;
+        let health = health.map(|health| format!("health {health}\n")).unwrap_or_default();
+        self.file.write_all(format!("pid {}\n{health}", std::process::id()).as_bytes())?;
+        self.file.flush()
+    }
+}
+
+/// Who holds the lock of a data folder; none when nobody does.
+///
+/// # Errors
+/// `Forbidden` or `Unavailable` when the file cannot be opened.
+pub(crate) fn holder(data_dir: &Path) -> Result<Option<Holder>> {
+    let path = path(data_dir);
+    let file = match OpenOptions::new().read(true).open(&path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(cannot(&path, e)),
+    };
+    // Only asks: a shared lock is refused exactly while somebody holds it, and freed at once otherwise.
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => Ok(Some(read(&path))),
+        Err(TryLockError::Error(e)) => Err(cannot(&path, e)),
+    }
+}
+
+fn path(data_dir: &Path) -> PathBuf {
+    data_dir.join(FILE)
+}
+
+fn read(path: &Path) -> Holder {
+    let mut text = String::new();
+    // Unreadable is as good as empty: the lock itself is the truth, the note only helps people.
+    let _ = File::open(path).and_then(|file| file.take(MAX_NOTE).read_to_string(&mut text));
+    parse(&text)
+}
+
+fn parse(text: &str) -> Holder {
+    let mut holder = Holder::default();
+    for (key, value) in text.lines().filter_map(|line| line.split_once(' ')) {
+        match key {
+            "pid" => holder.pid = value.parse().ok(),
+            "health" => holder.health = value.parse().ok(),
+            _ => {}
+        }
+    }
+    holder
+}
+
+fn held(data_dir: &Path, holder: Holder) -> Error {
+    let who = holder.pid.map_or_else(|| "another galatea".to_owned(), |pid| format!("process {pid}"));
+    let fix = holder.pid.map_or_else(
+        || "stop the other galatea, or use another data folder".to_owned(),
+        |pid| format!("talk to it with `galatea chat`, stop it with `kill {pid}`, or use another data folder (GALATEA_DATA_DIR)"),
+    );
+    Error::new(ErrorKind::Conflict, format!("{who} is running with this data folder already"))
+        .with_code("GAL-LOCK")
+        .with("where", data_dir.display())
+        .with_fix(fix)
+}
+
+fn cannot(path: &Path, source: std::io::Error) -> Error {
+    let kind = if source.kind() == std::io::ErrorKind::PermissionDenied { ErrorKind::Forbidden } else { ErrorKind::Unavailable };
+    Error::new(kind, "the data folder cannot be locked")
+        .with_code("GAL-DATA-DIR")
+        .with("cause", &source)
+        .with("where", path.display())
+        .with_fix("make the folder writable for this user, or set GALATEA_DATA_DIR to another one")
+        .with_source(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_holder_at_a_time_and_free_after_it() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(holder(dir.path()).unwrap(), None);
+        let mut lock = InstanceLock::take(dir.path()).unwrap();
+        lock.announce("127.0.0.1:3000".parse().unwrap()).unwrap();
+        let us = Holder { pid: Some(std::process::id()), health: Some("127.0.0.1:3000".parse().unwrap()) };
+        assert_eq!(holder(dir.path()).unwrap(), Some(us));
+
+        let error = InstanceLock::take(dir.path()).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Some("GAL-LOCK")));
+        assert!(error.message().contains(&std::process::id().to_string()), "{error}");
+
+        drop(lock);
+        assert_eq!(holder(dir.path()).unwrap(), None);
+        InstanceLock::take(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_strange_note_harms_nobody() {
+        assert_eq!(parse("pid x\nhealth \n\nnonsense"), Holder::default());
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(path(dir.path()), [0xff; 5000]).unwrap();
+        assert_eq!(read(&path(dir.path())), Holder::default());
+        InstanceLock::take(dir.path()).unwrap();
+        assert_eq!(read(&path(dir.path())).pid, Some(std::process::id()));
+    }
+}

@@ -1,0 +1,99 @@
+//! Logging: `tracing` to stderr, text on a terminal and JSON elsewhere, every line through the redactor.
+
+use galatea_core::{Error, Result, Settings};
+use std::io::IsTerminal;
+use tracing_subscriber::EnvFilter;
+
+use crate::{
+    cli::{Cli, Command},
+    config::{LOG_JSON_FORMAT, LOG_LEVEL},
+    context::Context,
+    redact::CleanStderr,
+};
+
+/// Starts logging. Commands that do one thing log errors only, unless `LOG_LEVEL` or `-v` asks for more; a process that runs logs from
+/// `info` on.
+///
+/// # Errors
+/// `Invalid` with its place for a setting that makes no sense, if the command runs agents. Others can do their work without.
+pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
+    let settings = context.quiet_configuration().map(|c| c.settings.clone()).unwrap_or_default();
+    let runs = matches!(cli.command, None | Some(Command::Start(_)));
+    let (filter, json) = match (filter(&settings, runs, cli.globals.verbose), json(&settings, runs)) {
+        (Ok(filter), Ok(json)) => (filter, json),
+        (Err(error), _) | (_, Err(error)) if runs => return Err(error),
+        _ => (EnvFilter::new("error"), false),
+    };
+    let json = json || cli.globals.log_json;
+    let redactor = context.output.redactor.clone();
+    let writer = move || CleanStderr::new(redactor.clone());
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_target(cli.globals.verbose > 0 || json);
+    // Nobody else installs a subscriber in this process; if one is there, its lines are as good.
+    let _ = if json { builder.json().flatten_event(true).try_init() } else { builder.with_ansi(context.output.talk_style.is_colored()).try_init() };
+    Ok(())
+}
+
+/// Whether the settings of logging make sense, for `doctor`.
+///
+/// # Errors
+/// `Invalid` with its place.
+pub(crate) fn check(settings: &Settings) -> Result<()> {
+    filter(settings, true, 0).map(drop)?;
+    json(settings, true).map(drop)
+}
+
+fn json(settings: &Settings, runs: bool) -> Result<bool> {
+    if settings.find(&LOG_JSON_FORMAT).is_some() { settings.flag(&LOG_JSON_FORMAT) } else { Ok(runs && !std::io::stderr().is_terminal()) }
+}
+
+fn filter(settings: &Settings, runs: bool, verbose: u8) -> Result<EnvFilter> {
+    let level = match verbose {
+        0 if !runs && settings.find(&LOG_LEVEL).is_none() => "error".to_owned(),
+        0 => settings.text(&LOG_LEVEL).unwrap_or_default(),
+        1 => "debug".to_owned(),
+        _ => "trace".to_owned(),
+    };
+    let level = level.trim().to_ascii_lowercase();
+    let ours = match level.as_str() {
+        "trace" | "debug" | "info" | "warn" | "error" => level.as_str(),
+        // elizaOS's other names.
+        "fatal" => "error",
+        "warning" => "warn",
+        "success" | "progress" | "log" => "info",
+        "verbose" => "debug",
+        // Filters say what they want for every part.
+        directives if directives.contains(['=', ',']) => return EnvFilter::try_new(directives).map_err(|_| complain(settings)),
+        _ => return Err(complain(settings)),
+    };
+    // Libraries say little that helps, and some would print what they send.
+    let theirs = if ours == "error" { "error" } else { "warn" };
+    EnvFilter::try_new(format!("{theirs},galatea={ours}")).map_err(|_| complain(settings))
+}
+
+fn complain(settings: &Settings) -> Error {
+    settings.complain(&LOG_LEVEL, "is not a level or a filter")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter_of(level: &str, runs: bool, verbose: u8) -> String {
+        filter(&Settings::from_pairs([("LOG_LEVEL", level)]), runs, verbose).unwrap().to_string()
+    }
+
+    #[test]
+    fn levels_filters_and_elizaos_names_are_understood() {
+        assert_eq!(filter_of("WARN", true, 0), "galatea=warn,warn");
+        assert_eq!(filter_of("success", true, 0), "galatea=info,warn");
+        assert_eq!(filter_of("warn,galatea_telegram=debug", true, 0), "galatea_telegram=debug,warn");
+        assert_eq!(filter_of("error", true, 2), "galatea=trace,warn");
+        assert_eq!(filter(&Settings::default(), false, 0).unwrap().to_string(), "galatea=error,error");
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_its_place() {
+        let error = filter(&Settings::from_pairs([("LOG_LEVEL", "loud")]), true, 0).unwrap_err();
+        assert!(error.to_string().contains("environment"), "{error}");
+    }
+}

@@ -1,0 +1,125 @@
+//! Output: stdout holds data, stderr holds talk; colour only where it helps; secrets never.
+
+use serde_json::Value;
+use std::{
+    fmt::Display,
+    io::{self, IsTerminal, Write},
+};
+
+use crate::{redact::Redactor, report::Report};
+
+/// The few colours used; each only beside a word or shape that says the same.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Color {
+    /// Failure.
+    Red = 31,
+    /// Success.
+    Green = 32,
+    /// Attention.
+    Yellow = 33,
+    /// Frames.
+    Blue = 34,
+    /// Labels.
+    Cyan = 36,
+}
+
+/// Whether a stream takes colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Style {
+    colored: bool,
+}
+
+impl Style {
+    /// No escape codes.
+    #[cfg(test)]
+    pub(crate) const fn plain() -> Self {
+        Self { colored: false }
+    }
+
+    /// By the stream and `CLICOLOR_FORCE`, `NO_COLOR`, `TERM=dumb` (<https://no-color.org>, <https://bixense.com/clicolors>).
+    fn of(terminal: bool) -> Self {
+        let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
+        let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
+        let colored = !set("NO_COLOR") && (set("CLICOLOR_FORCE") || (terminal && !dumb));
+        Self { colored }
+    }
+
+    /// Text in a colour.
+    pub(crate) fn paint(self, color: Color, text: &str) -> String {
+        if self.colored { format!("\x1b[{}m{text}\x1b[0m", color as u8) } else { text.to_owned() }
+    }
+
+    /// Text in a colour, bold.
+    pub(crate) fn bold(self, color: Color, text: &str) -> String {
+        if self.colored { format!("\x1b[1;{}m{text}\x1b[0m", color as u8) } else { text.to_owned() }
+    }
+
+    /// Whether escape codes are written.
+    pub(crate) fn is_colored(self) -> bool {
+        self.colored
+    }
+}
+
+/// Where a command writes. Every way out passes the redactor.
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    /// Only data and errors (`-q`).
+    pub(crate) quiet: bool,
+    /// More talk (`-v`, `-vv`).
+    pub(crate) verbose: u8,
+    /// For stdout.
+    pub(crate) style: Style,
+    /// For stderr.
+    pub(crate) talk_style: Style,
+    /// Knows the secrets.
+    pub(crate) redactor: Redactor,
+}
+
+impl Output {
+    /// For this process's streams.
+    pub(crate) fn new(quiet: bool, verbose: u8) -> Self {
+        Self { quiet, verbose, style: Style::of(io::stdout().is_terminal()), talk_style: Style::of(io::stderr().is_terminal()), redactor: Redactor::default() }
+    }
+
+    /// A line of data, to stdout. A reader that has gone away (`| head`) is no failure.
+    pub(crate) fn data(&self, line: impl Display) {
+        let line = line.to_string();
+        let _ = writeln!(io::stdout().lock(), "{}", self.redactor.clean(&line));
+    }
+
+    /// Bytes made for a program, such as a completion script, to stdout as they are.
+    pub(crate) fn raw(&self, bytes: &[u8]) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(bytes).and_then(|()| out.flush());
+    }
+
+    /// A JSON document to stdout: `{"schema": "galatea.<command>/1", …}`.
+    pub(crate) fn json(&self, schema: &str, body: Value) {
+        let mut document = serde_json::Map::from_iter([("schema".to_owned(), Value::from(schema))]);
+        match body {
+            Value::Object(fields) => document.extend(fields),
+            other => {
+                document.insert("items".to_owned(), other);
+            }
+        }
+        let text = format!("{:#}", Value::Object(document));
+        self.data(text);
+    }
+
+    /// A line of talk, to stderr, unless quiet.
+    pub(crate) fn say(&self, line: impl Display) {
+        if !self.quiet {
+            let line = line.to_string();
+            let _ = writeln!(io::stderr().lock(), "{}", self.redactor.clean(&line));
+        }
+    }
+
+    /// An error or warning, to stderr; `-q` hides warnings.
+    pub(crate) fn report(&self, report: &Report) {
+        if self.quiet && report.level != crate::report::Level::Error {
+            return;
+        }
+        let text = report.render(self.talk_style);
+        let _ = write!(io::stderr().lock(), "{}", self.redactor.clean(&text));
+    }
+}

@@ -1,0 +1,44 @@
+//! What is printed when the program itself is at fault: no backtrace, one request. The process then ends with 101, as Rust's always do.
+
+use crate::{
+    output::Output,
+    report::Report,
+};
+
+/// Installs the message for panics of every thread. A panic in a supervised task does not end the process; the message is the same.
+pub(crate) fn install(output: &Output) {
+    let output = output.clone();
+    std::panic::set_hook(Box::new(move |panic| {
+        let place = panic.location().map(|l| format!("{}:{}", file(l.file()), l.line())).unwrap_or_default();
+        let said = panic.payload_as_str().unwrap_or("no message");
+        output.report(&report(said, &place));
+    }));
+}
+
+fn report(said: &str, place: &str) -> Report {
+    // The first line is enough to find it; the rest may repeat what somebody wrote.
+    let said: String = said.lines().next().unwrap_or_default().chars().take(200).collect();
+    Report::error("a fault in Galatea itself")
+        .code("GAL-BUG")
+        .cause(said)
+        .line("where", format!("galatea {}, {place}", env!("CARGO_PKG_VERSION")))
+        .fix("please report it with these lines and what you did before; what was committed is safe and is taken up at the next start")
+}
+
+/// A source file without the folder it was built in.
+fn file(path: &str) -> &str {
+    path.rsplit_once("/src/").map_or(path, |(before, _)| &path[before.rfind('/').map_or(0, |at| at + 1)..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Style;
+
+    #[test]
+    fn it_names_the_place_and_asks_for_a_report() {
+        assert_eq!(file("/home/me/x/crates/galatea-core/src/ids.rs"), "galatea-core/src/ids.rs");
+        let text = report("index out of bounds\nsecret second line", "galatea-core/src/ids.rs:7").render(Style::plain());
+        assert!(text.starts_with("error[GAL-BUG]") && text.contains("ids.rs:7") && !text.contains("second"), "{text}");
+    }
+}

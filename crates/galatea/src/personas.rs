@@ -1,0 +1,152 @@
+//! Personas: which characters run, each with the settings it sees.
+
+use galatea_core::{
+    Character, Error, ErrorKind, Settings, Variable,
+    character::{self, Loaded, MAX_SIZE},
+};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use crate::{config::Configuration, failure::Result};
+
+/// Which character files run when none is named on the command line.
+pub(crate) const CHARACTER_FILES: Variable =
+    Variable::new("CHARACTER_FILES", "Character files to run, separated by commas; the built-in Eliza when there is none.").alias(&["CHARACTER_FILE"]);
+
+/// Every setting read here.
+pub(crate) const VARIABLES: &[Variable] = &[CHARACTER_FILES];
+
+/// The character that needs no file.
+const ELIZA: &str = include_str!("../../../characters/eliza.json");
+
+/// One character with its settings.
+#[derive(Debug, Clone)]
+pub(crate) struct Persona {
+    /// Who it is.
+    pub(crate) character: Character,
+    /// Where it was read; none for the built-in one.
+    pub(crate) file: Option<PathBuf>,
+    /// What it sees.
+    pub(crate) settings: Settings,
+    /// What could be better in its file, ready to show.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Reads the characters named by `files`, else those of the settings, else the built-in one.
+///
+/// # Errors
+/// `Invalid` with the place of a fault in a file, `NotFound` for a missing file, `Conflict` for two characters of one id.
+pub(crate) fn load(files: &[PathBuf], configuration: &Configuration, working_dir: &Path) -> Result<Vec<Persona>> {
+    let named = if files.is_empty() {
+        configuration.settings.list(&CHARACTER_FILES)?.unwrap_or_default().into_iter().map(PathBuf::from).collect()
+    } else {
+        files.to_vec()
+    };
+    let mut personas = Vec::new();
+    for file in &named {
+        let loaded = character::load_bytes(&file.display().to_string(), &read(&working_dir.join(file))?).map_err(Error::from)?;
+        personas.push(persona(loaded, Some(file), configuration)?);
+    }
+    if personas.is_empty() {
+        personas.push(persona(character::load("characters/eliza.json", ELIZA).map_err(Error::from)?, None, configuration)?);
+    }
+    unlike(&personas)?;
+    Ok(personas)
+}
+
+fn persona(loaded: Loaded, file: Option<&Path>, configuration: &Configuration) -> Result<Persona> {
+    let Loaded { character, warnings, .. } = loaded;
+    let warnings = warnings.iter().map(ToString::to_string).collect();
+    Ok(Persona { settings: configuration.settings_for(&character, file)?, file: file.map(Path::to_path_buf), warnings, character })
+}
+
+fn read(path: &Path) -> galatea_core::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // One byte more than allowed tells a file that is too large from one that just fits.
+    let limit = u64::try_from(MAX_SIZE).unwrap_or(u64::MAX).saturating_add(1);
+    File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(|e| {
+        let kind = match e.kind() {
+            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            std::io::ErrorKind::PermissionDenied => ErrorKind::Forbidden,
+            _ => ErrorKind::Unavailable,
+        };
+        Error::new(kind, "the character file cannot be read")
+            .with_code("GAL-CHAR-FILE")
+            .with("cause", &e)
+            .with("where", path.display())
+            .with_fix("check the path given with --character or CHARACTER_FILES; `galatea character new` writes an example")
+            .with_source(e)
+    })?;
+    Ok(bytes)
+}
+
+/// Two characters of one id would share rooms and memories.
+fn unlike(personas: &[Persona]) -> galatea_core::Result<()> {
+    for (n, persona) in personas.iter().enumerate() {
+        if let Some(twin) = personas[..n].iter().find(|other| other.character.identity().id() == persona.character.identity().id()) {
+            return Err(Error::new(ErrorKind::Conflict, format!("two characters are the same: {} and {}", twin.character.name, persona.character.name))
+                .with_code("GAL-CHAR-SAME")
+                .with_fix("give one of them another name, or an `id` of its own"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Sources, redact::Redactor};
+
+    /// A folder with these files, read as configuration.
+    fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, Configuration) {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        let sources = Sources::new(dir.path().to_path_buf(), None, None);
+        let configuration = Configuration::load(&sources, &Redactor::default()).unwrap();
+        (dir, configuration)
+    }
+
+    fn code(failure: &crate::failure::Failure) -> Option<&str> {
+        failure.reports[0].code.as_deref()
+    }
+
+    #[test]
+    fn the_built_in_character_needs_no_file_and_has_no_warnings() {
+        let (dir, configuration) = folder(&[]);
+        let [eliza] = load(&[], &configuration, dir.path()).unwrap().try_into().unwrap();
+        assert_eq!((eliza.character.name.as_str(), &eliza.file, eliza.warnings.as_slice()), ("Eliza", &None, &[] as &[String]));
+    }
+
+    #[test]
+    fn flags_beat_settings_and_each_file_sees_its_own_settings_first() {
+        let (dir, configuration) = folder(&[
+            (".env", "CHARACTER_FILES=ada.json,bob.json\nDM_POLICY=open\n"),
+            ("ada.json", r#"{"name": "Ada", "bio": "x", "settings": {"DM_POLICY": "disabled"}}"#),
+            ("bob.json", r#"{"name": "Bob", "bio": "x"}"#),
+        ]);
+        let both = load(&[], &configuration, dir.path()).unwrap();
+        let policies: Vec<_> = both.iter().map(|p| p.settings.raw("DM_POLICY").unwrap().text()).collect();
+        assert_eq!(policies, ["disabled", "open"]);
+        assert_eq!(load(&["bob.json".into()], &configuration, dir.path()).unwrap().len(), 1);
+        let twice = load(&["bob.json".into(), "bob.json".into()], &configuration, dir.path()).unwrap_err();
+        assert_eq!(code(&twice), Some("GAL-CHAR-SAME"));
+    }
+
+    #[test]
+    fn broken_and_missing_files_are_told_with_their_place() {
+        let (dir, configuration) = folder(&[("broken.json", "{\n  \"name\": \"Ada\",\n  \"bio\" \"x\"\n}")]);
+        let refused = load(&["broken.json".into()], &configuration, dir.path()).unwrap_err();
+        assert_eq!(code(&refused), Some("GAL-CHAR-SYNTAX"));
+        let place = refused.reports[0].place.as_ref().unwrap();
+        assert_eq!((place.file.as_str(), place.line), ("broken.json", 3));
+        for missing in ["missing.json", "."] {
+            let refused = load(&[missing.into()], &configuration, dir.path()).unwrap_err();
+            assert_eq!(code(&refused), Some("GAL-CHAR-FILE"), "{missing}");
+        }
+    }
+}

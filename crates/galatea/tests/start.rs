@@ -1,0 +1,278 @@
+//! start, status, chat, explain and connector through the real binary, on the loopback interface and in folders of their own.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    sync::mpsc,
+    time::Duration,
+};
+
+/// A folder with nothing in it, and an environment with nothing in it.
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_galatea"));
+        command.args(args).current_dir(self.path()).env_clear().env("HOME", self.path()).env("USER", "maria").stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    fn start(&self, args: &[&str]) -> Running {
+        Running::of(self.command(&[&["start", "--port", "0"], args].concat()))
+    }
+}
+
+/// A `galatea start` that said it is ready.
+struct Running {
+    child: Child,
+    banner: String,
+    rest: mpsc::Receiver<String>,
+}
+
+impl Running {
+    fn of(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let (put, rest) = mpsc::channel();
+        let stderr = child.stderr.take().unwrap();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                if put.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut running = Self { child, banner: String::new(), rest };
+        running.banner = running.until("ready in ");
+        running
+    }
+
+    /// Everything said up to and including the line that holds `word`.
+    fn until(&self, word: &str) -> String {
+        let mut text = String::new();
+        loop {
+            let line = self.rest.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| panic!("never said {word:?}, only:\n{text}"));
+            text.push_str(&line);
+            text.push('\n');
+            if line.contains(word) {
+                return text;
+            }
+        }
+    }
+
+    fn health(&self) -> SocketAddr {
+        let (_, rest) = self.banner.split_once("http://").unwrap();
+        rest.split_once('/').unwrap().0.parse().unwrap()
+    }
+
+    fn signal(&self, name: &str) {
+        assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
+    }
+
+    fn stop(mut self) -> Option<i32> {
+        self.signal("-TERM");
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}\n{}", out(output), err(output)))
+}
+
+#[test]
+fn without_any_key_it_starts_answers_and_stops() {
+    let home = Home::new();
+    let running = home.start(&[]);
+    for line in ["no .env here, starting the demo agent", "galatea.db (SQLite, created)", "Eliza (built-in)", "offline script — pattern matching, not AI", "off  set TELEGRAM_BOT_TOKEN"] {
+        assert!(running.banner.contains(line), "{line:?} is missing:\n{}", running.banner);
+    }
+    running.until("terminal.sock");
+    assert!(get(running.health(), "/healthz").starts_with("HTTP/1.1 200 "));
+    let ready = get(running.health(), "/readyz");
+    assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
+
+    let status = home.run(&["status"]);
+    assert!(status.status.success() && out(&status).starts_with("ready "), "{}{}", out(&status), err(&status));
+    assert_eq!(json(&home.run(&["status", "--json"]))["schema"], "galatea.status/1");
+
+    let answer = home.run(&["chat", "-m", "my build is broken"]);
+    assert!(answer.status.success(), "{}", err(&answer));
+    assert!(out(&answer).starts_with("Eliza (offline script) › "), "{}", out(&answer));
+
+    let handled = running.until("answered");
+    assert!(!handled.contains("my build is broken"), "ids only:\n{handled}");
+    assert_eq!(running.stop(), Some(0));
+    assert!(!home.path().join(".galatea/terminal.sock").exists());
+    let status = home.run(&["status"]);
+    assert_eq!(status.status.code(), Some(5));
+    assert!(err(&status).contains("GAL-STATUS-OFF"), "{}", err(&status));
+}
+
+#[test]
+fn a_second_start_names_the_first() {
+    let home = Home::new();
+    let running = home.start(&[]);
+    let second = home.run(&["start", "--port", "0"]);
+    assert_eq!(second.status.code(), Some(6));
+    assert!(err(&second).contains("GAL-LOCK") && err(&second).contains(&running.child.id().to_string()), "{}", err(&second));
+    assert_eq!(running.stop(), Some(0));
+}
+
+#[test]
+fn a_killed_process_leaves_nothing_in_the_way() {
+    let home = Home::new();
+    let mut first = home.start(&[]);
+    first.until("terminal.sock");
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    assert!(home.path().join(".galatea/terminal.sock").exists());
+    let second = home.start(&[]);
+    assert!(!second.banner.contains("created"), "{}", second.banner);
+    second.until("terminal.sock");
+    let answer = home.run(&["chat", "-m", "hello"]);
+    assert!(answer.status.success(), "{}", err(&answer));
+    assert_eq!(second.stop(), Some(0));
+}
+
+#[test]
+fn a_taken_port_is_told_and_not_dodged() {
+    let home = Home::new();
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = holder.local_addr().unwrap().port().to_string();
+    let refused = home.run(&["start", "--port", &port]);
+    assert_eq!(refused.status.code(), Some(6));
+    assert!(err(&refused).contains("GAL-PORT") && err(&refused).contains("--port"), "{}", err(&refused));
+    #[cfg(target_os = "linux")]
+    assert!(err(&refused).contains(&std::process::id().to_string()), "the owner is named: {}", err(&refused));
+}
+
+#[test]
+fn the_health_server_stays_on_this_machine() {
+    let home = Home::new();
+    let refused = home.command(&["start"]).env("SERVER_HOST", "0.0.0.0").output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("GAL-BIND"), "{}", err(&refused));
+}
+
+#[test]
+fn an_interrupt_drains_and_ends_well() {
+    let home = Home::new();
+    let mut running = home.start(&[]);
+    running.signal("-INT");
+    assert_eq!(running.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn chat_needs_no_running_process() {
+    let home = Home::new();
+    let answer = home.run(&["chat", "--json", "-m", "I am unhappy"]);
+    assert!(answer.status.success(), "{}", err(&answer));
+    let first = json(&answer);
+    assert_eq!(first["schema"], "galatea.chat/1");
+    assert_eq!(first["answers"][0]["label"], "offline script");
+    assert_eq!(first["answers"][0]["inReplyTo"], first["memory"]);
+
+    let memory = first["memory"].as_str().unwrap();
+    let why = home.run(&["explain", memory]);
+    assert!(why.status.success(), "{}", err(&why));
+    assert!(out(&why).contains("sent"), "{}", out(&why));
+    assert!(json(&home.run(&["explain", memory, "--json"]))["schema"].as_str().unwrap().starts_with("galatea.explain/"));
+
+    let mut piped = home.command(&["chat"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    piped.stdin.take().unwrap().write_all(b"hello\n\nmy mother is here\n").unwrap();
+    let piped = piped.wait_with_output().unwrap();
+    assert!(piped.status.success(), "{}", err(&piped));
+    assert_eq!(out(&piped).matches("Eliza (offline script) › ").count(), 2, "{}", out(&piped));
+}
+
+#[test]
+fn a_silent_agent_says_why() {
+    let home = Home::new();
+    let muted = home.command(&["chat", "-m", "hello"]).env("DM_POLICY", "disabled").output().unwrap();
+    assert!(!muted.status.success());
+    assert!(err(&muted).contains("GAL-CHAT-SILENT") && err(&muted).contains("DM_POLICY"), "{}", err(&muted));
+}
+
+#[test]
+fn several_agents_are_told_apart() {
+    let home = Home::new();
+    for name in ["Ada", "Bob"] {
+        std::fs::write(home.path().join(format!("{name}.json")), format!(r#"{{"name": "{name}", "bio": "A test."}}"#)).unwrap();
+    }
+    let running = home.start(&["--character", "Ada.json", "--character", "Bob.json"]);
+    for name in ["Ada", "bob"] {
+        let answer = home.run(&["chat", name, "-m", "hello"]);
+        assert!(answer.status.success(), "{}", err(&answer));
+        assert!(out(&answer).to_lowercase().starts_with(&format!("{} (offline script) › ", name.to_lowercase())), "{}", out(&answer));
+    }
+    let unknown = home.run(&["chat", "Eve", "-m", "hello"]);
+    assert!(err(&unknown).contains("GAL-CHAT-AGENT") && err(&unknown).contains("Ada, Bob"), "{}", err(&unknown));
+    assert_eq!(running.stop(), Some(0));
+}
+
+#[test]
+fn a_broken_character_is_told_with_its_place() {
+    let home = Home::new();
+    std::fs::write(home.path().join("ada.json"), "{\n  \"name\": \"Ada\"\n  \"bio\": \"x\"\n}").unwrap();
+    let refused = home.run(&["start", "--port", "0", "--character", "ada.json"]);
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(err(&refused).contains("ada.json:3"), "{}", err(&refused));
+    assert!(!home.path().join(".galatea").exists(), "nothing was made");
+}
+
+#[test]
+fn connectors_are_listed_and_checked() {
+    let home = Home::new();
+    let list = home.run(&["connector", "ls"]);
+    assert!(list.status.success(), "{}", err(&list));
+    assert!(out(&list).contains("Telegram") && out(&list).contains("set TELEGRAM_BOT_TOKEN"), "{}", out(&list));
+    let all = json(&home.run(&["connector", "ls", "--json"]));
+    assert_eq!(all["connectors"].as_array().unwrap().len(), 2);
+
+    std::fs::create_dir(home.path().join(".galatea")).unwrap();
+    let check = home.run(&["connector", "check"]);
+    assert!(check.status.success(), "{}{}", out(&check), err(&check));
+    assert!(out(&check).contains("Terminal of Eliza"), "{}", out(&check));
+    let off = home.run(&["connector", "check", "telegram"]);
+    assert_eq!(off.status.code(), Some(7));
+    let unknown = home.run(&["connector", "check", "telegam"]);
+    assert!(err(&unknown).contains("did you mean telegram?"), "{}", err(&unknown));
+}

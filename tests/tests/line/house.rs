@@ -1,0 +1,252 @@
+//! A house: one store, one orchestrator, agents with their platforms and models.
+
+use galatea_core::{
+    Addressed, AgentId, AgentIdentity, Batch, ChannelType, Character, Clock, Command, Connection, Content, EntityId, EntityRef, EventBus, Gateway, Incoming,
+    IncomingEvent, IncomingMessage, MemoryId, Models, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, Store, SystemClock, TextModel, WorldId, WorldRef,
+    store::{InboxState, InboxStore, OutboxState, OutboxStore},
+};
+use galatea_runtime::{
+    AgentSpec, Orchestrator, RuntimeOptions,
+    explain::{self, ExplainQuery, Explanation},
+};
+use galatea_store_sqlite::SqliteStore;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::{
+    models,
+    platform::{PATIENCE, Platform, Plugged, SOURCE},
+};
+
+/// Everything of one running program with one agent called Eliza.
+pub struct House {
+    pub store: SqliteStore,
+    pub clock: Arc<dyn Clock>,
+    pub platform: Arc<Platform>,
+    pub orchestrator: Arc<Orchestrator>,
+    pub agent: AgentId,
+    pub identity: AgentIdentity,
+    pub gateway: Gateway,
+    messages: AtomicU64,
+}
+
+/// What a house is built of.
+pub struct Plan {
+    pub store: Option<SqliteStore>,
+    pub clock: Arc<dyn Clock>,
+    pub settings: Vec<(&'static str, &'static str)>,
+    pub models: Models,
+    pub plugins: Vec<Plugin>,
+    pub platform: Arc<Platform>,
+}
+
+impl Plan {
+    pub fn new(model: Arc<dyn TextModel>) -> Self {
+        Self {
+            store: None,
+            clock: Arc::new(SystemClock),
+            settings: Vec::new(),
+            models: models::all(model),
+            plugins: Vec::new(),
+            platform: Platform::new("1000"),
+        }
+    }
+
+    pub fn set(mut self, name: &'static str, value: &'static str) -> Self {
+        self.settings.push((name, value));
+        self
+    }
+
+    pub fn plugin(mut self, plugin: Plugin) -> Self {
+        self.plugins.push(plugin);
+        self
+    }
+
+    pub fn on(mut self, platform: Arc<Platform>) -> Self {
+        self.platform = platform;
+        self
+    }
+
+    pub fn store(mut self, store: &SqliteStore) -> Self {
+        self.store = Some(store.clone());
+        self
+    }
+
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    pub async fn build(self) -> House {
+        let store = match self.store {
+            Some(store) => store,
+            None => SqliteStore::in_memory().await.unwrap(),
+        };
+        let orchestrator =
+            Orchestrator::new(RuntimeOptions { store: Arc::new(store.clone()), clock: Arc::clone(&self.clock), events: EventBus::default() });
+        let character = character("Eliza");
+        let identity = character.identity();
+        let agent = orchestrator
+            .create_agent(AgentSpec {
+                character,
+                settings: Settings::from_pairs(self.settings),
+                models: self.models,
+                plugins: self.plugins,
+                connectors: vec![Arc::new(Plugged(Arc::clone(&self.platform)))],
+            })
+            .await
+            .unwrap();
+        orchestrator.start_agent(agent).unwrap();
+        let gateway = self.platform.gateway().await;
+        House { store, clock: self.clock, platform: self.platform, orchestrator, agent, identity, gateway, messages: AtomicU64::new(0) }
+    }
+}
+
+pub fn character(name: &str) -> Character {
+    Character { name: name.to_owned(), ..Character::default() }
+}
+
+impl House {
+    /// A message with a fresh id.
+    pub fn message(&self, at: &Spot, text: &str) -> Incoming {
+        let id = self.messages.fetch_add(1, Ordering::Relaxed) + 1;
+        at.message(self.clock.now(), &format!("{}-{id}", at.room), text)
+    }
+
+    /// Somebody says something. Gives our id of it.
+    pub async fn say(&self, at: &Spot, text: &str) -> MemoryId {
+        let message = self.message(at, text);
+        let id = self.id_of(&message);
+        self.receive(vec![message]).await;
+        id
+    }
+
+    pub async fn receive(&self, events: Vec<Incoming>) -> Received {
+        self.gateway.receive(Batch { events, cursor: None }).await.unwrap()
+    }
+
+    pub fn id_of(&self, incoming: &Incoming) -> MemoryId {
+        match &incoming.event {
+            IncomingEvent::Message(message) => MemoryId(self.identity.swizzle(message.id.as_str())),
+            _ => panic!("no message"),
+        }
+    }
+
+    pub fn room(&self, at: &Spot) -> RoomId {
+        RoomId(self.identity.swizzle(at.room))
+    }
+
+    pub fn world(&self, at: &Spot) -> WorldId {
+        WorldId(self.identity.swizzle(at.world))
+    }
+
+    pub fn entity(&self, at: &Spot) -> EntityId {
+        EntityId(self.identity.swizzle(at.person))
+    }
+
+    /// Why a message was or was not answered.
+    pub async fn explain(&self, id: MemoryId) -> Explanation {
+        explain::explain(&self.store, &ExplainQuery::Memory(id)).await.unwrap().pop().expect("the message is not known")
+    }
+
+    /// Completes when nothing waits: no turn, no send, no row.
+    pub async fn quiet(&self) {
+        let wait = async {
+            loop {
+                let open = self.store.inbox_counts().await.unwrap().iter().any(|(_, state, n)| *state == InboxState::New && *n > 0)
+                    || self
+                        .store
+                        .outbox_counts()
+                        .await
+                        .unwrap()
+                        .iter()
+                        .any(|(_, state, n)| matches!(state, OutboxState::Pending | OutboxState::Sending) && *n > 0);
+                if !open && self.orchestrator.active_lanes() == (0, 0) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let ended = tokio::time::timeout(PATIENCE, wait).await;
+        assert!(
+            ended.is_ok(),
+            "it never became quiet: {:?} {:?} {:?}",
+            self.store.inbox_counts().await,
+            self.store.outbox_counts().await,
+            self.orchestrator.active_lanes()
+        );
+    }
+
+    pub fn dyn_store(&self) -> Arc<dyn Store> {
+        Arc::new(self.store.clone())
+    }
+}
+
+/// Where somebody speaks.
+#[derive(Debug, Clone)]
+pub struct Spot {
+    pub world: &'static str,
+    pub room: &'static str,
+    pub kind: ChannelType,
+    pub person: &'static str,
+    pub is_bot: bool,
+    pub mention: bool,
+}
+
+/// A direct message of a person: world and room are the person's chat.
+pub fn dm(person: &'static str) -> Spot {
+    Spot { world: person, room: person, kind: ChannelType::Dm, person, is_bot: false, mention: false }
+}
+
+/// A person in a group, without addressing anybody.
+pub fn group(room: &'static str, person: &'static str) -> Spot {
+    Spot { world: room, room, kind: ChannelType::Group, person, is_bot: false, mention: false }
+}
+
+impl Spot {
+    pub fn mentioning(mut self) -> Self {
+        self.mention = true;
+        self
+    }
+
+    pub fn bot(mut self) -> Self {
+        self.is_bot = true;
+        self
+    }
+
+    pub fn connection(&self) -> Connection {
+        let mut entity = EntityRef::new(RemoteId::new(self.person), Some(format!("Person {}", self.person)), Some(format!("user{}", self.person)));
+        entity.is_bot = self.is_bot;
+        Connection {
+            world: WorldRef::new(RemoteId::new(self.world), Some(format!("World {}", self.world))),
+            room: RoomRef::new(RemoteId::new(self.room), Some(format!("Room {}", self.room)), self.kind),
+            entity: Some(entity),
+        }
+    }
+
+    /// "/name args" becomes a command.
+    pub fn message(&self, at: galatea_core::Timestamp, id: &str, text: &str) -> Incoming {
+        let command = text.strip_prefix('/').map(|line| {
+            let (name, args) = line.split_once(' ').unwrap_or((line, ""));
+            Command { name: name.to_owned(), args: args.to_owned() }
+        });
+        Incoming {
+            connection: self.connection(),
+            event: IncomingEvent::Message(IncomingMessage {
+                id: RemoteId::new(id),
+                legacy_id: None,
+                content: Content { source: Some(SOURCE.to_string()), ..Content::text(text) },
+                addressed: Addressed { mention: self.mention, reply: false },
+                reply_to: None,
+                command,
+                from_self: false,
+            }),
+            at,
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! A platform held by the test: it remembers what it was asked to show and fails as told.
+
+use async_trait::async_trait;
+use galatea_core::{
+    Account, Address, Capabilities, Connector, ConnectorInfo, Delivery, Encoded, Error, ErrorKind, Finding, Found, Gateway, Outgoing, ReadBack, Receipt,
+    RemoteId, Result, Retry, SendHandler, Sent, Source, TextUnit,
+};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+pub const SOURCE: Source = Source::new("stage");
+
+/// Longest time anything in these tests may take; reaching it is a failure, never a pass.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What one attempt to send does.
+#[derive(Debug, Clone)]
+pub enum Doing {
+    /// 429 with Retry-After.
+    Flood(Duration),
+    /// Refused connection: nothing left.
+    Unavailable,
+    /// The platform shows it, and the answer is lost.
+    LostAfter,
+    /// The platform never hears of it, and nobody can know.
+    LostBefore,
+    /// Refused for good.
+    Never,
+    /// No answer, ever.
+    Hang,
+    /// The connector crashes.
+    Panic,
+}
+
+/// Something the platform shows.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    pub room: String,
+    pub text: String,
+    pub reply_to: Option<String>,
+    pub label: Option<String>,
+    pub key: String,
+}
+
+#[derive(Default)]
+struct State {
+    shown: Vec<Shown>,
+    attempts: usize,
+    finds: usize,
+    doings: HashMap<String, VecDeque<Doing>>,
+    blind: bool,
+}
+
+/// The platform.
+pub struct Platform {
+    info: ConnectorInfo,
+    state: Mutex<State>,
+    changes: watch::Sender<usize>,
+    gateway: watch::Sender<Option<Gateway>>,
+}
+
+impl Platform {
+    pub fn new(account: &str) -> Arc<Self> {
+        Self::with(account, |_| {})
+    }
+
+    pub fn with(account: &str, change: impl FnOnce(&mut Capabilities)) -> Arc<Self> {
+        let mut capabilities = Capabilities {
+            max_text: 4096,
+            text_unit: TextUnit::Utf16,
+            edit: true,
+            delete: true,
+            react: true,
+            typing: false,
+            buttons: true,
+            files: false,
+            threads: true,
+            read_back: ReadBack::Find,
+            public: false,
+        };
+        change(&mut capabilities);
+        let info = ConnectorInfo { source: SOURCE, account: Account(account.to_owned()), capabilities };
+        Arc::new(Self { info, state: Mutex::default(), changes: watch::Sender::new(0), gateway: watch::Sender::new(None) })
+    }
+
+    /// The next attempts to send to a room do this.
+    pub fn does(&self, room: &str, doings: impl IntoIterator<Item = Doing>) {
+        self.lock().doings.entry(room.to_owned()).or_default().extend(doings);
+    }
+
+    /// Read-back cannot tell any more.
+    pub fn blind(&self) {
+        self.lock().blind = true;
+    }
+
+    pub fn shown(&self) -> Vec<Shown> {
+        self.lock().shown.clone()
+    }
+
+    /// Texts shown in a room, in order.
+    pub fn texts(&self, room: &str) -> Vec<String> {
+        self.lock().shown.iter().filter(|s| s.room == room).map(|s| s.text.clone()).collect()
+    }
+
+    /// Attempts to send so far.
+    pub fn attempts(&self) -> usize {
+        self.lock().attempts
+    }
+
+    /// Read-backs so far.
+    pub fn finds(&self) -> usize {
+        self.lock().finds
+    }
+
+    /// Completes when `enough` says so of the platform; looked at after every attempt.
+    pub async fn until(&self, what: &str, enough: impl Fn(&Self) -> bool) {
+        let mut changes = self.changes.subscribe();
+        let wait = async {
+            while !enough(self) {
+                changes.changed().await.unwrap();
+            }
+        };
+        let ended = tokio::time::timeout(PATIENCE, wait).await;
+        assert!(ended.is_ok(), "never happened: {what}; shown: {:#?}", self.shown());
+    }
+
+    /// Completes when this many texts are shown in a room.
+    pub async fn until_shown(&self, room: &str, count: usize) -> Vec<String> {
+        self.until(&format!("{count} texts in {room}"), |p| p.texts(room).len() >= count).await;
+        self.texts(room)
+    }
+
+    /// The gateway, once the connector runs.
+    pub async fn gateway(&self) -> Gateway {
+        let mut gateway = self.gateway.subscribe();
+        let ready = tokio::time::timeout(PATIENCE, gateway.wait_for(Option::is_some)).await.expect("the connector never ran").unwrap();
+        ready.clone().unwrap()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    fn show(&self, delivery: &Delivery) -> Receipt {
+        let body = &delivery.body.0;
+        let text = |key: &str| body.get(key).and_then(|v| v.as_str()).map(str::to_owned);
+        let mut state = self.lock();
+        state.shown.push(Shown {
+            room: delivery.address.remote.to_string(),
+            text: text("text").unwrap_or_default(),
+            reply_to: text("replyTo"),
+            label: text("label"),
+            key: delivery.key.clone(),
+        });
+        Receipt { id: Some(RemoteId::new(format!("own-{}", state.shown.len()))), moved_to: None }
+    }
+}
+
+/// What is plugged in: the send handler needs to share the platform.
+pub struct Plugged(pub Arc<Platform>);
+
+#[async_trait]
+impl Connector for Plugged {
+    fn info(&self) -> &ConnectorInfo {
+        &self.0.info
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        Vec::new()
+    }
+
+    async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
+        gateway.register_send_handler(Arc::new(Hand(Arc::clone(&self.0))));
+        self.0.gateway.send_replace(Some(gateway));
+        stop.cancelled().await;
+        Ok(())
+    }
+}
+
+struct Hand(Arc<Platform>);
+
+#[async_trait]
+impl SendHandler for Hand {
+    fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
+        let Outgoing::Message { content, reply_to } = outgoing else { return Ok(Vec::new()) };
+        if content.text.contains("UNENCODABLE") {
+            return Err(Error::invalid("this cannot be shown here"));
+        }
+        let label = content.extra.get("label");
+        // "||" stands for the place where a long text is cut.
+        Ok(content.text.split("||").map(|text| Encoded(serde_json::json!({ "text": text, "replyTo": reply_to, "label": label }))).collect())
+    }
+
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
+        let platform = &self.0;
+        let doing = {
+            let mut state = platform.lock();
+            state.attempts += 1;
+            state.doings.get_mut(delivery.address.remote.as_str()).and_then(VecDeque::pop_front)
+        };
+        let lost = || Error::new(ErrorKind::Timeout, "no answer");
+        let outcome = match doing {
+            None => Ok(platform.show(delivery)),
+            Some(Doing::Flood(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay))),
+            Some(Doing::Unavailable) => Err(Error::new(ErrorKind::Unavailable, "connection refused").with_sent(Sent::No)),
+            Some(Doing::LostAfter) => {
+                platform.show(delivery);
+                Err(lost())
+            }
+            Some(Doing::LostBefore) => Err(lost()),
+            Some(Doing::Never) => Err(Error::new(ErrorKind::Forbidden, "blocked by the person")),
+            Some(Doing::Hang) => {
+                platform.changes.send_modify(|n| *n += 1);
+                std::future::pending().await
+            }
+            Some(Doing::Panic) => {
+                platform.changes.send_modify(|n| *n += 1);
+                panic!("on purpose")
+            }
+        };
+        platform.changes.send_modify(|n| *n += 1);
+        outcome
+    }
+
+    async fn find(&self, delivery: &Delivery) -> Result<Found> {
+        let mut state = self.0.lock();
+        state.finds += 1;
+        if state.blind {
+            return Ok(Found::Unknown);
+        }
+        let there = state.shown.iter().position(|s| s.key == delivery.key);
+        Ok(there.map_or(Found::NotSent, |at| Found::Sent(Receipt { id: Some(RemoteId::new(format!("own-{}", at + 1))), moved_to: None })))
+    }
+
+    async fn typing(&self, _: &Address) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! `cargo xtask bench`: measures the release binary end to end. Telegram and the model are loopback servers inside this process.
+
+mod child;
+mod figures;
+mod load;
+mod machine;
+mod proc;
+mod stage;
+mod table;
+
+use anyhow::{Context, Result, bail};
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use crate::{cargo, output};
+use child::{Child, Launch};
+use figures::{Figures, Memory, Start, percentile};
+use load::Amount;
+use stage::Stage;
+use table::Circumstances;
+
+/// The page the figures are written into.
+const PAGE: &str = "docs/benchmarks.md";
+/// From ready to the look at an idle process's memory.
+const REST: Duration = Duration::from_secs(3);
+
+/// What to measure, and where the figures go.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Bench {
+    /// A short run: fewer questions and starts
+    #[arg(long)]
+    quick: bool,
+    /// Writes the table into docs/benchmarks.md
+    #[arg(long)]
+    write: bool,
+    /// Measures this program in place of a release build of this checkout
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+    /// Keeps the data of the run in this folder's file system; the build's target folder if unset
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+    /// Runs the loopback servers as they were built: to try the benchmark, not to believe it
+    #[arg(long)]
+    unoptimised: bool,
+}
+
+/// How much a run measures.
+struct Plan {
+    warm_up: Amount,
+    one_room: Amount,
+    rooms: Amount,
+    flood: Amount,
+    starts: usize,
+}
+
+impl Plan {
+    fn new(quick: bool) -> Self {
+        let limit = Duration::from_secs(if quick { 10 } else { 40 });
+        let pick = |short, long| if quick { short } else { long };
+        Self {
+            warm_up: Amount::rooms(pick(1, 5), limit),
+            one_room: Amount::one_by_one(pick(300, 4_000), limit),
+            rooms: Amount::rooms(pick(10, 100), limit),
+            flood: Amount::flood(pick(1_000, 10_000), limit),
+            starts: pick(3, 10),
+        }
+    }
+}
+
+/// Builds, measures, prints, and writes if asked to.
+pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
+    if cfg!(debug_assertions) && !bench.unoptimised {
+        return again_with_optimisation(root);
+    }
+    let target = target(root)?;
+    let binary = match &bench.binary {
+        Some(binary) => std::path::absolute(binary).with_context(|| format!("cannot find {}", binary.display()))?,
+        None => build(root, &target)?,
+    };
+    let folder = tempfile::Builder::new()
+        .prefix("bench-")
+        .tempdir_in(bench.data.as_deref().unwrap_or(&target))
+        .context("cannot make a folder for the data of the run")?;
+    eprintln!("--- machine");
+    let machine = machine::look(folder.path())?;
+    let plan = Plan::new(bench.quick);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the loopback servers")?;
+    let (figures, violations) = runtime.block_on(measure(root, &binary, folder.path(), &plan))?;
+    let how = Circumstances {
+        version: output(version(&binary))?.trim().to_owned(),
+        own_build: bench.binary.is_none(),
+        optimised: !cfg!(debug_assertions),
+        quick: bench.quick,
+        starts: plan.starts,
+    };
+    let table = table::render(&figures, &machine, &how);
+    std::io::stdout().write_all(table.as_bytes()).context("cannot write to stdout")?;
+    if !violations.is_empty() {
+        bail!("the program broke the rules of a service, so these figures are not to be trusted:\n{}", violations.join("\n"));
+    }
+    if bench.write {
+        let page = root.join(PAGE);
+        let text = fs::read_to_string(&page).with_context(|| format!("cannot read {PAGE}"))?;
+        fs::write(&page, table::insert(&text, &table)?).with_context(|| format!("cannot write {PAGE}"))?;
+        eprintln!("--- written into {PAGE}");
+    }
+    Ok(())
+}
+
+/// Slow servers would make the program look slow.
+fn again_with_optimisation(root: &Path) -> Result<()> {
+    eprintln!("--- building the loopback servers with optimisation");
+    let mut command = cargo(root, &["run", "--quiet", "--release", "--locked", "--package", "xtask", "--"]);
+    let status = command.args(std::env::args_os().skip(1)).current_dir(std::env::current_dir()?).status().context("cannot start cargo")?;
+    if !status.success() {
+        bail!("the run with optimisation ended with {status}");
+    }
+    Ok(())
+}
+
+fn target(root: &Path) -> Result<PathBuf> {
+    let metadata = cargo_metadata::MetadataCommand::new().current_dir(root).no_deps().other_options(vec!["--locked".to_owned()]).exec();
+    Ok(metadata.context("cargo metadata failed")?.target_directory.into_std_path_buf())
+}
+
+fn build(root: &Path, target: &Path) -> Result<PathBuf> {
+    eprintln!("--- building the program");
+    let status = cargo(root, &["build", "--release", "--locked", "--package", "galatea"]).status().context("cannot start cargo")?;
+    if !status.success() {
+        bail!("the release build failed ({status})");
+    }
+    Ok(target.join("release").join("galatea"))
+}
+
+fn version(binary: &Path) -> Command {
+    let mut command = Command::new(binary);
+    command.arg("--version");
+    command
+}
+
+/// Starts first, because they need a quiet machine most; then memory, then loads. With the figures come the program's violations.
+async fn measure(root: &Path, binary: &Path, folder: &Path, plan: &Plan) -> Result<(Figures, Vec<String>)> {
+    let size = fs::metadata(binary).with_context(|| format!("cannot find {}", binary.display()))?.len() as f64 / f64::from(1 << 20);
+    let characters = characters(folder)?;
+    let stage = Stage::set().await?;
+    let (on, off) = (stage.settings(), stage.settings_offstage());
+    let helper = [root.join("characters/helper.json")];
+    let launch = |name: &str| folder.join(name);
+    let telegram = |data: &Path| Child::start(&Launch { binary, home: folder, data, characters: &helper, settings: &on });
+
+    eprintln!("--- {} first starts and {} restarts", plan.starts, plan.starts);
+    let (mut first, mut again) = (Vec::new(), Vec::new());
+    for n in 0..plan.starts {
+        let data = launch(&format!("start-{n}"));
+        for times in [&mut first, &mut again] {
+            let child = telegram(&data)?;
+            times.push(child.ready().await?);
+            child.stop().await?;
+        }
+    }
+
+    eprintln!("--- memory of 1 and of {} idle agents", Memory::MANY);
+    let mut bare = Vec::new();
+    for count in [1, Memory::MANY] {
+        let data = launch(&format!("agents-{count}"));
+        let child = Child::start(&Launch { binary, home: folder, data: &data, characters: &characters[..count], settings: &off })?;
+        child.ready().await?;
+        bare.push(rested(&child).await?);
+        child.stop().await?;
+    }
+
+    let data = launch("load");
+    let child = telegram(&data)?;
+    child.ready().await?;
+    let idle = rested(&child).await?;
+    let handle = stage.telegram();
+    load::run(&handle, &child, plan.warm_up).await.context("warming up")?;
+    eprintln!("--- one room");
+    let one_room = load::run(&handle, &child, plan.one_room).await.context("one room")?;
+    eprintln!("--- {} rooms, one question each", Figures::ROOMS);
+    let rooms = load::run(&handle, &child, plan.rooms).await.context("several rooms")?;
+    eprintln!("--- {} rooms, flood", Figures::ROOMS);
+    let flood = load::run(&handle, &child, plan.flood).await.context("flood")?;
+    let after_load = proc::resident(child.pid())?;
+    child.stop().await?;
+    let violations = stage.close();
+
+    let memory = Memory { idle, after_load, one: bare[0], many: bare[1] };
+    let figures = Figures { one_room, rooms, flood, first_start: median(first)?, restart: median(again)?, memory, size };
+    Ok((figures, violations))
+}
+
+/// Memory after a rest: what runs once after a start is over by then. The wait is part of the definition, not a guess.
+async fn rested(child: &Child) -> Result<f64> {
+    tokio::time::sleep(REST).await;
+    proc::resident(child.pid())
+}
+
+fn median(starts: Vec<(Duration, Duration)>) -> Result<Start> {
+    let (mut line, mut readyz): (Vec<_>, Vec<_>) = starts.into_iter().unzip();
+    line.sort_unstable();
+    readyz.sort_unstable();
+    let half = |times: &[Duration]| percentile(times, 50).context("no start was measured");
+    Ok(Start { line: half(&line)?, readyz: half(&readyz)? })
+}
+
+/// Generated agents with something to say, each of another name.
+fn characters(folder: &Path) -> Result<Vec<PathBuf>> {
+    let write = |n: usize| {
+        let path = folder.join(format!("agent-{n}.json"));
+        let character = serde_json::json!({
+            "name": format!("Bench Agent {n}"),
+            "system": "Answer in one short sentence.",
+            "bio": [format!("Number {n} of many."), "Was made to be counted."],
+            "topics": ["counting", "waiting"],
+            "messageExamples": [[
+                { "name": "{{user1}}", "content": { "text": "who are you?" } },
+                { "name": format!("Bench Agent {n}"), "content": { "text": format!("Number {n}.") } },
+            ]],
+        });
+        fs::write(&path, character.to_string()).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    };
+    (1..=Memory::MANY).map(write).collect()
+}

@@ -1,0 +1,124 @@
+//! Figures: what was measured, and how a list of times becomes a few of them.
+
+use std::time::Duration;
+
+/// Median and 99th percentile of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spread {
+    /// Half took at most this.
+    pub(super) p50: Duration,
+    /// 99 of 100 took at most this.
+    pub(super) p99: Duration,
+}
+
+impl Spread {
+    /// Of times in any order; none of none.
+    pub(super) fn of(mut times: Vec<Duration>) -> Option<Self> {
+        times.sort_unstable();
+        Some(Self { p50: percentile(&times, 50)?, p99: percentile(&times, 99)? })
+    }
+}
+
+/// Nearest rank: the smallest time that at least this many of a hundred do not exceed. `sorted` ascends.
+pub(super) fn percentile(sorted: &[Duration], percent: usize) -> Option<Duration> {
+    let rank = (percent * sorted.len()).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied()
+}
+
+/// One way of asking, measured.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Load {
+    /// Answers that came.
+    pub(super) answers: usize,
+    /// Answers a second, from the first question to the last answer.
+    pub(super) per_second: f64,
+    /// From an update handed out to the `sendMessage` that answers it.
+    pub(super) wait: Spread,
+    /// Processor time of Galatea per answer, in ms.
+    pub(super) cpu: f64,
+    /// Processor time of the loopback servers per answer, in ms: they share the machine.
+    pub(super) servers_cpu: f64,
+    /// SQL statements per answer; none when the program does not tell.
+    pub(super) statements: Option<f64>,
+}
+
+/// Starts of one kind: medians from the start of the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Start {
+    /// To the line that says it is ready.
+    pub(super) line: Duration,
+    /// To `/readyz` answering 200: every connector is connected.
+    pub(super) readyz: Duration,
+}
+
+/// Resident memory in MiB.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Memory {
+    /// One agent on Telegram, doing nothing.
+    pub(super) idle: f64,
+    /// The same after all loads.
+    pub(super) after_load: f64,
+    /// One agent without connectors.
+    pub(super) one: f64,
+    /// [`Memory::MANY`] agents without connectors.
+    pub(super) many: f64,
+}
+
+impl Memory {
+    /// How many agents many are.
+    pub(super) const MANY: usize = 50;
+
+    /// What one more agent takes, in MiB.
+    pub(super) fn further(&self) -> f64 {
+        (self.many - self.one) / (Self::MANY - 1) as f64
+    }
+}
+
+/// Everything a run measures.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Figures {
+    /// One room, one question at a time.
+    pub(super) one_room: Load,
+    /// [`Figures::ROOMS`] rooms, one question each at a time.
+    pub(super) rooms: Load,
+    /// The same rooms, questions as fast as they are fetched.
+    pub(super) flood: Load,
+    /// In a new data folder.
+    pub(super) first_start: Start,
+    /// In a data folder that is there.
+    pub(super) restart: Start,
+    /// Memory.
+    pub(super) memory: Memory,
+    /// Size of the program's file in MiB.
+    pub(super) size: f64,
+}
+
+impl Figures {
+    /// How many rooms several are.
+    pub(super) const ROOMS: usize = 100;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(times: impl IntoIterator<Item = u64>) -> Vec<Duration> {
+        times.into_iter().map(Duration::from_millis).collect()
+    }
+
+    #[test]
+    fn percentiles_are_times_that_occurred() {
+        let spread = Spread::of(millis((1..=200).rev())).unwrap();
+        assert_eq!([spread.p50, spread.p99], [100, 198].map(Duration::from_millis));
+        let few = millis([3, 9]);
+        assert_eq!([0, 50, 51, 100].map(|p| percentile(&few, p).unwrap().as_millis()), [3, 3, 9, 9]);
+        assert_eq!(Spread::of(millis([5])).unwrap(), Spread { p50: Duration::from_millis(5), p99: Duration::from_millis(5) });
+        assert_eq!(Spread::of(Vec::new()), None);
+    }
+
+    #[test]
+    fn a_further_agent_is_the_slope() {
+        let memory = Memory { idle: 0.0, after_load: 0.0, one: 10.0, many: 14.9 };
+        assert!((memory.further() - 0.1).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,127 @@
+//! Loads: how questions are asked, and how long answers take. Bounded in count and time.
+
+use anyhow::{Result, bail};
+use galatea_testkit::telegram::{Handle, LoadPlan, Trip};
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+use super::{
+    child::Child,
+    figures::{Figures, Load, Spread},
+    proc,
+};
+
+/// Longest wait for one answer when only few are outstanding.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How much to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Amount {
+    /// Rounds at most.
+    pub(super) rounds: usize,
+    /// Questions of one round.
+    pub(super) questions: usize,
+    /// Over how many rooms.
+    pub(super) rooms: usize,
+    /// No new round after this long, and no longer wait for a round than this.
+    pub(super) limit: Duration,
+}
+
+impl Amount {
+    /// One room, the next question after the last answer.
+    pub(super) fn one_by_one(questions: usize, limit: Duration) -> Self {
+        Self { rounds: questions, questions: 1, rooms: 1, limit }
+    }
+
+    /// Each room asks once per round; the next round begins when all have their answers.
+    pub(super) fn rooms(rounds: usize, limit: Duration) -> Self {
+        Self { rounds, questions: Figures::ROOMS, rooms: Figures::ROOMS, limit }
+    }
+
+    /// One round of many: updates are there as fast as they are fetched.
+    pub(super) fn flood(questions: usize, limit: Duration) -> Self {
+        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit }
+    }
+}
+
+/// What the processes have used up to a moment.
+struct Meter {
+    program: Duration,
+    servers: Duration,
+    statements: Option<u64>,
+}
+
+impl Meter {
+    async fn read(child: &Child) -> Result<Self> {
+        let statements = child.statements().await;
+        Ok(Self { program: proc::cpu(child.pid())?, servers: proc::cpu(std::process::id())?, statements })
+    }
+}
+
+/// Asks and measures.
+///
+/// # Errors
+/// When answers stay out, with what the program said.
+pub(super) async fn run(telegram: &Handle, child: &Child, amount: Amount) -> Result<Load> {
+    let before = Meter::read(child).await?;
+    let begun = Instant::now();
+    let mut trips = Vec::with_capacity(amount.rounds * amount.questions);
+    for _ in 0..amount.rounds {
+        trips.extend(round(telegram, child, amount).await?);
+        if begun.elapsed() >= amount.limit {
+            break;
+        }
+    }
+    let after = Meter::read(child).await?;
+    let Some(mut load) = judge(&trips) else { bail!("no answer was measured; the program said:\n{}", child.said()) };
+    let answers = load.answers as f64;
+    load.cpu = millis(after.program.saturating_sub(before.program)) / answers;
+    load.servers_cpu = millis(after.servers.saturating_sub(before.servers)) / answers;
+    load.statements = before.statements.zip(after.statements).map(|(before, after)| after.saturating_sub(before) as f64 / answers);
+    Ok(load)
+}
+
+async fn round(telegram: &Handle, child: &Child, amount: Amount) -> Result<Vec<Trip>> {
+    telegram.load(LoadPlan::new(amount.questions, amount.rooms));
+    if let Ok(trips) = timeout(amount.limit.max(PATIENCE), telegram.wait_load()).await {
+        return Ok(trips);
+    }
+    let trips = telegram.trips();
+    let answered = trips.iter().filter(|t| t.answered.is_some()).count();
+    let (offered, wanted) = (trips.len(), amount.questions);
+    bail!(
+        "{answered} of {wanted} questions were answered in time, {offered} were fetched\n{}\nthe program said:\n{}",
+        telegram.violations().join("\n"),
+        child.said()
+    )
+}
+
+/// Times of trips; processor time and statements are still to be filled in. None when nothing was answered.
+fn judge(trips: &[Trip]) -> Option<Load> {
+    let ways: Vec<_> = trips.iter().filter_map(|t| Some((t.handed_out?, t.answered?))).collect();
+    let first = ways.iter().map(|(out, _)| *out).min()?;
+    let last = ways.iter().map(|(_, back)| *back).max()?;
+    let wait = Spread::of(ways.iter().map(|(out, back)| back.duration_since(*out)).collect())?;
+    let took = last.duration_since(first).as_secs_f64().max(f64::EPSILON);
+    Some(Load { answers: ways.len(), per_second: ways.len() as f64 / took, wait, cpu: 0.0, servers_cpu: 0.0, statements: None })
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unanswered_questions_do_not_count() {
+        let zero = Instant::now();
+        let at = |ms| zero + Duration::from_millis(ms);
+        let trip = |out: Option<u64>, back: Option<u64>| Trip { due: zero, handed_out: out.map(at), answered: back.map(at) };
+        let load = judge(&[trip(Some(100), Some(110)), trip(Some(100), None), trip(None, None), trip(Some(350), Some(600))]).unwrap();
+        assert_eq!((load.answers, load.wait.p50, load.wait.p99), (2, Duration::from_millis(10), Duration::from_millis(250)));
+        assert!((load.per_second - 4.0).abs() < 1e-9);
+        assert_eq!(judge(&[trip(Some(1), None)]), None);
+    }
+}

@@ -1,0 +1,77 @@
+//! What Linux tells of a process under `/proc` (proc(5)): processor time and resident memory.
+
+use anyhow::{Context, Result};
+use std::{fs, time::Duration};
+
+/// Auxiliary vector entry with the clock ticks of a second (getauxval(3), `AT_CLKTCK`).
+const AT_CLKTCK: usize = 17;
+
+/// Processor time a process has used so far, in user and kernel mode, all threads together.
+pub(super) fn cpu(pid: u32) -> Result<Duration> {
+    let place = format!("/proc/{pid}/stat");
+    let text = fs::read_to_string(&place).with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
+    let ticks = ticks(&text).with_context(|| format!("{place} has another shape than proc(5) says"))?;
+    let auxiliary = fs::read("/proc/self/auxv").context("cannot read /proc/self/auxv")?;
+    let rate = auxiliary_value(&auxiliary, AT_CLKTCK).filter(|r| *r > 0).context("/proc/self/auxv tells no clock tick")?;
+    Ok(Duration::from_secs_f64(ticks as f64 / rate as f64))
+}
+
+/// Resident memory of a process in MiB.
+pub(super) fn resident(pid: u32) -> Result<f64> {
+    let place = format!("/proc/{pid}/status");
+    let text = fs::read_to_string(&place).with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
+    let kib = kib(&text, "VmRSS").with_context(|| format!("{place} has no VmRSS"))?;
+    Ok(kib as f64 / 1024.0)
+}
+
+/// `utime` and `stime`, fields 14 and 15. The name in field 2 may hold spaces and brackets, so counting begins behind its last one.
+fn ticks(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace().skip(11);
+    let user: u64 = fields.next()?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some(user + system)
+}
+
+/// A value of `/proc/<pid>/status` in KiB.
+fn kib(status: &str, name: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    value.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// A value of the auxiliary vector: pairs of machine words.
+fn auxiliary_value(bytes: &[u8], key: usize) -> Option<usize> {
+    const WORD: usize = size_of::<usize>();
+    let word = |bytes: &[u8]| bytes.try_into().ok().map(usize::from_ne_bytes);
+    bytes.chunks_exact(2 * WORD).find(|pair| word(&pair[..WORD]) == Some(key)).and_then(|pair| word(&pair[WORD..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_found_behind_any_name() {
+        let stat = "4242 (a (b) c) S 1 4242 4242 0 -1 4194304 900 0 3 0 125 75 9 9 20 0 5 0 1234 1000 800 18446744073709551615";
+        assert_eq!(ticks(stat), Some(200));
+        assert_eq!(ticks("4242 (short) S 1"), None);
+        assert_eq!(ticks(""), None);
+    }
+
+    #[test]
+    fn memory_is_found_by_its_whole_name() {
+        let status = "Name:\tVmRSS\nVmRSSish:\t 7 kB\nVmRSS:\t   20480 kB\nThreads:\t3\n";
+        assert_eq!(kib(status, "VmRSS"), Some(20_480));
+        assert_eq!(kib(status, "VmHWM"), None);
+        assert_eq!(kib(status, "Threads"), None);
+    }
+
+    #[test]
+    fn the_auxiliary_vector_is_read_in_pairs() {
+        let words = [3usize, 17, 17, 100, 0, 0];
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
+        assert_eq!(auxiliary_value(&bytes, AT_CLKTCK), Some(100));
+        assert_eq!(auxiliary_value(&bytes, 6), None);
+        assert_eq!(auxiliary_value(&bytes[..5], 3), None);
+    }
+}

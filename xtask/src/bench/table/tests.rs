@@ -1,0 +1,85 @@
+//! What a reader of the table sees.
+
+use super::*;
+use crate::bench::figures::{Spread, Start};
+
+fn spread(p50: u64, p99: u64) -> Spread {
+    Spread { p50: Duration::from_micros(p50), p99: Duration::from_micros(p99) }
+}
+
+fn load(per_second: f64, wait: Spread, statements: Option<f64>) -> Load {
+    Load { answers: 12_345, per_second, wait, cpu: 0.3, servers_cpu: 0.25, statements }
+}
+
+fn figures() -> Figures {
+    let start = Start { line: Duration::from_millis(31), readyz: Duration::from_millis(62) };
+    Figures {
+        one_room: load(812.4, spread(950, 5_400), Some(6.0)),
+        rooms: load(1_500.0, spread(60_000, 90_000), None),
+        flood: load(1_234_567.0, spread(60_000, 90_000), None),
+        first_start: start,
+        restart: start,
+        memory: Memory { idle: 14.25, after_load: 20.0, one: 10.0, many: 14.9 },
+        size: 11.5,
+    }
+}
+
+fn cells<'a>(table: &'a str, what: &str) -> Vec<&'a str> {
+    let line = table.lines().find(|line| line.starts_with(&format!("| {what} |"))).unwrap();
+    line.trim_matches('|').split('|').map(str::trim).skip(1).collect()
+}
+
+fn table() -> String {
+    let machine = Machine { cores: 2, processor: "Some CPU".into(), kernel: "6.1.0".into(), load: "3.50".into(), flush: spread(900, 2_000) };
+    let how = Circumstances { version: "galatea 0.1.0".into(), own_build: true, optimised: true, quick: false, starts: 10 };
+    render(&figures(), &machine, &how)
+}
+
+#[test]
+fn figures_stand_beside_targets_and_peers() {
+    let table = table();
+    assert_eq!(cells(&table, "p50, one room"), ["**0.95 ms**", "≤ 1.00 ms", "yes", "3.8 ms", "1.3 ms", "35 ms", "0.07 ms"]);
+    assert_eq!(cells(&table, "p99, one room")[..3], ["**5.40 ms**", "≤ 5.00 ms", "no"]);
+    assert_eq!(cells(&table, "answers/s, 100 rooms, one question each")[..3], ["**1,500**", "≥ 1,500", "yes"]);
+    assert_eq!(cells(&table, "answers/s, 100 rooms, flood")[0], "**1,234,567**");
+    assert_eq!(cells(&table, "SQL statements per answer, one room")[..3], ["**6.0**", "≤ 6.0", "yes"]);
+    assert_eq!(cells(&table, "per further agent")[..3], ["**0.10 MiB**", "≤ 0.10 MiB", "yes"]);
+    assert_eq!(cells(&table, "restart to `/readyz` 200")[..3], ["**62 ms**", "≤ 50 ms", "no"]);
+}
+
+#[test]
+fn what_was_not_measured_is_neither_met_nor_missed() {
+    assert_eq!(cells(&table(), "SQL statements per answer, flood")[..3], ["not told", "≤ 6.0", "–"]);
+}
+
+#[test]
+fn every_row_has_the_columns_of_the_head() {
+    let table = table();
+    let counts: Vec<usize> = table.lines().filter(|line| line.starts_with('|')).map(|line| line.matches('|').count()).collect();
+    assert!(counts.len() > 15 && counts.iter().all(|n| *n == 9), "{table}");
+}
+
+#[test]
+fn the_machine_and_a_doubtful_run_are_told() {
+    let table = table();
+    for part in ["2 cores (Some CPU)", "Linux 6.1.0", "p50 0.90 ms and p99 2.00 ms", "load average 3.50", "release build"] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    assert!(!table.contains("without optimisation") && !table.contains("--quick"));
+    let machine = Machine { cores: 2, processor: "Some CPU".into(), kernel: "6.1.0".into(), load: "3.50".into(), flush: spread(900, 2_000) };
+    let how = Circumstances { version: "galatea 0.1.0".into(), own_build: false, optimised: false, quick: true, starts: 3 };
+    let doubtful = render(&figures(), &machine, &how);
+    for part in ["--binary", "--quick", "without optimisation"] {
+        assert!(doubtful.contains(part), "{part}: {doubtful}");
+    }
+}
+
+#[test]
+fn only_what_is_between_the_marks_changes() {
+    let page = format!("# Head\n\n{BEGIN}\nold\n{END}\n\nFoot\n");
+    let once = insert(&page, "new\n").unwrap();
+    assert_eq!(once, format!("# Head\n\n{BEGIN}\n\nnew\n\n{END}\n\nFoot\n"));
+    assert_eq!(insert(&once, "new\n").unwrap(), once);
+    assert!(insert("# Head", "new").is_err());
+    assert!(insert(BEGIN, "new").is_err());
+}
