@@ -19,7 +19,7 @@ use std::{
 
 use crate::{cargo, output};
 use child::{Child, Launch};
-use figures::{Figures, Memory, Start, percentile};
+use figures::{Figures, Load, Memory, Start, percentile};
 use load::Amount;
 use stage::Stage;
 use table::Circumstances;
@@ -180,12 +180,9 @@ async fn measure(root: &Path, binary: &Path, folder: &Path, plan: &Plan) -> Resu
     let idle = rested(&child).await?;
     let handle = stage.telegram();
     load::run(&handle, &child, plan.warm_up).await.context("warming up")?;
-    eprintln!("--- one room");
-    let one_room = load::run(&handle, &child, plan.one_room).await.context("one room")?;
-    eprintln!("--- {} rooms, one question each", Figures::ROOMS);
-    let rooms = load::run(&handle, &child, plan.rooms).await.context("several rooms")?;
-    eprintln!("--- {} rooms, flood", Figures::ROOMS);
-    let flood = load::run(&handle, &child, plan.flood).await.context("flood")?;
+    let one_room = step("one room, one question at a time", load::run(&handle, &child, plan.one_room)).await?;
+    let rooms = step("100 rooms, one question each", load::run(&handle, &child, plan.rooms)).await?;
+    let flood = step("100 rooms, flood", load::run(&handle, &child, plan.flood)).await?;
     let after_load = proc::resident(child.pid())?;
     child.stop().await?;
     let violations = stage.close();
@@ -193,6 +190,15 @@ async fn measure(root: &Path, binary: &Path, folder: &Path, plan: &Plan) -> Resu
     let memory = Memory { idle, after_load, one: bare[0], many: bare[1] };
     let figures = Figures { one_room, rooms, flood, first_start: median(first)?, restart: median(again)?, memory, size };
     Ok((figures, violations))
+}
+
+/// Runs a load and tells how it went: a run that fails later has still said something.
+async fn step(name: &str, load: impl Future<Output = Result<Load>>) -> Result<Load> {
+    eprintln!("--- {name}");
+    let load = load.await.context(name.to_owned())?;
+    let Load { answers, per_second, wait, cpu, .. } = &load;
+    eprintln!("--- {name}: {answers} answers, {per_second:.0}/s, p50 {:?}, p99 {:?}, {cpu:.2} ms of processor time each", wait.p50, wait.p99);
+    Ok(load)
 }
 
 /// Memory after a rest: what runs once after a start is over by then. The wait is part of the definition, not a guess.

@@ -1,101 +1,100 @@
-//! The shared connector suite against the strict loopback Bot API server.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
-
-use std::sync::Arc;
+//! The suite every connector passes, over a loopback Bot API server.
+#![allow(clippy::unwrap_used, reason = "a test's harness: what is missing here is a fault of the test")]
 
 use async_trait::async_trait;
 use galatea_core::{AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, RemoteId, SecretString, SystemClock};
 use galatea_telegram::TelegramConfig;
 use galatea_testkit::{
     connector_suite::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind},
-    process::Home,
     telegram::{BotApi, Chat, Effect, ErrorBody, Fault, User},
 };
-use serde_json::Value;
+use std::sync::{Arc, Mutex};
 
-/// One person, who is in every chat.
-struct Telegram {
+galatea_testkit::connector_suite!(TelegramHarness);
+
+struct TelegramHarness {
     api: BotApi,
-    home: Home,
     ann: User,
     group: Chat,
     forum: Chat,
     topic: i64,
+    folders: Mutex<Vec<tempfile::TempDir>>,
 }
 
-galatea_testkit::connector_suite!(Telegram);
-
-impl Telegram {
-    fn chat(&self, spot: &Spot) -> Chat {
+impl TelegramHarness {
+    fn place(&self, spot: &Spot) -> (Chat, Option<i64>) {
         match spot.kind {
-            SpotKind::Direct => self.ann.direct(),
-            SpotKind::Group => self.group.clone(),
-            SpotKind::Thread => self.forum.clone(),
+            SpotKind::Direct => (self.ann.direct(), None),
+            SpotKind::Group => (self.group.clone(), None),
+            SpotKind::Thread => (self.forum.clone(), Some(self.topic)),
         }
     }
 }
 
-fn message_of(id: &RemoteId) -> i64 {
-    id.as_str().rsplit(':').next().and_then(|n| n.parse().ok()).expect("an id of a Telegram message")
+fn number(id: &RemoteId) -> i64 {
+    id.as_str().split_once(':').unwrap().1.parse().unwrap()
 }
 
 #[async_trait]
-impl ConnectorHarness for Telegram {
+impl ConnectorHarness for TelegramHarness {
     async fn start() -> Self {
         let api = BotApi::start().await;
+        api.set_privacy(false);
         let ann = api.user("Ann", "ann_b");
-        let (group, forum) = (api.supergroup("Band", &[&ann]), api.forum("Forum", &[&ann]));
-        // An administrator sees everything, privacy mode or not.
+        let group = api.supergroup("Garden", &[&ann]);
+        // Reactions reach administrators only.
         ann.promotes_bot(&group);
-        ann.promotes_bot(&forum);
-        let topic = ann.opens_topic(&forum, "Cats");
-        Self { api, home: Home::new(), ann, group, forum, topic }
+        let forum = api.forum("Forum", &[&ann]);
+        let topic = ann.opens_topic(&forum, "Roses");
+        Self { api, ann, group, forum, topic, folders: Mutex::default() }
     }
 
     fn connector(&self) -> Arc<dyn Connector> {
+        let folder = tempfile::tempdir().unwrap();
         let mut config = TelegramConfig::new(SecretString::from(self.api.token()));
         config.api_root = self.api.url().parse().unwrap();
         let host = Host {
             agent: AgentIdentity::new(None, "Galatea"),
-            agent_name: "Galatea".to_owned(),
-            data_dir: self.home.path().to_owned(),
+            agent_name: "Galatea".into(),
+            data_dir: folder.path().to_owned(),
             clock: Arc::new(SystemClock),
         };
+        self.folders.lock().unwrap().push(folder);
         config.build(&host).unwrap()
     }
 
     fn canaries(&self) -> Vec<String> {
         let token = self.api.token();
-        let secret = token.split_once(':').unwrap().1.to_owned();
-        vec![token, secret]
+        vec![token.split_once(':').unwrap().1.to_owned(), token]
     }
 
     async fn spot(&self, kind: SpotKind) -> Option<Spot> {
-        let (world, thread, channel) = match kind {
-            SpotKind::Direct => (self.ann.id, None, ChannelType::Dm),
-            SpotKind::Group => (self.group.id, None, ChannelType::Group),
-            SpotKind::Thread => (self.forum.id, Some(self.topic), ChannelType::Thread),
+        let (chat, room, parent, channel) = match kind {
+            SpotKind::Direct => (self.ann.id, self.ann.id.to_string(), None, ChannelType::Dm),
+            SpotKind::Group => (self.group.id, self.group.id.to_string(), None, ChannelType::Group),
+            SpotKind::Thread => {
+                (self.forum.id, format!("{}-{}", self.forum.id, self.topic), Some(RemoteId::new(self.forum.id)), ChannelType::Thread)
+            }
         };
-        let room = thread.map_or(RemoteId::new(world), |t| RemoteId(format!("{world}-{t}")));
-        let parent = thread.map(|_| RemoteId::new(world));
-        Some(Spot { kind, world: RemoteId::new(world), room, parent, channel, speaker: RemoteId::new(self.ann.id), speaker_name: "Ann".to_owned() })
+        Some(Spot { kind, world: RemoteId::new(chat), room: RemoteId(room), parent, channel, speaker: RemoteId::new(self.ann.id), speaker_name: "Ann".into() })
     }
 
     async fn say(&self, spot: &Spot, said: Said) -> RemoteId {
-        let chat = self.chat(spot);
+        let (chat, topic) = self.place(spot);
         let text = if said.mention { format!("@{} {}", self.api.bot_username(), said.text) } else { said.text };
         let mut saying = self.ann.says(&chat, &text);
+        if let Some(topic) = topic {
+            saying = saying.in_topic(topic);
+        }
         if let Some(id) = &said.reply_to {
-            saying = saying.reply_to(message_of(id));
+            saying = saying.reply_to(number(id));
         }
-        if spot.kind == SpotKind::Thread {
-            saying = saying.in_topic(self.topic);
-        }
-        RemoteId(format!("{}:{}", chat.id, saying.send()))
+        let id = saying.send();
+        RemoteId(format!("{}:{id}", chat.id))
     }
 
     async fn edit(&self, spot: &Spot, id: &RemoteId, text: &str) -> bool {
-        self.ann.edits(&self.chat(spot), message_of(id), text);
+        self.ann.edits(&self.place(spot).0, number(id), text);
         true
     }
 
@@ -104,44 +103,55 @@ impl ConnectorHarness for Telegram {
     }
 
     async fn react(&self, spot: &Spot, id: &RemoteId, emoji: &str) -> bool {
-        self.ann.reacts(&self.chat(spot), message_of(id), &[emoji]);
+        if spot.kind == SpotKind::Direct {
+            return false;
+        }
+        self.ann.reacts(&self.place(spot).0, number(id), &[emoji]);
         true
     }
 
     async fn press(&self, spot: &Spot, id: &RemoteId, data: &str) {
-        let query = self.ann.presses(&self.chat(spot), message_of(id), data);
-        self.api.wait_for("the press to be acknowledged", |api| api.is_answered(&query).then_some(())).await;
+        self.ann.presses(&self.place(spot).0, number(id), data);
     }
 
     async fn shown(&self, spot: &Spot, count: usize) -> Vec<Shown> {
-        let chat = self.chat(spot).id;
-        let thread = (spot.kind == SpotKind::Thread).then_some(self.topic);
-        let look = |api: &galatea_testkit::telegram::Handle| {
-            let here: Vec<_> = api.shown(chat).into_iter().filter(|m| thread.is_none() || m.thread == thread).collect();
-            (here.len() >= count).then_some(here)
+        let chat = self.place(spot).0.id;
+        let all = if count == 0 { self.api.shown(chat) } else { self.api.wait_shown(chat, count).await };
+        let code = |text: &str, entities: &[serde_json::Value]| {
+            let units: Vec<u16> = text.encode_utf16().collect();
+            let at = |e: &serde_json::Value, field: &str| usize::try_from(e[field].as_u64().unwrap()).unwrap();
+            let mono = entities.iter().filter(|e| matches!(e["type"].as_str(), Some("code" | "pre")));
+            mono.map(|e| String::from_utf16(&units[at(e, "offset")..at(e, "offset") + at(e, "length")]).unwrap()).collect()
         };
-        let found = self.api.wait_for(&format!("{count} messages in {}", spot.room), look).await;
-        found.into_iter().map(|m| seen(chat, m)).collect()
+        all.into_iter()
+            .map(|m| Shown {
+                id: RemoteId(format!("{chat}:{}", m.id)),
+                code: Some(code(&m.text, &m.entities)),
+                text: m.text,
+                reply_to: m.reply_to.map(|id| RemoteId(format!("{chat}:{id}"))),
+                buttons: m.buttons,
+                files: m.file.into_iter().map(|(_, name, bytes)| (name, bytes)).collect(),
+            })
+            .collect()
     }
 
     async fn reactions(&self, spot: &Spot, id: &RemoteId) -> Vec<String> {
-        self.api.bot_reactions(self.chat(spot).id, message_of(id))
+        self.api.bot_reactions(self.place(spot).0.id, number(id))
     }
 
     async fn typing(&self, spot: &Spot) -> bool {
-        let chat = self.chat(spot).id;
-        let thread = (spot.kind == SpotKind::Thread).then_some(self.topic);
-        self.api.actions().contains(&(chat, thread, "typing".to_owned()))
+        let (chat, topic) = self.place(spot);
+        self.api.actions().iter().any(|(at, thread, action)| *at == chat.id && *thread == topic && action == "typing")
     }
 
     async fn inject(&self, spot: &Spot, fault: PlatformFault) {
-        let on = |effect| Fault::new(effect).on("sendMessage").chat(self.chat(spot).id);
-        match fault {
-            PlatformFault::SlowDown(wait) => self.api.fault(on(Effect::RateLimited(wait.as_secs()))),
-            PlatformFault::ServerError => self.api.fault(on(Effect::ServerError(502, ErrorBody::Html))),
-            PlatformFault::LostResponse => self.api.fault(on(Effect::LoseResponse)),
-            PlatformFault::Forbidden => self.ann.blocks_bot(),
-        }
+        let effect = match fault {
+            PlatformFault::SlowDown(wait) => Effect::RateLimited(wait.as_secs()),
+            PlatformFault::ServerError => Effect::ServerError(500, ErrorBody::Json),
+            PlatformFault::LostResponse => Effect::LoseResponse,
+            PlatformFault::Forbidden => return self.ann.blocks_bot(),
+        };
+        self.api.fault(Fault::new(effect).on("sendMessage").chat(self.place(spot).0.id));
     }
 
     fn set_reachable(&self, reachable: bool) {
@@ -149,7 +159,7 @@ impl ConnectorHarness for Telegram {
     }
 
     async fn redeliver(&self) {
-        self.api.redeliver(100);
+        self.api.redeliver(1);
     }
 
     fn unacknowledged(&self) -> Option<usize> {
@@ -162,22 +172,5 @@ impl ConnectorHarness for Telegram {
 
     fn queues_while_away(&self) -> bool {
         true
-    }
-}
-
-fn seen(chat: i64, message: galatea_testkit::telegram::Shown) -> Shown {
-    let units: Vec<u16> = message.text.encode_utf16().collect();
-    let slice = |e: &Value| {
-        let from = e["offset"].as_u64().unwrap() as usize;
-        String::from_utf16(&units[from..from + e["length"].as_u64().unwrap() as usize]).unwrap()
-    };
-    let code = message.entities.iter().filter(|e| e["type"] == "pre" || e["type"] == "code").map(slice).collect();
-    Shown {
-        id: RemoteId(format!("{chat}:{}", message.id)),
-        text: message.text.clone(),
-        code: Some(code),
-        reply_to: message.reply_to.map(|id| RemoteId(format!("{chat}:{id}"))),
-        buttons: message.buttons,
-        files: message.file.into_iter().map(|(_, name, bytes)| (name, bytes)).collect(),
     }
 }

@@ -3,17 +3,21 @@
 mod actions;
 mod choose;
 mod evaluators;
+mod known;
 mod providers;
 mod rights;
+mod ties;
 mod words;
 
 use galatea_core::{Plugin, Variable};
+use std::sync::Arc;
 
 /// Every setting this plugin reads.
 pub const VARIABLES: &[Variable] = &[evaluators::INTERVAL];
 
 /// The standard plugin.
 pub fn plugin() -> Plugin {
+    let known = Arc::new(known::Known::default());
     Plugin::new("bootstrap", env!("CARGO_PKG_VERSION"), "What an agent knows and does without any other plugin")
         .action(actions::Reply)
         .action(actions::Ignore)
@@ -23,7 +27,7 @@ pub fn plugin() -> Plugin {
         .action(actions::MuteRoom)
         .action(actions::UnmuteRoom)
         .action(actions::SendMessage)
-        .action(actions::UpdateContact)
+        .action(actions::UpdateContact(Arc::clone(&known)))
         .action(actions::ChooseOption)
         .action(actions::UpdateRole)
         .action(actions::UpdateSettings)
@@ -32,7 +36,7 @@ pub fn plugin() -> Plugin {
         .provider(providers::WorldProvider)
         .provider(providers::Entities)
         .provider(providers::Relationships)
-        .provider(providers::Facts)
+        .provider(providers::Facts(Arc::clone(&known)))
         .provider(providers::Roles)
         .provider(providers::WorldSettings)
         .provider(providers::Choice)
@@ -41,6 +45,7 @@ pub fn plugin() -> Plugin {
         .provider(providers::Actions)
         .provider(providers::Providers)
         .provider(providers::Evaluators)
+        .provider(providers::ActionState)
         .provider(providers::RecentMessages)
-        .evaluator(evaluators::Reflection)
+        .evaluator(evaluators::Reflection(known))
 }

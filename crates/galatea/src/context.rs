@@ -59,4 +59,9 @@ impl Context {
     pub(crate) fn quiet_configuration(&self) -> std::result::Result<&Configuration, &[crate::report::Report]> {
         self.configuration.get_or_init(|| Configuration::load(&self.sources, &self.output.redactor)).as_ref().map_err(Vec::as_slice)
     }
+
+    /// The `.env` that is read and written, as the user writes it.
+    pub(crate) fn env_file(&self) -> &std::path::Path {
+        self.sources.env_file()
+    }
 }

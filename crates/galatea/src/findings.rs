@@ -38,11 +38,13 @@ pub(crate) fn render(findings: &[Finding], style: Style) -> String {
 pub(crate) fn summary(findings: &[Finding]) -> String {
     let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
     let some = |n: usize, one: &str, many: &str| (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }));
-    let parts: Vec<_> = [some(count(Severity::Error), "error", "errors"), some(count(Severity::Warning), "warning", "warnings")].into_iter().flatten().collect();
+    let parts: Vec<_> =
+        [some(count(Severity::Error), "error", "errors"), some(count(Severity::Warning), "warning", "warnings")].into_iter().flatten().collect();
     if parts.is_empty() {
         return "Everything that is used works.".to_owned();
     }
-    let codes: BTreeSet<_> = findings.iter().filter(|f| f.severity >= Severity::Warning && crate::catalogue::find(&f.id).is_some()).map(|f| f.id.as_str()).collect();
+    let codes: BTreeSet<_> =
+        findings.iter().filter(|f| f.severity >= Severity::Warning && crate::catalogue::find(&f.id).is_some()).map(|f| f.id.as_str()).collect();
     let more = codes.first().map(|code| format!(" More about a code: galatea explain {code}")).unwrap_or_default();
     format!("{}.{more}", parts.join(", "))
 }
@@ -72,7 +74,8 @@ mod tests {
     fn marks_codes_and_lines_fit_the_width() {
         let findings = [
             Finding::ok("GAL-TG-TOKEN", "connector", "@acme_helper_bot").with_cause("getMe answered"),
-            Finding::new(Severity::Warning, "GAL-CFG-UNKNOWN", "file", "TELEGRAM_BOT_TOKN is not a setting of Galatea").with_fix("did you mean TELEGRAM_BOT_TOKEN?"),
+            Finding::new(Severity::Warning, "GAL-CFG-UNKNOWN", "file", "TELEGRAM_BOT_TOKN is not a setting of Galatea")
+                .with_fix("did you mean TELEGRAM_BOT_TOKEN?"),
             Finding::new(Severity::Error, "GAL-MODEL-401", "model", "OpenAI rejected OPENAI_API_KEY").with_cause("a long sentence ".repeat(8)),
         ];
         let text = render(&findings, Style::plain());

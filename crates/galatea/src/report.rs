@@ -120,7 +120,8 @@ impl Report {
         if let Some(place) = &self.place {
             text.push_str(&place.render(style));
         }
-        let more = self.code.as_deref().filter(|code| crate::catalogue::find(code).is_some()).map(|code| ("more".to_owned(), format!("galatea explain {code}")));
+        let more =
+            self.code.as_deref().filter(|code| crate::catalogue::find(code).is_some()).map(|code| ("more".to_owned(), format!("galatea explain {code}")));
         for (label, line) in self.lines.iter().chain(&more) {
             // Labels line up on the widest usual one: `  cause: `.
             let label = format!("  {:<7}", format!("{label}:"));

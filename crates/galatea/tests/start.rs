@@ -75,6 +75,13 @@ impl Running {
         }
     }
 
+    /// Waits until `galatea chat` can come.
+    fn opened(&self) {
+        if !self.banner.contains("terminal.sock") {
+            self.until("terminal.sock");
+        }
+    }
+
     fn health(&self) -> SocketAddr {
         let (_, rest) = self.banner.split_once("http://").unwrap();
         rest.split_once('/').unwrap().0.parse().unwrap()
@@ -121,10 +128,16 @@ fn json(output: &Output) -> serde_json::Value {
 fn without_any_key_it_starts_answers_and_stops() {
     let home = Home::new();
     let running = home.start(&[]);
-    for line in ["no .env here, starting the demo agent", "galatea.db (SQLite, created)", "Eliza (built-in)", "offline script — pattern matching, not AI", "off  set TELEGRAM_BOT_TOKEN"] {
+    for line in [
+        "no .env here, starting the demo agent",
+        "galatea.db (SQLite, created)",
+        "Eliza (built-in)",
+        "offline script — pattern matching, not AI",
+        "off  set TELEGRAM_BOT_TOKEN",
+    ] {
         assert!(running.banner.contains(line), "{line:?} is missing:\n{}", running.banner);
     }
-    running.until("terminal.sock");
+    running.opened();
     assert!(get(running.health(), "/healthz").starts_with("HTTP/1.1 200 "));
     let ready = get(running.health(), "/readyz");
     assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
@@ -160,13 +173,13 @@ fn a_second_start_names_the_first() {
 fn a_killed_process_leaves_nothing_in_the_way() {
     let home = Home::new();
     let mut first = home.start(&[]);
-    first.until("terminal.sock");
+    first.opened();
     first.child.kill().unwrap();
     first.child.wait().unwrap();
     assert!(home.path().join(".galatea/terminal.sock").exists());
     let second = home.start(&[]);
     assert!(!second.banner.contains("created"), "{}", second.banner);
-    second.until("terminal.sock");
+    second.opened();
     let answer = home.run(&["chat", "-m", "hello"]);
     assert!(answer.status.success(), "{}", err(&answer));
     assert_eq!(second.stop(), Some(0));
@@ -254,7 +267,7 @@ fn a_broken_character_is_told_with_its_place() {
     std::fs::write(home.path().join("ada.json"), "{\n  \"name\": \"Ada\"\n  \"bio\": \"x\"\n}").unwrap();
     let refused = home.run(&["start", "--port", "0", "--character", "ada.json"]);
     assert_eq!(refused.status.code(), Some(3));
-    assert!(err(&refused).contains("ada.json:3"), "{}", err(&refused));
+    assert!(err(&refused).contains("ada.json:2"), "{}", err(&refused));
     assert!(!home.path().join(".galatea").exists(), "nothing was made");
 }
 

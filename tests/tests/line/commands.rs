@@ -1,1 +1,93 @@
-//! commands
+//! Commands, and the actions that do the same.
+
+use galatea_core::{
+    ParticipantState, RemoteId, Role, RoomRef, WorldRef, WorldSync, ChannelType, MemoryId,
+    store::{InboxState, MemoryQuery, MemoryStore, RoomStore},
+};
+use std::sync::Arc;
+
+use crate::{
+    house::{House, Plan, dm, group},
+    models::echo,
+};
+
+async fn own_state(house: &House, room: galatea_core::RoomId) -> Option<ParticipantState> {
+    house.store.participant_state(room, house.identity.entity()).await.unwrap()
+}
+
+#[tokio::test]
+async fn mute_and_unmute() {
+    let house = Plan::new(echo()).build().await;
+    let spot = dm("7");
+    house.say(&spot, "/mute").await;
+    house.platform.until_shown("7", 1).await;
+    house.quiet().await;
+    let ignored = house.say(&spot, "hello?").await;
+    house.quiet().await;
+    let said = house.explain(ignored).await;
+    assert_eq!((said.state, said.summary.as_str()), (InboxState::Skipped, "not answered: this room is muted"));
+    house.say(&dm("8"), "other rooms").await;
+    house.platform.until_shown("8", 1).await;
+    house.say(&spot, "/unmute").await;
+    house.say(&spot, "hello!").await;
+    assert_eq!(house.platform.until_shown("7", 3).await[1..], ["I am back.", "re: hello!"]);
+}
+
+#[tokio::test]
+async fn in_groups_only_admins_switch() {
+    let house = Plan::new(echo()).build().await;
+    let mut world = WorldRef::new(RemoteId::new("-100"), None);
+    world.roles = vec![(RemoteId::new("1"), Role::Admin)];
+    let rooms = vec![RoomRef::new(RemoteId::new("-100"), None, ChannelType::Group)];
+    house.gateway.ensure_connections(WorldSync { world, rooms, entities: Vec::new() }).await.unwrap();
+    house.say(&group("-100", "7"), "/mute").await;
+    assert!(house.platform.until_shown("-100", 1).await[0].starts_with("Only admins"));
+    house.quiet().await;
+    let room = house.room(&group("-100", "7"));
+    assert_eq!(own_state(&house, room).await, None);
+    house.say(&group("-100", "1"), "/mute").await;
+    house.quiet().await;
+    assert_eq!(own_state(&house, room).await, Some(ParticipantState::Muted));
+}
+
+#[tokio::test]
+async fn reset_starts_afresh() {
+    let model = echo();
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
+    let spot = dm("7");
+    house.say(&spot, "my name is Rumpelstiltskin").await;
+    house.platform.until_shown("7", 1).await;
+    house.quiet().await;
+    house.say(&spot, "do you remember?").await;
+    house.platform.until_shown("7", 2).await;
+    house.quiet().await;
+    house.say(&spot, "/reset").await;
+    house.platform.until_shown("7", 3).await;
+    house.quiet().await;
+    house.say(&spot, "who am I?").await;
+    house.platform.until_shown("7", 4).await;
+    let knows: Vec<bool> = model.requests().iter().map(|r| r.messages.iter().any(|m| m.text().contains("Rumpelstiltskin"))).collect();
+    assert_eq!(knows, [true, true, false]);
+}
+
+#[tokio::test]
+async fn forget_me_deletes_what_this_person_wrote_everywhere() {
+    let house = Plan::new(echo()).build().await;
+    let mut ids: Vec<MemoryId> = Vec::new();
+    for n in 0..5 {
+        ids.push(house.say(&dm("7"), &format!("secret {n}")).await);
+    }
+    ids.push(house.say(&group("-100", "7").mentioning(), "secret in public").await);
+    let others = house.say(&group("-100", "8").mentioning(), "mine stays").await;
+    house.quiet().await;
+    house.say(&dm("7"), "/privacy forget me").await;
+    house.platform.until("the confirmation", |p| p.texts("7").iter().any(|t| t.contains("I deleted 6"))).await;
+    house.quiet().await;
+    for id in ids {
+        assert_eq!(house.store.memory(id).await.unwrap(), None);
+    }
+    assert!(house.store.memory(others).await.unwrap().is_some());
+    let query = MemoryQuery { entity: Some(house.entity(&dm("7"))), ..MemoryQuery::new(house.agent, 10) };
+    let left: Vec<_> = house.store.memories(&query).await.unwrap().into_iter().map(|m| m.content.text).collect();
+    assert_eq!(left, ["/privacy forget me"]);
+}

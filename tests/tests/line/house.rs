@@ -24,29 +24,29 @@ use crate::{
 };
 
 /// Everything of one running program with one agent called Eliza.
-pub struct House {
-    pub store: SqliteStore,
-    pub clock: Arc<dyn Clock>,
-    pub platform: Arc<Platform>,
-    pub orchestrator: Arc<Orchestrator>,
-    pub agent: AgentId,
-    pub identity: AgentIdentity,
-    pub gateway: Gateway,
+pub(crate) struct House {
+    pub(crate) store: SqliteStore,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) platform: Arc<Platform>,
+    pub(crate) orchestrator: Arc<Orchestrator>,
+    pub(crate) agent: AgentId,
+    pub(crate) identity: AgentIdentity,
+    pub(crate) gateway: Gateway,
     messages: AtomicU64,
 }
 
 /// What a house is built of.
-pub struct Plan {
-    pub store: Option<SqliteStore>,
-    pub clock: Arc<dyn Clock>,
-    pub settings: Vec<(&'static str, &'static str)>,
-    pub models: Models,
-    pub plugins: Vec<Plugin>,
-    pub platform: Arc<Platform>,
+pub(crate) struct Plan {
+    pub(crate) store: Option<SqliteStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: Vec<(&'static str, &'static str)>,
+    pub(crate) models: Models,
+    pub(crate) plugins: Vec<Plugin>,
+    pub(crate) platform: Arc<Platform>,
 }
 
 impl Plan {
-    pub fn new(model: Arc<dyn TextModel>) -> Self {
+    pub(crate) fn new(model: Arc<dyn TextModel>) -> Self {
         Self {
             store: None,
             clock: Arc::new(SystemClock),
@@ -57,32 +57,32 @@ impl Plan {
         }
     }
 
-    pub fn set(mut self, name: &'static str, value: &'static str) -> Self {
+    pub(crate) fn set(mut self, name: &'static str, value: &'static str) -> Self {
         self.settings.push((name, value));
         self
     }
 
-    pub fn plugin(mut self, plugin: Plugin) -> Self {
+    pub(crate) fn plugin(mut self, plugin: Plugin) -> Self {
         self.plugins.push(plugin);
         self
     }
 
-    pub fn on(mut self, platform: Arc<Platform>) -> Self {
+    pub(crate) fn on(mut self, platform: Arc<Platform>) -> Self {
         self.platform = platform;
         self
     }
 
-    pub fn store(mut self, store: &SqliteStore) -> Self {
+    pub(crate) fn store(mut self, store: &SqliteStore) -> Self {
         self.store = Some(store.clone());
         self
     }
 
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    pub async fn build(self) -> House {
+    pub(crate) async fn build(self) -> House {
         let store = match self.store {
             Some(store) => store,
             None => SqliteStore::in_memory().await.unwrap(),
@@ -107,55 +107,55 @@ impl Plan {
     }
 }
 
-pub fn character(name: &str) -> Character {
+pub(crate) fn character(name: &str) -> Character {
     Character { name: name.to_owned(), ..Character::default() }
 }
 
 impl House {
     /// A message with a fresh id.
-    pub fn message(&self, at: &Spot, text: &str) -> Incoming {
+    pub(crate) fn message(&self, at: &Spot, text: &str) -> Incoming {
         let id = self.messages.fetch_add(1, Ordering::Relaxed) + 1;
         at.message(self.clock.now(), &format!("{}-{id}", at.room), text)
     }
 
     /// Somebody says something. Gives our id of it.
-    pub async fn say(&self, at: &Spot, text: &str) -> MemoryId {
+    pub(crate) async fn say(&self, at: &Spot, text: &str) -> MemoryId {
         let message = self.message(at, text);
         let id = self.id_of(&message);
         self.receive(vec![message]).await;
         id
     }
 
-    pub async fn receive(&self, events: Vec<Incoming>) -> Received {
+    pub(crate) async fn receive(&self, events: Vec<Incoming>) -> Received {
         self.gateway.receive(Batch { events, cursor: None }).await.unwrap()
     }
 
-    pub fn id_of(&self, incoming: &Incoming) -> MemoryId {
+    pub(crate) fn id_of(&self, incoming: &Incoming) -> MemoryId {
         match &incoming.event {
             IncomingEvent::Message(message) => MemoryId(self.identity.swizzle(message.id.as_str())),
             _ => panic!("no message"),
         }
     }
 
-    pub fn room(&self, at: &Spot) -> RoomId {
+    pub(crate) fn room(&self, at: &Spot) -> RoomId {
         RoomId(self.identity.swizzle(at.room))
     }
 
-    pub fn world(&self, at: &Spot) -> WorldId {
+    pub(crate) fn world(&self, at: &Spot) -> WorldId {
         WorldId(self.identity.swizzle(at.world))
     }
 
-    pub fn entity(&self, at: &Spot) -> EntityId {
+    pub(crate) fn entity(&self, at: &Spot) -> EntityId {
         EntityId(self.identity.swizzle(at.person))
     }
 
     /// Why a message was or was not answered.
-    pub async fn explain(&self, id: MemoryId) -> Explanation {
+    pub(crate) async fn explain(&self, id: MemoryId) -> Explanation {
         explain::explain(&self.store, &ExplainQuery::Memory(id)).await.unwrap().pop().expect("the message is not known")
     }
 
     /// Completes when nothing waits: no turn, no send, no row.
-    pub async fn quiet(&self) {
+    pub(crate) async fn quiet(&self) {
         let wait = async {
             loop {
                 let open = self.store.inbox_counts().await.unwrap().iter().any(|(_, state, n)| *state == InboxState::New && *n > 0)
@@ -182,44 +182,44 @@ impl House {
         );
     }
 
-    pub fn dyn_store(&self) -> Arc<dyn Store> {
+    pub(crate) fn dyn_store(&self) -> Arc<dyn Store> {
         Arc::new(self.store.clone())
     }
 }
 
 /// Where somebody speaks.
 #[derive(Debug, Clone)]
-pub struct Spot {
-    pub world: &'static str,
-    pub room: &'static str,
-    pub kind: ChannelType,
-    pub person: &'static str,
-    pub is_bot: bool,
-    pub mention: bool,
+pub(crate) struct Spot {
+    pub(crate) world: &'static str,
+    pub(crate) room: &'static str,
+    pub(crate) kind: ChannelType,
+    pub(crate) person: &'static str,
+    pub(crate) is_bot: bool,
+    pub(crate) mention: bool,
 }
 
 /// A direct message of a person: world and room are the person's chat.
-pub fn dm(person: &'static str) -> Spot {
+pub(crate) fn dm(person: &'static str) -> Spot {
     Spot { world: person, room: person, kind: ChannelType::Dm, person, is_bot: false, mention: false }
 }
 
 /// A person in a group, without addressing anybody.
-pub fn group(room: &'static str, person: &'static str) -> Spot {
+pub(crate) fn group(room: &'static str, person: &'static str) -> Spot {
     Spot { world: room, room, kind: ChannelType::Group, person, is_bot: false, mention: false }
 }
 
 impl Spot {
-    pub fn mentioning(mut self) -> Self {
+    pub(crate) fn mentioning(mut self) -> Self {
         self.mention = true;
         self
     }
 
-    pub fn bot(mut self) -> Self {
+    pub(crate) fn bot(mut self) -> Self {
         self.is_bot = true;
         self
     }
 
-    pub fn connection(&self) -> Connection {
+    pub(crate) fn connection(&self) -> Connection {
         let mut entity = EntityRef::new(RemoteId::new(self.person), Some(format!("Person {}", self.person)), Some(format!("user{}", self.person)));
         entity.is_bot = self.is_bot;
         Connection {
@@ -230,7 +230,7 @@ impl Spot {
     }
 
     /// "/name args" becomes a command.
-    pub fn message(&self, at: galatea_core::Timestamp, id: &str, text: &str) -> Incoming {
+    pub(crate) fn message(&self, at: galatea_core::Timestamp, id: &str, text: &str) -> Incoming {
         let command = text.strip_prefix('/').map(|line| {
             let (name, args) = line.split_once(' ').unwrap_or((line, ""));
             Command { name: name.to_owned(), args: args.to_owned() }

@@ -10,40 +10,40 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 
 /// One model for everything.
-pub fn all(model: Arc<dyn TextModel>) -> Models {
+pub(crate) fn all(model: Arc<dyn TextModel>) -> Models {
     Models { small: Arc::clone(&model), large: model, vision: None, embedding: None }
 }
 
 /// The last thing the other side said, as the model sees it.
-pub fn asked(request: &TextRequest) -> String {
+pub(crate) fn asked(request: &TextRequest) -> String {
     request.messages.last().map(galatea_core::model::ChatMessage::text).unwrap_or_default()
 }
 
 /// Says "re: " and the last line it was asked.
-pub fn echo() -> Arc<ScriptedModel> {
+pub(crate) fn echo() -> Arc<ScriptedModel> {
     Arc::new(ScriptedModel::answering(|request| Ok(ScriptedModel::text(format!("re: {}", asked(request).lines().last().unwrap_or_default())))))
 }
 
 /// A model that waits for leave before it answers what contains a word.
-pub struct Gated {
-    pub inner: Arc<ScriptedModel>,
+pub(crate) struct Gated {
+    pub(crate) inner: Arc<ScriptedModel>,
     word: &'static str,
     leave: Semaphore,
     waiting: watch::Sender<usize>,
 }
 
 impl Gated {
-    pub fn new(inner: Arc<ScriptedModel>, word: &'static str) -> Arc<Self> {
+    pub(crate) fn new(inner: Arc<ScriptedModel>, word: &'static str) -> Arc<Self> {
         Arc::new(Self { inner, word, leave: Semaphore::new(0), waiting: watch::Sender::new(0) })
     }
 
     /// Lets this many calls go on.
-    pub fn open(&self, calls: usize) {
+    pub(crate) fn open(&self, calls: usize) {
         self.leave.add_permits(calls);
     }
 
     /// Completes when this many calls have come to the gate since the beginning.
-    pub async fn reached(&self, calls: usize) {
+    pub(crate) async fn reached(&self, calls: usize) {
         let mut waiting = self.waiting.subscribe();
         let reached = tokio::time::timeout(crate::platform::PATIENCE, waiting.wait_for(|n| *n >= calls)).await;
         assert!(reached.is_ok(), "the model was never asked {calls} times");

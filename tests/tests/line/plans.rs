@@ -1,1 +1,106 @@
-//! plans
+//! Whatever a model answers ends in the right words, or is said.
+
+use galatea_core::{
+    Decision, Error, ErrorKind, Event,
+    model::{Finish, TextAnswer, ToolCall},
+    store::InboxState,
+};
+use galatea_testkit::models::ScriptedModel;
+use std::sync::Arc;
+
+use crate::{
+    house::{Plan, dm},
+    plugins::{Wave, wave},
+};
+
+#[tokio::test]
+async fn every_format_ends_in_the_right_words() {
+    for (n, (answer, text)) in [
+        ("plain words", "plain words"),
+        ("<response><thought>hm</thought><actions>REPLY</actions><text>from XML</text></response>", "from XML"),
+        ("```json\n{\"thought\": \"hm\", \"actions\": [\"REPLY\"], \"text\": \"from JSON\"}\n```", "from JSON"),
+        ("<think>They want words. {\"text\": \"not this\"}</think>\nafter thinking", "after thinking"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let house = Plan::new(Arc::new(ScriptedModel::saying(answer))).build().await;
+        house.say(&dm("7"), "hello").await;
+        assert_eq!(house.platform.until_shown("7", 1).await, [text], "case {n}");
+        house.quiet().await;
+    }
+}
+
+#[tokio::test]
+async fn xml_actions_and_tool_calls_are_carried_out() {
+    let call = ToolCall { id: "1".into(), name: "WAVE".into(), arguments: "{\"hands\": 2}".into() };
+    let tool = TextAnswer { text: "Hi!".into(), tool_calls: vec![call], finish: Finish::Tools, ..TextAnswer::default() };
+    let xml = "<response><actions><action><name>WAVE</name><params><hands>2</hands></params></action></actions><text>Hi!</text></response>";
+    for answer in [tool, ScriptedModel::text(xml)] {
+        let model = Arc::new(ScriptedModel::new());
+        model.enqueue_result(Ok(answer));
+        let house = Plan::new(Arc::clone(&model) as _).plugin(wave(Wave::Works)).build().await;
+        let id = house.say(&dm("7"), "wave").await;
+        assert_eq!(house.platform.until_shown("7", 2).await, ["Hi!", "waves 2 hands"]);
+        house.quiet().await;
+        assert!(house.explain(id).await.steps.iter().any(|s| s.rule == "action" && s.reason.starts_with("WAVE")));
+        assert_eq!(model.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_failing_model_is_said_once_per_room_and_never_silent() {
+    let model = Arc::new(ScriptedModel::answering(|_| Err(Error::new(ErrorKind::Unavailable, "overloaded").with_source("secret detail"))));
+    let house = Plan::new(model).build().await;
+    let mut events = house.orchestrator.events().subscribe();
+    let mut ids = Vec::new();
+    for n in 0..3 {
+        ids.push(house.say(&dm("7"), &format!("hello {n}")).await);
+        house.quiet().await;
+    }
+    ids.push(house.say(&dm("8"), "hello").await);
+    house.quiet().await;
+    for room in ["7", "8"] {
+        let texts = house.platform.texts(room);
+        assert_eq!(texts.len(), 1, "{texts:?}");
+        assert!(texts[0].starts_with("Sorry, I cannot think") && !texts[0].contains("secret"));
+    }
+    for id in ids {
+        let said = house.explain(id).await;
+        assert_eq!((said.state, said.summary.as_str()), (InboxState::Dead, "given up: overloaded"));
+    }
+    let (mut failed, mut decided) = (0, 0);
+    while let Ok(event) = events.try_recv() {
+        match event {
+            Event::TurnFailed { .. } => failed += 1,
+            Event::TurnDecided { decision, .. } => {
+                assert_eq!(decision, Decision::Failed);
+                decided += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!((failed, decided), (4, 4));
+}
+
+#[tokio::test]
+async fn unusable_answers_are_asked_again_and_not_for_ever() {
+    let model = Arc::new(ScriptedModel::new());
+    for answer in ["", "<response></response>", "at last"] {
+        model.enqueue(answer);
+    }
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
+    house.say(&dm("7"), "hello").await;
+    assert_eq!(house.platform.until_shown("7", 1).await, ["at last"]);
+    let requests = model.requests();
+    assert_eq!(requests.len(), 3);
+    assert!(requests[1].messages.last().unwrap().text().contains("could not be read"));
+    let roles: Vec<_> = requests[2].messages.iter().map(|m| m.role).collect();
+    assert!(roles.windows(2).all(|pair| pair[0] != pair[1]), "some providers refuse two messages of one role in a row: {roles:?}");
+
+    let house = Plan::new(Arc::new(ScriptedModel::saying(""))).build().await;
+    let id = house.say(&dm("7"), "hello").await;
+    assert!(house.platform.until_shown("7", 1).await[0].starts_with("Sorry"));
+    house.quiet().await;
+    assert_eq!(house.explain(id).await.state, InboxState::Dead);
+}

@@ -13,14 +13,14 @@ use std::{
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-pub const SOURCE: Source = Source::new("stage");
+pub(crate) const SOURCE: Source = Source::new("stage");
 
 /// Longest time anything in these tests may take; reaching it is a failure, never a pass.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What one attempt to send does.
 #[derive(Debug, Clone)]
-pub enum Doing {
+pub(crate) enum Doing {
     /// 429 with Retry-After.
     Flood(Duration),
     /// Refused connection: nothing left.
@@ -31,20 +31,24 @@ pub enum Doing {
     LostBefore,
     /// Refused for good.
     Never,
+    /// It is shown.
+    Fine,
     /// No answer, ever.
     Hang,
+    /// It is shown, and no answer ever comes.
+    ShowThenHang,
     /// The connector crashes.
     Panic,
 }
 
 /// Something the platform shows.
 #[derive(Debug, Clone)]
-pub struct Shown {
-    pub room: String,
-    pub text: String,
-    pub reply_to: Option<String>,
-    pub label: Option<String>,
-    pub key: String,
+pub(crate) struct Shown {
+    pub(crate) room: String,
+    pub(crate) text: String,
+    pub(crate) reply_to: Option<String>,
+    pub(crate) label: Option<String>,
+    pub(crate) key: String,
 }
 
 #[derive(Default)]
@@ -57,7 +61,7 @@ struct State {
 }
 
 /// The platform.
-pub struct Platform {
+pub(crate) struct Platform {
     info: ConnectorInfo,
     state: Mutex<State>,
     changes: watch::Sender<usize>,
@@ -65,11 +69,11 @@ pub struct Platform {
 }
 
 impl Platform {
-    pub fn new(account: &str) -> Arc<Self> {
+    pub(crate) fn new(account: &str) -> Arc<Self> {
         Self::with(account, |_| {})
     }
 
-    pub fn with(account: &str, change: impl FnOnce(&mut Capabilities)) -> Arc<Self> {
+    pub(crate) fn with(account: &str, change: impl FnOnce(&mut Capabilities)) -> Arc<Self> {
         let mut capabilities = Capabilities {
             max_text: 4096,
             text_unit: TextUnit::Utf16,
@@ -89,36 +93,36 @@ impl Platform {
     }
 
     /// The next attempts to send to a room do this.
-    pub fn does(&self, room: &str, doings: impl IntoIterator<Item = Doing>) {
+    pub(crate) fn does(&self, room: &str, doings: impl IntoIterator<Item = Doing>) {
         self.lock().doings.entry(room.to_owned()).or_default().extend(doings);
     }
 
     /// Read-back cannot tell any more.
-    pub fn blind(&self) {
+    pub(crate) fn blind(&self) {
         self.lock().blind = true;
     }
 
-    pub fn shown(&self) -> Vec<Shown> {
+    pub(crate) fn shown(&self) -> Vec<Shown> {
         self.lock().shown.clone()
     }
 
     /// Texts shown in a room, in order.
-    pub fn texts(&self, room: &str) -> Vec<String> {
+    pub(crate) fn texts(&self, room: &str) -> Vec<String> {
         self.lock().shown.iter().filter(|s| s.room == room).map(|s| s.text.clone()).collect()
     }
 
     /// Attempts to send so far.
-    pub fn attempts(&self) -> usize {
+    pub(crate) fn attempts(&self) -> usize {
         self.lock().attempts
     }
 
     /// Read-backs so far.
-    pub fn finds(&self) -> usize {
+    pub(crate) fn finds(&self) -> usize {
         self.lock().finds
     }
 
     /// Completes when `enough` says so of the platform; looked at after every attempt.
-    pub async fn until(&self, what: &str, enough: impl Fn(&Self) -> bool) {
+    pub(crate) async fn until(&self, what: &str, enough: impl Fn(&Self) -> bool) {
         let mut changes = self.changes.subscribe();
         let wait = async {
             while !enough(self) {
@@ -130,16 +134,21 @@ impl Platform {
     }
 
     /// Completes when this many texts are shown in a room.
-    pub async fn until_shown(&self, room: &str, count: usize) -> Vec<String> {
+    pub(crate) async fn until_shown(&self, room: &str, count: usize) -> Vec<String> {
         self.until(&format!("{count} texts in {room}"), |p| p.texts(room).len() >= count).await;
         self.texts(room)
     }
 
     /// The gateway, once the connector runs.
-    pub async fn gateway(&self) -> Gateway {
+    pub(crate) async fn gateway(&self) -> Gateway {
         let mut gateway = self.gateway.subscribe();
         let ready = tokio::time::timeout(PATIENCE, gateway.wait_for(Option::is_some)).await.expect("the connector never ran").unwrap();
         ready.clone().unwrap()
+    }
+
+    /// For the next run of the program.
+    pub(crate) fn unplug(&self) {
+        self.gateway.send_replace(None);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -162,7 +171,7 @@ impl Platform {
 }
 
 /// What is plugged in: the send handler needs to share the platform.
-pub struct Plugged(pub Arc<Platform>);
+pub(crate) struct Plugged(pub(crate) Arc<Platform>);
 
 #[async_trait]
 impl Connector for Plugged {
@@ -205,7 +214,7 @@ impl SendHandler for Hand {
         };
         let lost = || Error::new(ErrorKind::Timeout, "no answer");
         let outcome = match doing {
-            None => Ok(platform.show(delivery)),
+            None | Some(Doing::Fine) => Ok(platform.show(delivery)),
             Some(Doing::Flood(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay))),
             Some(Doing::Unavailable) => Err(Error::new(ErrorKind::Unavailable, "connection refused").with_sent(Sent::No)),
             Some(Doing::LostAfter) => {
@@ -214,7 +223,10 @@ impl SendHandler for Hand {
             }
             Some(Doing::LostBefore) => Err(lost()),
             Some(Doing::Never) => Err(Error::new(ErrorKind::Forbidden, "blocked by the person")),
-            Some(Doing::Hang) => {
+            Some(doing @ (Doing::Hang | Doing::ShowThenHang)) => {
+                if matches!(doing, Doing::ShowThenHang) {
+                    platform.show(delivery);
+                }
                 platform.changes.send_modify(|n| *n += 1);
                 std::future::pending().await
             }

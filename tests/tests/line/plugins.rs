@@ -1,1 +1,135 @@
-//! plugins
+//! Providers and actions that fail cost themselves, never the answer.
+
+use async_trait::async_trait;
+use galatea_core::{Action, ActionDocs, ActionResult, Content, Error, Fragment, Plugin, Provider, ProviderUse, Result, Turn};
+use galatea_testkit::models::ScriptedModel;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::sync::Arc;
+
+use crate::house::{Plan, dm};
+
+/// How the action WAVE behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wave {
+    Works,
+    Fails,
+    Panics,
+    HangsInValidate,
+    PanicsInValidate,
+}
+
+pub(crate) fn wave(how: Wave) -> Plugin {
+    Plugin::new("waving", "1.0.0", "waves").action(Waving(how))
+}
+
+struct Waving(Wave);
+
+/// Arguments of WAVE.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Hands {
+    /// How many.
+    hands: u32,
+}
+
+#[async_trait]
+impl Action for Waving {
+    const NAME: &'static str = "WAVE";
+    type Params = Hands;
+
+    fn docs(&self) -> ActionDocs {
+        ActionDocs::of::<Self>("waves", &[])
+    }
+
+    async fn validate(&self, _: &Turn<'_>) -> Result<bool> {
+        match self.0 {
+            Wave::HangsInValidate => std::future::pending().await,
+            Wave::PanicsInValidate => panic!("on purpose"),
+            _ => Ok(true),
+        }
+    }
+
+    async fn run(&self, _: &Turn<'_>, params: Hands, _: &[ActionResult]) -> Result<ActionResult> {
+        match self.0 {
+            Wave::Fails => Err(Error::unexpected("no hands")),
+            Wave::Panics => panic!("on purpose"),
+            _ => Ok(ActionResult::ok("waved").say(Content::text(format!("waves {} hands", params.hands)))),
+        }
+    }
+}
+
+struct Part(&'static str, fn() -> Doing);
+
+enum Doing {
+    Says(&'static str),
+    Fails,
+    Panics,
+    Hangs,
+}
+
+#[async_trait]
+impl Provider for Part {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+    fn description(&self) -> &'static str {
+        "a part"
+    }
+    fn position(&self) -> i32 {
+        0
+    }
+    fn when(&self) -> ProviderUse {
+        ProviderUse::Always
+    }
+    async fn provide(&self, _: &Turn<'_>) -> Result<Fragment> {
+        match (self.1)() {
+            Doing::Says(text) => Ok(Fragment::text(text)),
+            Doing::Fails => Err(Error::unexpected("broken")),
+            Doing::Panics => panic!("on purpose"),
+            Doing::Hangs => std::future::pending().await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn broken_providers_are_left_out_and_noted() {
+    let model = Arc::new(ScriptedModel::saying("still here"));
+    let plugin = Plugin::new("parts", "1.0.0", "")
+        .provider(Part("GOOD", || Doing::Says("The sky is green.")))
+        .provider(Part("FAILING", || Doing::Fails))
+        .provider(Part("PANICKING", || Doing::Panics))
+        .provider(Part("HANGING", || Doing::Hangs));
+    let house = Plan::new(Arc::clone(&model) as _).plugin(plugin).set("PROVIDERS_TOTAL_TIMEOUT_MS", "50").build().await;
+    let id = house.say(&dm("7"), "hello").await;
+    assert_eq!(house.platform.until_shown("7", 1).await, ["still here"]);
+    assert!(model.requests()[0].system.as_deref().unwrap().contains("The sky is green."));
+    house.quiet().await;
+    let said = house.explain(id).await;
+    for (name, reason) in [("FAILING", "broken"), ("PANICKING", "panicked"), ("HANGING", "longer than 50 ms")] {
+        assert!(said.steps.iter().any(|s| s.rule == "provider" && s.reason.contains(name) && s.reason.contains(reason)), "{name}: {:?}", said.steps);
+    }
+}
+
+#[tokio::test]
+async fn a_broken_action_is_a_result_and_the_words_are_said() {
+    const ANSWER: &str = "<response><actions><action><name>WAVE</name><params><hands>1</hands></params></action></actions><text>Look!</text></response>";
+    for how in [Wave::Fails, Wave::Panics] {
+        let house = Plan::new(Arc::new(ScriptedModel::saying(ANSWER))).plugin(wave(how)).build().await;
+        let id = house.say(&dm("7"), "wave").await;
+        assert_eq!(house.platform.until_shown("7", 1).await, ["Look!"]);
+        house.quiet().await;
+        assert_eq!(house.platform.attempts(), 1);
+        assert!(house.explain(id).await.steps.iter().any(|s| s.rule == "action" && s.outcome == "failed"), "{how:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_action_that_cannot_be_validated_is_not_offered_and_costs_nothing_else() {
+    for how in [Wave::HangsInValidate, Wave::PanicsInValidate] {
+        let model = Arc::new(ScriptedModel::saying("words"));
+        let house = Plan::new(Arc::clone(&model) as _).plugin(wave(how)).set("PROVIDERS_TOTAL_TIMEOUT_MS", "50").build().await;
+        house.say(&dm("7"), "wave").await;
+        assert_eq!(house.platform.until_shown("7", 1).await, ["words"]);
+        assert!(model.requests()[0].tools.is_empty(), "{how:?}");
+    }
+}

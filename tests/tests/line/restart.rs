@@ -1,1 +1,127 @@
-//! restart
+//! The program ends at the worst moment and starts again on the same file.
+
+use galatea_core::store::InboxState;
+use galatea_store_sqlite::{SqliteOptions, SqliteStore};
+use std::{path::Path, sync::Arc};
+use tokio::runtime::Runtime;
+
+use crate::{
+    house::{Plan, dm},
+    models::{Gated, echo},
+    platform::{Doing, Platform},
+};
+
+/// One run of the program. It ends like a crash: every task stops where it is.
+fn run<T>(work: impl Future<Output = T>) -> T {
+    let runtime = Runtime::new().unwrap();
+    let outcome = runtime.block_on(work);
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn open(path: &Path) -> SqliteStore {
+    SqliteStore::open(path, SqliteOptions::default()).await.unwrap()
+}
+
+#[test]
+fn a_message_whose_turn_was_cut_off_is_answered_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
+    let id = run(async {
+        let model = Gated::new(echo(), "hello");
+        let house = Plan::new(Arc::clone(&model) as _).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        let id = house.say(&dm("7"), "hello").await;
+        model.reached(1).await;
+        id
+    });
+    platform.unplug();
+    assert_eq!(platform.attempts(), 0);
+    run(async {
+        let house = Plan::new(echo()).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        platform.until_shown("7", 1).await;
+        house.quiet().await;
+        assert_eq!(house.explain(id).await.state, InboxState::Done);
+    });
+    assert_eq!(platform.texts("7"), ["re: hello"]);
+}
+
+#[test]
+fn an_answer_committed_before_the_crash_is_sent_after_it() {
+    crash_while_sending(Doing::Hang, 2);
+}
+
+#[test]
+fn an_answer_shown_before_the_crash_is_not_shown_again() {
+    crash_while_sending(Doing::ShowThenHang, 1);
+}
+
+fn crash_while_sending(doing: Doing, attempts: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
+    platform.does("7", [doing]);
+    run(async {
+        let house = Plan::new(echo()).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        house.say(&dm("7"), "hello").await;
+        platform.until("the first attempt", |p| p.attempts() == 1).await;
+    });
+    platform.unplug();
+    run(async {
+        let model = echo();
+        let house = Plan::new(Arc::clone(&model) as _).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        house.quiet().await;
+        assert!(model.requests().is_empty(), "the answer is not made again");
+    });
+    assert_eq!((platform.texts("7"), platform.attempts(), platform.finds()), (vec!["re: hello".to_owned()], attempts, 1));
+}
+
+#[test]
+fn what_was_left_goes_before_what_is_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
+    run(async {
+        let model = Gated::new(echo(), "old");
+        let house = Plan::new(Arc::clone(&model) as _).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        let batch = (0..50).map(|n| house.message(&dm("7"), &format!("old {n}"))).collect();
+        house.receive(batch).await;
+        model.reached(1).await;
+    });
+    platform.unplug();
+    run(async {
+        let house = Plan::new(echo()).set("BUSY_POLICY", "each").store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        // At once, while the leftovers are still being read.
+        let new = dm("7").message(house.clock.now(), "7-new", "new");
+        house.receive(vec![new]).await;
+        platform.until_shown("7", 51).await;
+        house.quiet().await;
+    });
+    let expected: Vec<_> = (0..50).map(|n| format!("re: old {n}")).chain(["re: new".to_owned()]).collect();
+    assert_eq!(platform.texts("7"), expected);
+}
+
+#[test]
+fn a_message_that_ends_the_program_every_time_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
+    let mut id = None;
+    for _ in 0..6 {
+        platform.unplug();
+        run(async {
+            let model = Gated::new(echo(), "deadly");
+            let house = Plan::new(Arc::clone(&model) as _).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+            if id.is_none() {
+                id = Some(house.say(&dm("7"), "deadly").await);
+            }
+            model.reached(1).await;
+        });
+    }
+    platform.unplug();
+    run(async {
+        let house = Plan::new(echo()).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        house.quiet().await;
+        let said = house.explain(id.unwrap()).await;
+        assert_eq!(said.state, InboxState::Dead);
+        assert!(said.summary.contains("5 turns were begun"), "{}", said.summary);
+        house.receive(vec![dm("7").message(house.clock.now(), "7-new", "still there?")]).await;
+        platform.until_shown("7", 1).await;
+    });
+}

@@ -1,1 +1,59 @@
-//! rooms
+//! Rooms that move.
+
+use galatea_core::{
+    Incoming, IncomingEvent, ParticipantState, RemoteId,
+    store::{InboxState, MemoryQuery, MemoryStore, RoomStore},
+};
+use std::sync::Arc;
+
+use crate::{
+    house::{House, Plan, group},
+    models::{Gated, echo},
+};
+
+async fn moves(house: &House, from: &'static str, to: &'static str) {
+    let mut connection = group(from, "7").connection();
+    connection.entity = None;
+    house.receive(vec![Incoming { connection, event: IncomingEvent::RoomMoved { to: RemoteId::new(to) }, at: house.clock.now() }]).await;
+}
+
+#[tokio::test]
+async fn a_moved_room_keeps_its_history_and_its_switches() {
+    let model = echo();
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
+    let (old, new) = (group("-5", "7").mentioning(), group("-1005", "7").mentioning());
+    house.say(&old, "before the move").await;
+    house.quiet().await;
+    house.store.set_participant_state(house.room(&old), house.identity.entity(), Some(ParticipantState::Followed)).await.unwrap();
+    moves(&house, "-5", "-1005").await;
+    assert_eq!(house.store.room(house.room(&old)).await.unwrap(), None);
+    assert_eq!(house.store.participant_state(house.room(&new), house.identity.entity()).await.unwrap(), Some(ParticipantState::Followed));
+    house.say(&new, "after the move").await;
+    house.platform.until_shown("-1005", 1).await;
+    let last = model.requests().pop().unwrap();
+    assert!(last.messages.iter().any(|m| m.text().contains("before the move")));
+    house.quiet().await;
+    let query = MemoryQuery::new(house.agent, 10).room(house.room(&new));
+    assert_eq!(house.store.memories(&query).await.unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn messages_that_wait_while_their_room_moves_are_answered_in_the_new_one() {
+    let model = Gated::new(echo(), "slow");
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
+    let old = group("-5", "7").mentioning();
+    house.say(&old, "slow").await;
+    model.reached(1).await;
+    let mut waiting = Vec::new();
+    for n in 0..3 {
+        waiting.push(house.say(&old, &format!("waiting {n}")).await);
+    }
+    moves(&house, "-5", "-1005").await;
+    model.open(1);
+    let texts = house.platform.until_shown("-1005", 3).await;
+    assert_eq!(texts, ["re: Person 7: waiting 0", "re: Person 7: waiting 1", "re: Person 7: waiting 2"]);
+    house.quiet().await;
+    for id in waiting {
+        assert_eq!(house.explain(id).await.state, InboxState::Done);
+    }
+}

@@ -1,1 +1,104 @@
-//! stopping
+//! Several agents in one process, and how they end.
+
+use galatea_core::{Outgoing, Content, ErrorKind, Address, Account, Settings, store::{InboxState, MemoryQuery, MemoryStore}};
+use galatea_runtime::AgentSpec;
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    house::{Plan, character, dm},
+    models::{self, Gated, echo},
+    platform::{Doing, PATIENCE, Platform, Plugged, SOURCE},
+};
+
+#[tokio::test]
+async fn stopping_finishes_what_has_begun() {
+    let model = Gated::new(echo(), "slow");
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
+    let id = house.say(&dm("7"), "slow").await;
+    model.reached(1).await;
+    let (orchestrator, agent) = (Arc::clone(&house.orchestrator), house.agent);
+    let stopping = tokio::spawn(async move { orchestrator.stop_agent(agent, PATIENCE).await });
+    model.open(1);
+    assert!(stopping.await.unwrap().unwrap(), "it ended in time");
+    // Nothing is left to wait for: turn, send and settlement are stored.
+    assert_eq!(house.platform.texts("7"), ["re: slow"]);
+    assert_eq!(house.explain(id).await.deliveries[0].state, galatea_core::store::OutboxState::Sent);
+    assert_eq!(house.orchestrator.start_agent(house.agent).unwrap_err().kind(), ErrorKind::Conflict);
+}
+
+#[tokio::test]
+async fn stopping_does_not_wait_for_ever_and_a_new_agent_goes_on() {
+    let model = Gated::new(echo(), "slow");
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
+    let id = house.say(&dm("7"), "slow").await;
+    model.reached(1).await;
+    assert!(!house.orchestrator.stop_agent(house.agent, Duration::from_millis(50)).await.unwrap());
+    house.orchestrator.remove_agent(house.agent).await.unwrap();
+    // The old turn must be gone, or both would answer.
+    model.open(1);
+    house.platform.unplug();
+    let spec = AgentSpec {
+        character: character("Eliza"),
+        settings: Settings::default(),
+        models: models::all(echo()),
+        plugins: Vec::new(),
+        connectors: vec![Arc::new(Plugged(Arc::clone(&house.platform)))],
+    };
+    let again = house.orchestrator.create_agent(spec).await.unwrap();
+    assert_eq!(again, house.agent);
+    house.orchestrator.start_agent(again).unwrap();
+    house.quiet().await;
+    assert_eq!(house.platform.texts("7"), ["re: slow"]);
+    assert_eq!(house.explain(id).await.state, InboxState::Done);
+}
+
+#[tokio::test]
+async fn agents_of_one_process_keep_apart() {
+    let house = Plan::new(echo()).build().await;
+    let other = Platform::new("2000");
+    let spec = || AgentSpec {
+        character: character("Ada"),
+        settings: Settings::default(),
+        models: models::all(Arc::new(galatea_testkit::models::ScriptedModel::saying("Ada here"))),
+        plugins: Vec::new(),
+        connectors: vec![Arc::new(Plugged(Arc::clone(&other)))],
+    };
+    let ada = house.orchestrator.create_agent(spec()).await.unwrap();
+    assert_eq!(house.orchestrator.create_agent(spec()).await.unwrap_err().code(), Some("GAL-AGENT-TWICE"));
+    house.orchestrator.start_agent(ada).unwrap();
+    // The same chat with the same person, message ids and all.
+    let message = house.message(&dm("7"), "hello");
+    house.receive(vec![message.clone()]).await;
+    let gateway = other.gateway().await;
+    let received = gateway.receive(galatea_core::Batch { events: vec![message], cursor: None }).await.unwrap();
+    assert_eq!(received.stored, 1, "it is another agent's message");
+    assert_eq!(house.platform.until_shown("7", 1).await, ["re: hello"]);
+    assert_eq!(other.until_shown("7", 1).await, ["Ada here"]);
+    house.quiet().await;
+    for (agent, answer) in [(house.agent, "re: hello"), (ada, "Ada here")] {
+        let texts: Vec<_> = house.store.memories(&MemoryQuery::new(agent, 10)).await.unwrap().into_iter().map(|m| m.content.text).collect();
+        assert_eq!(texts, [answer, "hello"]);
+    }
+    house.orchestrator.remove_agent(ada).await.unwrap();
+    house.say(&dm("7"), "still there?").await;
+    house.platform.until_shown("7", 2).await;
+}
+
+#[tokio::test]
+async fn a_message_to_another_place_goes_through_the_outbox() {
+    let house = Plan::new(echo()).build().await;
+    let spot = dm("8");
+    house.gateway.ensure_connection(&spot.connection()).await.unwrap();
+    let address = |account: &str| Address { source: SOURCE, account: Account(account.into()), room: house.room(&spot), remote: galatea_core::RemoteId::new("8") };
+    let outgoing = Outgoing::Message { content: Content::text("good morning"), reply_to: None };
+    // Sends that were made before are taken up first: until then the platform counts as not connected.
+    let refused = house.orchestrator.send_message_to_target(house.agent, &address("none"), outgoing.clone()).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unavailable);
+    house.quiet().await;
+    house.platform.does("8", [Doing::Fine]);
+    house.say(&dm("7"), "connected?").await;
+    house.platform.until_shown("7", 1).await;
+    house.orchestrator.send_message_to_target(house.agent, &address("1000"), outgoing).await.unwrap();
+    assert_eq!(house.platform.until_shown("8", 1).await, ["good morning"]);
+    house.quiet().await;
+}

@@ -25,22 +25,24 @@ pub(super) struct Amount {
     pub(super) rooms: usize,
     /// No new round after this long, and no longer wait for a round than this.
     pub(super) limit: Duration,
+    /// What is answered when the time is over counts; otherwise every question has to be answered.
+    pub(super) open_end: bool,
 }
 
 impl Amount {
     /// One room, the next question after the last answer.
     pub(super) fn one_by_one(questions: usize, limit: Duration) -> Self {
-        Self { rounds: questions, questions: 1, rooms: 1, limit }
+        Self { rounds: questions, questions: 1, rooms: 1, limit, open_end: false }
     }
 
     /// Each room asks once per round; the next round begins when all have their answers.
     pub(super) fn rooms(rounds: usize, limit: Duration) -> Self {
-        Self { rounds, questions: Figures::ROOMS, rooms: Figures::ROOMS, limit }
+        Self { rounds, questions: Figures::ROOMS, rooms: Figures::ROOMS, limit, open_end: false }
     }
 
-    /// One round of many: updates are there as fast as they are fetched.
+    /// One round of many: updates are there as fast as they are fetched. It ends with the time.
     pub(super) fn flood(questions: usize, limit: Duration) -> Self {
-        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit }
+        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit, open_end: true }
     }
 }
 
@@ -83,8 +85,12 @@ pub(super) async fn run(telegram: &Handle, child: &Child, amount: Amount) -> Res
 
 async fn round(telegram: &Handle, child: &Child, amount: Amount) -> Result<Vec<Trip>> {
     telegram.load(LoadPlan::new(amount.questions, amount.rooms));
-    if let Ok(trips) = timeout(amount.limit.max(PATIENCE), telegram.wait_load()).await {
+    let patience = if amount.open_end { amount.limit } else { amount.limit.max(PATIENCE) };
+    if let Ok(trips) = timeout(patience, telegram.wait_load()).await {
         return Ok(trips);
+    }
+    if amount.open_end {
+        return Ok(telegram.trips());
     }
     let trips = telegram.trips();
     let answered = trips.iter().filter(|t| t.answered.is_some()).count();

@@ -32,6 +32,9 @@ impl Waiting {
     /// How many of the fetched updates may be stored now, and how long to wait before fetching again if not all.
     /// `fetched` has, per update, its album and its chat.
     pub(super) fn ready(&mut self, fetched: &[(Option<Key>, Option<i64>)], now: Timestamp) -> (usize, Option<Duration>) {
+        if self.0.is_empty() && fetched.iter().all(|(key, _)| key.is_none()) {
+            return (fetched.len(), None);
+        }
         let mut counts: HashMap<&Key, usize> = HashMap::new();
         for key in fetched.iter().filter_map(|(key, _)| key.as_ref()) {
             *counts.entry(key).or_default() += 1;

@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn answers_are_told_apart() {
-        assert_eq!(read::<bool>(200, "h", br#"{"ok":true,"result":true}"#).unwrap(), true);
+        assert!(read::<bool>(200, "h", br#"{"ok":true,"result":true}"#).unwrap());
         let Failure::Refused(r) =
             read::<bool>(429, "h", br#"{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":3}}"#).unwrap_err()
         else {

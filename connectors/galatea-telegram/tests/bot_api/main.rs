@@ -1,4 +1,5 @@
 //! The connector against a strict Bot API server on the loopback.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests: what is missing here is a fault of the test")]
 
 mod receiving;
 mod sending;

@@ -122,7 +122,7 @@ pub(crate) struct Running {
     pub(crate) backend: Arc<Backend>,
     pub(crate) stop: CancellationToken,
     pub(crate) task: JoinHandle<Result<()>>,
-    pub(crate) folder: tempfile::TempDir,
+    _folder: tempfile::TempDir,
 }
 
 impl Running {
@@ -139,7 +139,7 @@ impl Running {
             let (connector, stop) = (connector.clone(), stop.clone());
             async move { connector.run(gateway, stop).await }
         });
-        Self { connector, backend, stop, task, folder }
+        Self { connector, backend, stop, task, _folder: folder }
     }
 
     /// Stops it the normal way.

@@ -1,10 +1,10 @@
 //! CHOOSE_OPTION: picks an option of a decision that waits in this room.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, Result, Task, Turn};
+use galatea_core::{Action, ActionDocs, ActionResult, Result, Task, Turn, store::Effect};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::choices;
 use crate::rights;
@@ -30,10 +30,12 @@ impl Action for ChooseOption {
         ActionDocs::of::<Self>("Pick an option of a decision that waits in this room, as the speaker says.", &["SELECT_OPTION", "PICK", "CONFIRM"])
     }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
-        // Rooms with open choices carry a mark, so that ordinary turns need no query.
-        Ok(turn.room.metadata.contains_key("awaitingChoice") && rights::may_change_room(turn))
+        Ok(choices::are_open(turn) && rights::may_change_room(turn))
     }
     async fn run(&self, turn: &Turn<'_>, params: Params, _: &[ActionResult]) -> Result<ActionResult> {
+        if !rights::may_change_room(turn) {
+            return Ok(ActionResult::failed("only admins of this room may choose"));
+        }
         let open = choices::open(turn).await?;
         let named = |task: &&Task| params.task.as_ref().is_none_or(|start| task.id.to_string().starts_with(start.as_str()));
         let picks = |task: &Task| choices::options(task).into_iter().find(|o| o.eq_ignore_ascii_case(params.option.trim()));
@@ -45,6 +47,10 @@ impl Action for ChooseOption {
         let mut result = ActionResult::ok(format!("chose {option} for {}", crate::words::name(&task.name)));
         result.data.insert("task".into(), json!(task.id));
         result.data.insert("option".into(), json!(option));
+        if open.len() == 1 {
+            let metadata = Map::from_iter([(choices::MARK.to_owned(), Value::Null)]);
+            result.effects.push(Effect::MergeRoomMetadata { room: turn.room.id, metadata });
+        }
         Ok(result)
     }
 }

@@ -1,20 +1,25 @@
-//! UPDATE_CONTACT: remember something about the speaker.
+//! UPDATE_CONTACT: remember something that the speaker tells about themselves.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, Result, Turn, store::Effect};
+use galatea_core::{
+    Action, ActionDocs, ActionResult, Content, Memory, MemoryId, MemoryKind, Result, Turn,
+    ids::uuid_of,
+    store::{Effect, MemoryQuery},
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, sync::Arc};
 
-use crate::words;
+use crate::{known::Known, words};
 
 /// Remember something about the speaker.
-pub(crate) struct UpdateContact;
+pub(crate) struct UpdateContact(pub(crate) Arc<Known>);
 
-/// Details kept at most per call, and letters per detail.
-const MOST: usize = 20;
-const LONGEST: usize = 500;
+/// Details taken at most per call, kept at most per person, and graphemes per detail.
+const PER_CALL: usize = 20;
+const MOST: usize = 50;
+const LONGEST: usize = 300;
 
 /// What to remember.
 #[derive(Deserialize, JsonSchema)]
@@ -30,24 +35,74 @@ impl Action for UpdateContact {
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Remember or correct details that the speaker tells about themselves and asks to be remembered.",
-            &["UPDATE_ENTITY", "REMEMBER_CONTACT"],
+            &["UPDATE_ENTITY", "REMEMBER_CONTACT", "REMEMBER"],
         )
     }
     async fn validate(&self, _: &Turn<'_>) -> Result<bool> {
         Ok(true)
     }
     async fn run(&self, turn: &Turn<'_>, params: Params, _: &[ActionResult]) -> Result<ActionResult> {
-        let mut contact = Map::new();
-        for (key, value) in params.details.iter().take(MOST) {
-            let value = if value.trim().is_empty() { Value::Null } else { Value::String(words::line(value, LONGEST)) };
-            contact.insert(words::name(key), value);
+        let speaker = turn.message.entity_id;
+        if turn.merged.iter().any(|m| m.entity_id != speaker) {
+            return Ok(ActionResult::failed("several people spoke at once; ask whose details these are"));
         }
-        if contact.is_empty() {
-            return Ok(ActionResult::failed("there is nothing to remember"));
+        let known = turn.store.entities(&[speaker]).await?;
+        let known = known.first().and_then(|e| e.metadata.get("contact")).and_then(Value::as_object);
+        let mut contact = known.cloned().unwrap_or_default();
+        let mut changed = Vec::new();
+        for (key, value) in params.details.iter().take(PER_CALL) {
+            let (key, value) = (words::name(key), words::line(value, LONGEST));
+            if key.is_empty() {
+                continue;
+            }
+            if value.is_empty() {
+                contact.remove(&key);
+            } else if contact.len() < MOST || contact.contains_key(&key) {
+                contact.insert(key.clone(), Value::String(value.clone()));
+            } else {
+                continue;
+            }
+            keep(&self.0, turn, &key, &value).await?;
+            changed.push(key);
         }
-        let keys = contact.keys().cloned().collect::<Vec<_>>().join(", ");
+        if changed.is_empty() {
+            return Ok(ActionResult::failed("there is nothing to remember, or too much is remembered already"));
+        }
         // Under a key of its own: what people say of themselves must never touch what platforms say of them.
         let metadata = Map::from_iter([("contact".to_owned(), Value::Object(contact))]);
-        Ok(ActionResult::ok(format!("remembered: {keys}")).effect(Effect::MergeEntityMetadata { entity: turn.message.entity_id, metadata }))
+        Ok(ActionResult::ok(format!("remembered: {}", changed.join(", "))).effect(Effect::MergeEntityMetadata { entity: speaker, metadata }))
     }
+}
+
+/// Keeps a detail as a fact of this room too, so that it is shown here later on and nowhere else. The id follows from who, where and what:
+/// a turn that is repeated keeps it once.
+async fn keep(known: &Known, turn: &Turn<'_>, key: &str, value: &str) -> Result<()> {
+    let (agent, speaker, room) = (turn.agent.identity.id(), turn.message.entity_id, turn.room.id);
+    let id = MemoryId(uuid_of(&format!("contact:{agent}:{speaker}:{room}:{}", key.to_lowercase())));
+    if value.is_empty() {
+        turn.store.delete_memories(agent, &[id]).await?;
+        return Ok(());
+    }
+    known.learn(turn);
+    let content = Content::text(format!("{key}: {value}"));
+    if turn.store.update_content(agent, id, &content).await? {
+        return Ok(());
+    }
+    let many = turn.store.count_memories(&MemoryQuery { entity: Some(speaker), ..MemoryQuery::new(agent, 1).room(room).kind(MemoryKind::Facts) }).await?;
+    if many >= 4 * u64::try_from(MOST).unwrap_or(u64::MAX) {
+        return Ok(());
+    }
+    let metadata = Map::from_iter([("type".to_owned(), json!("fact")), ("trust".to_owned(), json!("untrusted")), ("key".to_owned(), json!(key))]);
+    let memory = Memory {
+        id,
+        kind: MemoryKind::Facts,
+        agent_id: agent,
+        entity_id: speaker,
+        room_id: room,
+        world_id: Some(turn.room.world_id),
+        content,
+        metadata,
+        created_at: turn.now(),
+    };
+    turn.store.save_memories(&[memory]).await
 }

@@ -37,8 +37,8 @@ impl Action for UpdateRole {
         }
         let people = turn.store.entities_in_room(turn.room.id).await?;
         let wanted = params.name.trim().trim_start_matches('@');
-        let mut found = people.iter().filter(|e| e.names.iter().any(|n| n.eq_ignore_ascii_case(wanted)));
-        let (Some(person), None) = (found.next(), found.next()) else {
+        let found = super::send_message::one_named(&people, wanted).and_then(|id| people.iter().find(|e| e.id == id));
+        let Some(person) = found.filter(|e| e.id != turn.agent.identity.entity()) else {
             return Ok(ActionResult::failed("nobody here has that name, or several have"));
         };
         if rights::role(Some(world), person.id) == Role::Owner {

@@ -71,5 +71,8 @@ room_action!(
 );
 
 fn set(turn: &Turn<'_>, state: Option<ParticipantState>, done: &str) -> ActionResult {
+    if !rights::may_change_room(turn) {
+        return ActionResult::failed("only admins of this room may ask for that");
+    }
     ActionResult::ok(done).effect(Effect::SetParticipantState { room: turn.room.id, entity: turn.agent.identity.entity(), state })
 }

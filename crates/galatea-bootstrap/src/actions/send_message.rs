@@ -1,19 +1,25 @@
-//! SEND_MESSAGE: say something in another room that the agent knows.
+//! SEND_MESSAGE: say something in another room that the agent knows, or to somebody in private.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, Address, Content, Result, Role, Room, Turn};
+use galatea_core::{Action, ActionDocs, ActionResult, Address, Content, Entity, EntityId, Result, Role, Room, RoomId, Turn, World, room::ChannelType};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use unicode_segmentation::UnicodeSegmentation;
 
-use crate::rights;
+use crate::{rights, words};
 
-/// Say something in another room.
+/// Say something elsewhere.
 pub(crate) struct SendMessage;
+
+/// Longest message, in graphemes; connectors split it for their platform.
+const LONGEST: usize = 8_000;
+/// Worlds looked through for a room's name, when asked in private.
+const MOST_WORLDS: usize = 100;
 
 /// Where and what.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// Name or id of the room, as people here call it.
+    /// Name or id of the room or person, as people here call it; `me` for the speaker in private.
     target: String,
     /// Platform, when the name alone could mean several.
     #[serde(default)]
@@ -27,41 +33,90 @@ impl Action for SendMessage {
     const NAME: &'static str = "SEND_MESSAGE";
     type Params = Params;
     fn docs(&self) -> ActionDocs {
-        ActionDocs::of::<Self>("Say something in another room. Only when somebody here asks for it.", &["DM", "MESSAGE", "POST_IN", "FORWARD_MESSAGE"])
+        ActionDocs::of::<Self>(
+            "Say something in another room, or privately to somebody. Only when somebody here asks for it; to answer here, just reply.",
+            &["DM", "MESSAGE", "SEND_DM", "POST_IN", "FORWARD_MESSAGE"],
+        )
     }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
-        // Nobody gets a message to a place they are not in, except admins of a World to its rooms.
-        Ok(turn.world.is_some() && !turn.room.kind.is_direct() || rights::of_speaker(turn) >= Role::Admin)
+        Ok(turn.world.is_some())
     }
     async fn run(&self, turn: &Turn<'_>, params: Params, _: &[ActionResult]) -> Result<ActionResult> {
-        let Some(world) = turn.world else { return Ok(ActionResult::failed("there are no other rooms here")) };
-        if params.text.trim().is_empty() {
+        let Some(world) = turn.world else { return Ok(ActionResult::failed("no other rooms are known here")) };
+        let text = params.text.trim();
+        if text.is_empty() {
             return Ok(ActionResult::failed("there is nothing to say"));
         }
-        let rooms = turn.store.rooms(world.id).await?;
-        let wanted = params.target.trim().trim_start_matches('#');
-        let fits = |room: &&Room| {
-            (room.name.eq_ignore_ascii_case(wanted) || room.remote.as_str() == wanted || room.id.to_string() == wanted)
-                && params.source.as_ref().is_none_or(|source| room.source.as_str().eq_ignore_ascii_case(source))
-        };
-        let mut found = rooms.iter().filter(fits);
-        let (Some(room), None) = (found.next(), found.next()) else {
-            return Ok(ActionResult::failed("no room here has that name, or several have"));
+        let wanted = params.target.trim().trim_start_matches(['#', '@']);
+        let source = params.source.as_deref().filter(|s| !s.trim().is_empty());
+        let mut rooms = named_rooms(turn, world, wanted, source).await?;
+        if rooms.is_empty() {
+            rooms.extend(private_room(turn, wanted).await?.map(|room| (room, world.clone())));
+        }
+        // A name may mean a room the speaker knows nothing of; then it means nothing.
+        let mut allowed = Vec::new();
+        for (room, world) in rooms {
+            if may_write(turn, &room, &world).await? {
+                allowed.push(room);
+            }
+        }
+        allowed.dedup_by_key(|room| room.id);
+        let (Some(room), true) = (allowed.first(), allowed.len() == 1) else {
+            return Ok(ActionResult::failed("there is no such place, or several, or whoever asks is not in it"));
         };
         if room.id == turn.room.id {
             return Ok(ActionResult::failed("that is this room; just reply"));
         }
-        let admin = rights::of_speaker(turn) >= Role::Admin;
-        if !admin {
-            let there = turn.store.participants(room.id).await?;
-            let speakers = turn.merged.iter().chain(std::iter::once(turn.message)).map(|m| m.entity_id);
-            if !speakers.into_iter().all(|speaker| there.iter().any(|p| p.entity_id == speaker)) {
-                return Ok(ActionResult::failed("whoever asks is not in that room"));
-            }
-        }
         let address = Address { source: room.source.clone(), account: room.account.clone(), room: room.id, remote: room.remote.clone() };
-        let mut result = ActionResult::ok(format!("said it in {}", crate::words::name(&room.name)));
-        result.elsewhere.push((address, Content::text(params.text)));
+        let place = if room.kind.is_direct() { "in private".to_owned() } else { format!("in {}", words::name(&room.name)) };
+        let mut result = ActionResult::ok(format!("said it {place}"));
+        result.elsewhere.push((address, Content::text(text.graphemes(true).take(LONGEST).collect::<String>())));
         Ok(result)
     }
+}
+
+/// Rooms of that name or id: in this World, or in any when asked in private.
+async fn named_rooms(turn: &Turn<'_>, world: &World, wanted: &str, source: Option<&str>) -> Result<Vec<(Room, World)>> {
+    let worlds = if turn.room.kind.is_direct() { turn.store.worlds(turn.agent.identity.id()).await? } else { vec![world.clone()] };
+    let mut found = Vec::new();
+    for world in worlds.into_iter().filter(|w| source.is_none_or(|s| w.source.as_str().eq_ignore_ascii_case(s))).take(MOST_WORLDS) {
+        let rooms = turn.store.rooms(world.id).await?;
+        let fits = |room: &Room| !room.kind.is_direct() && (same(&room.name, wanted) || room.remote.as_str() == wanted || room.id.to_string() == wanted);
+        found.extend(rooms.into_iter().filter(fits).map(|room| (room, world.clone())));
+    }
+    Ok(found)
+}
+
+/// The open private conversation with somebody of this room. Where a platform gives it the person's own id it is known; elsewhere it is not.
+async fn private_room(turn: &Turn<'_>, wanted: &str) -> Result<Option<Room>> {
+    let person = if same(wanted, "me") { Some(turn.message.entity_id) } else { one_named(&turn.store.entities_in_room(turn.room.id).await?, wanted) };
+    let Some(person) = person else { return Ok(None) };
+    let room = turn.store.room(RoomId(person.0)).await?;
+    Ok(room.filter(|room| room.kind == ChannelType::Dm && room.agent_id == turn.agent.identity.id()))
+}
+
+/// Whether everybody who asks may have the agent speak there: they are in that room, or have a say in its World.
+async fn may_write(turn: &Turn<'_>, room: &Room, world: &World) -> Result<bool> {
+    let speakers = || turn.merged.iter().chain(std::iter::once(turn.message)).map(|m| m.entity_id);
+    if speakers().all(|speaker| rights::role(Some(world), speaker) >= Role::Admin) {
+        return Ok(true);
+    }
+    if room.kind.is_direct() {
+        return Ok(speakers().all(|speaker| RoomId(speaker.0) == room.id));
+    }
+    let there = turn.store.participants(room.id).await?;
+    Ok(speakers().all(|speaker| there.iter().any(|p| p.entity_id == speaker)))
+}
+
+/// The only entity of that name or id.
+pub(super) fn one_named(people: &[Entity], wanted: &str) -> Option<EntityId> {
+    let mut found = people.iter().filter(|e| e.id.to_string() == wanted || e.names.iter().any(|n| same(n, wanted)));
+    match (found.next(), found.next()) {
+        (Some(only), None) => Some(only.id),
+        _ => None,
+    }
+}
+
+fn same(a: &str, b: &str) -> bool {
+    !b.is_empty() && a.trim_start_matches(['#', '@']).to_lowercase() == b.to_lowercase()
 }

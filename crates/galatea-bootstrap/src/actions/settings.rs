@@ -35,6 +35,9 @@ impl Action for UpdateSettings {
         Ok(rights::may_change_room(turn))
     }
     async fn run(&self, turn: &Turn<'_>, params: Params, _: &[ActionResult]) -> Result<ActionResult> {
+        if !rights::may_change_room(turn) {
+            return Ok(ActionResult::failed("only admins of this room may change its settings"));
+        }
         let key = words::name(&params.key);
         if key.is_empty() {
             return Ok(ActionResult::failed("the setting has no name"));

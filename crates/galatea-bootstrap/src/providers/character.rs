@@ -60,8 +60,12 @@ impl Provider for CharacterProvider {
             .value("topics", topics)
             .value("topic", choose::some(&character.topics, 1, seed).first().map_or("", |t| t.as_str()))
             .value("adjective", adjective)
-            .value("messageDirections", bullets(&style))
-            .value("characterMessageExamples", examples))
+            .value("adjectives", character.adjectives.join(", "))
+            // Loaders put an old file's lore among the bio lines; the name stays for its templates.
+            .value("lore", "")
+            .value("knowledge", bullets(&knowledge))
+            .value(if feed { "postDirections" } else { "messageDirections" }, bullets(&style))
+            .value(if feed { "characterPostExamples" } else { "characterMessageExamples" }, examples))
     }
 }
 
@@ -79,6 +83,9 @@ fn posts(character: &Character, turn: &Turn<'_>) -> String {
 
 /// `{{user1}}` and the like stand for anybody; a template must not see them as its own.
 fn speaker(text: &str) -> String {
+    if !text.contains("{{") {
+        return text.to_owned();
+    }
     ["1", "2", "3", "4", "5"].iter().fold(text.to_owned(), |text, n| {
         text.replace(&format!("{{{{user{n}}}}}"), &format!("Person {n}")).replace(&format!("{{{{name{n}}}}}"), &format!("Person {n}"))
     })

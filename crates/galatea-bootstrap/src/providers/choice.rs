@@ -20,9 +20,12 @@ impl Provider for Choice {
         50
     }
     fn when(&self) -> ProviderUse {
-        ProviderUse::OnRequest
+        ProviderUse::Always
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+        if !choices::are_open(turn) {
+            return Ok(Fragment::default());
+        }
         let open = choices::open(turn).await?;
         if open.is_empty() {
             return Ok(Fragment::default());

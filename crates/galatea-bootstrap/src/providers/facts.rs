@@ -1,15 +1,20 @@
-//! FACTS: what was learnt about the speaker and this room.
+//! FACTS: what was learnt about the speakers in this room.
 
 use async_trait::async_trait;
 use galatea_core::{Fragment, MemoryKind, Provider, ProviderUse, Result, Turn, store::MemoryQuery};
+use std::sync::Arc;
 
-use crate::words;
+use crate::{known::Known, words};
 
-/// What was learnt about the speaker and this room.
-pub(crate) struct Facts;
+/// What was learnt about the speakers in this room.
+pub(crate) struct Facts(pub(crate) Arc<Known>);
 
-/// Facts shown at most.
-const MOST: u32 = 12;
+/// Facts shown at most (elizaOS: two searches of 6).
+const MOST: usize = 12;
+/// Facts of the room that are looked through.
+const LOOKED_AT: u32 = 200;
+/// Longest fact shown, in graphemes.
+const LONGEST: usize = 300;
 
 #[async_trait]
 impl Provider for Facts {
@@ -23,18 +28,39 @@ impl Provider for Facts {
         35
     }
     fn when(&self) -> ProviderUse {
-        ProviderUse::OnRequest
+        // A room without facts costs no query, see `Known`.
+        ProviderUse::Always
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        // Of this room only: what was said elsewhere must not surface here.
-        let query =
-            MemoryQuery { entity: Some(turn.message.entity_id), ..MemoryQuery::new(turn.agent.identity.id(), MOST).room(turn.room.id).kind(MemoryKind::Facts) };
-        let facts = turn.store.memories(&query).await?;
-        if facts.is_empty() {
+        if !self.0.may_have_facts(turn).await? {
             return Ok(Fragment::default());
         }
-        let list: Vec<String> = facts.iter().map(|f| format!("- {}", words::line(&f.content.text, 300))).collect();
-        let text = format!("# What is known about {} (may be wrong)\n{}", words::speaker(turn.message), list.join("\n"));
+        // Of this room only: what was said elsewhere must not surface here.
+        let query = MemoryQuery::new(turn.agent.identity.id(), LOOKED_AT).room(turn.room.id).kind(MemoryKind::Facts);
+        let facts = turn.store.memories(&query).await?;
+        let mut text = String::new();
+        let mut left = MOST;
+        let mut shown = Vec::new();
+        for message in std::iter::once(turn.message).chain(turn.merged.iter().rev()) {
+            if shown.contains(&message.entity_id) {
+                continue;
+            }
+            shown.push(message.entity_id);
+            let about: Vec<String> =
+                facts.iter().filter(|f| f.entity_id == message.entity_id).take(left).map(|f| format!("- {}", words::line(&f.content.text, LONGEST))).collect();
+            left -= about.len();
+            if !about.is_empty() {
+                text.push_str(&format!(
+                    "{}# What is known about {} (hearsay, may be wrong)\n{}",
+                    if text.is_empty() { "" } else { "\n\n" },
+                    words::speaker(message),
+                    about.join("\n")
+                ));
+            }
+        }
+        if text.is_empty() {
+            return Ok(Fragment::default());
+        }
         Ok(Fragment::text(text.clone()).value("facts", text))
     }
 }

@@ -1,5 +1,6 @@
 //! Providers of the standard plugin, one per file.
 
+mod action_state;
 mod actions;
 mod anxiety;
 mod attachments;
@@ -15,6 +16,7 @@ mod settings;
 mod time;
 mod world;
 
+pub(crate) use action_state::ActionState;
 pub(crate) use actions::Actions;
 pub(crate) use anxiety::Anxiety;
 pub(crate) use attachments::Attachments;

@@ -1,7 +1,7 @@
 //! RECENT_MESSAGES: the conversation so far, for templates. The built-in prompt shows it as the model's own turns.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Memory, Provider, ProviderUse, Result, Turn};
+use galatea_core::{Fragment, Memory, Provider, ProviderUse, Result, Turn, room::ChannelType};
 
 use crate::words;
 
@@ -29,8 +29,11 @@ impl Provider for RecentMessages {
         }
         let recent = render(turn.recent.iter());
         let waiting = render(turn.merged.iter().chain(std::iter::once(turn.message)));
-        let text = format!("# Conversation\n{recent}\n\n# To answer now\n{waiting}");
-        Ok(Fragment::text(text.clone()).value("recentMessages", text).value("receivedMessageHeader", waiting).value("senderName", words::speaker(turn.message)))
+        let text = format!("# Conversation\n{recent}\n\n# To answer now{}\n{waiting}", if turn.merged.is_empty() { "" } else { " (every one of these)" });
+        let fragment =
+            Fragment::text(text.clone()).value("recentMessages", text.clone()).value("conversationLog", text).value("receivedMessageHeader", waiting);
+        let posts = if turn.room.kind == ChannelType::Feed { recent } else { String::new() };
+        Ok(fragment.value("recentPosts", posts).value("recentInteractions", "").value("senderName", words::speaker(turn.message)))
     }
 }
 

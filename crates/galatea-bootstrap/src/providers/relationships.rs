@@ -1,9 +1,9 @@
-//! RELATIONSHIPS: whom the speaker knows.
+//! RELATIONSHIPS: whom the speaker knows, as far as it was said in this room.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
+use galatea_core::{Fragment, Provider, ProviderUse, Relationship, Result, Turn};
 
-use crate::words;
+use crate::{ties, words};
 
 /// Whom the speaker knows.
 pub(crate) struct Relationships;
@@ -27,17 +27,18 @@ impl Provider for Relationships {
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let speaker = turn.message.entity_id;
-        let mut ties = turn.store.relationships(turn.agent.identity.id(), speaker).await?;
-        let weight = |r: &galatea_core::Relationship| r.metadata.get("interactions").and_then(serde_json::Value::as_u64).unwrap_or(0);
-        ties.sort_by_key(|r| std::cmp::Reverse(weight(r)));
-        ties.truncate(MOST);
-        let others: Vec<_> = ties.iter().map(|r| if r.source_entity_id == speaker { r.target_entity_id } else { r.source_entity_id }).collect();
+        let all = turn.store.relationships(turn.agent.identity.id(), speaker).await?;
+        // What was said elsewhere must not surface here.
+        let mut here: Vec<(Relationship, Vec<String>)> = all.into_iter().filter_map(|tie| ties::tags_in(&tie, turn.room.id).map(|tags| (tie, tags))).collect();
+        here.sort_by_key(|(tie, _)| std::cmp::Reverse(ties::interactions(tie)));
+        here.truncate(MOST);
+        let others: Vec<_> = here.iter().map(|(tie, _)| if tie.source_entity_id == speaker { tie.target_entity_id } else { tie.source_entity_id }).collect();
         let known = turn.store.entities(&others).await?;
-        let list: Vec<String> = ties
+        let list: Vec<String> = here
             .iter()
             .zip(&others)
-            .filter_map(|(tie, other)| known.iter().find(|e| e.id == *other).map(|e| (tie, e)))
-            .map(|(tie, e)| format!("- {}: {}", words::name(&e.display_name()), tie.tags.iter().map(|t| words::name(t)).collect::<Vec<_>>().join(", ")))
+            .filter_map(|((_, tags), other)| known.iter().find(|e| e.id == *other).map(|e| (tags, e)))
+            .map(|(tags, e)| format!("- {}: {}", words::name(&e.display_name()), tags.iter().map(|t| words::name(t)).collect::<Vec<_>>().join(", ")))
             .collect();
         if list.is_empty() {
             return Ok(Fragment::default());

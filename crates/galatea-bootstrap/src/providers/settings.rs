@@ -1,12 +1,16 @@
-//! SETTINGS: how this World is set up.
+//! SETTINGS: how admins have set up this room.
 
 use async_trait::async_trait;
 use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
 
 use crate::words;
 
-/// How this World is set up.
+/// How admins have set up this room.
 pub(crate) struct WorldSettings;
+
+/// Settings shown at most, and graphemes of each.
+const MOST: usize = 50;
+const LONGEST: usize = 200;
 
 #[async_trait]
 impl Provider for WorldSettings {
@@ -20,12 +24,17 @@ impl Provider for WorldSettings {
         45
     }
     fn when(&self) -> ProviderUse {
-        ProviderUse::OnRequest
+        // The room's metadata is at hand; no query.
+        ProviderUse::Always
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let Some(settings) = turn.room.metadata.get("settings").and_then(|s| s.as_object()).filter(|s| !s.is_empty()) else { return Ok(Fragment::default()) };
-        let list: Vec<String> = settings.iter().map(|(key, value)| format!("- {}: {}", words::name(key), words::line(&value.to_string(), 200))).collect();
-        let text = format!("# Settings of this room\n{}", list.join("\n"));
+        let list: Vec<String> = settings
+            .iter()
+            .take(MOST)
+            .map(|(key, value)| format!("- {}: {}", words::name(key), words::line(&value.as_str().map_or_else(|| value.to_string(), str::to_owned), LONGEST)))
+            .collect();
+        let text = format!("# Settings of this room, noted for its admins\n{}", list.join("\n"));
         Ok(Fragment::text(text.clone()).value("settings", text))
     }
 }

@@ -1,9 +1,9 @@
 //! WORLD: where this conversation takes place.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Role, Turn};
 
-use crate::words;
+use crate::{rights, words};
 
 /// Where this conversation takes place.
 pub(crate) struct WorldProvider;
@@ -17,7 +17,7 @@ impl Provider for WorldProvider {
         "WORLD"
     }
     fn description(&self) -> &'static str {
-        "The server or chat this room is in, and its other rooms"
+        "The server or chat this room is in; for admins also its other rooms"
     }
     fn position(&self) -> i32 {
         20
@@ -27,9 +27,14 @@ impl Provider for WorldProvider {
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let Some(world) = turn.world else { return Ok(Fragment::default()) };
-        let rooms = turn.store.rooms(world.id).await?;
-        let list: Vec<String> = rooms.iter().take(ROOMS).map(|room| format!("- {} ({})", words::name(&room.name), room.kind.as_str())).collect();
-        let text = format!("# {}\nThis room: {}\nRooms:\n{}", words::name(&world.name), words::name(&turn.room.name), list.join("\n"));
+        let mut text = format!("# {}\nThis room: {} ({})", words::name(&world.name), words::name(&turn.room.name), turn.room.kind.as_str());
+        // Names of rooms that the speaker may not see are nobody's business but an admin's.
+        if rights::of_speaker(turn) >= Role::Admin {
+            let rooms = turn.store.rooms(world.id).await?;
+            let list: Vec<String> = rooms.iter().take(ROOMS).map(|room| format!("- {} ({})", words::name(&room.name), room.kind.as_str())).collect();
+            text.push_str("\nRooms:\n");
+            text.push_str(&list.join("\n"));
+        }
         Ok(Fragment::text(text.clone()).value("world", text).value("worldName", words::name(&world.name)))
     }
 }

@@ -57,7 +57,9 @@ impl Seat {
     /// as it reads now, if it was edited while it waited.
     pub(super) async fn recall(&mut self, agent: &Agent, behind: usize) -> Result<()> {
         let since = self.info.room.metadata.get("resetAt").and_then(serde_json::Value::as_i64).map(Timestamp);
-        let extra = u32::try_from(self.merged.len() + 1 + behind).unwrap_or(u32::MAX);
+        // At most twice the rows: a long queue must not make every turn read all of it.
+        let behind = u32::try_from(behind).unwrap_or(u32::MAX).min(agent.limits.conversation);
+        let extra = u32::try_from(self.merged.len() + 1).unwrap_or(u32::MAX).saturating_add(behind);
         let query = MemoryQuery {
             since,
             ..MemoryQuery::new(agent.view.identity.id(), agent.limits.conversation.saturating_add(extra)).room(self.info.room.id).kind(MemoryKind::Messages)

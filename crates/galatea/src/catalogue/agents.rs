@@ -22,12 +22,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "Its list of dependencies names a plugin that is not in this build.",
         "Add the plugin that is named, or leave out the one that needs it.",
     ),
-    page(
-        "GAL-PLUGIN-CIRCLE",
-        "Plugins need each other in a circle",
-        "Each has to be loaded before the other.",
-        "Remove one of the dependencies named.",
-    ),
+    page("GAL-PLUGIN-CIRCLE", "Plugins need each other in a circle", "Each has to be loaded before the other.", "Remove one of the dependencies named."),
     page(
         "GAL-TASK-PANIC",
         "A part of the program crashed and was started again",

@@ -46,12 +46,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "Most often a text without quotes, or a bracket that is not closed.",
         "Write NAME = \"value\". Tables work too: [telegram] with bot_token below is TELEGRAM_BOT_TOKEN.",
     ),
-    page(
-        "GAL-CFG-TWICE",
-        "A setting stands twice in one file",
-        "The last value counts, as in elizaOS and in a shell.",
-        "Remove the one that is wrong.",
-    ),
+    page("GAL-CFG-TWICE", "A setting stands twice in one file", "The last value counts, as in elizaOS and in a shell.", "Remove the one that is wrong."),
     page(
         "GAL-CFG-DOLLAR",
         "A $ in .env inserts another variable",
@@ -76,12 +71,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "The path given with --character or in CHARACTER_FILES does not exist, is a folder, or this user may not read it.",
         "Check the path; relative ones start in the folder the command runs in. `galatea character new` writes an example.",
     ),
-    page(
-        "GAL-CHAR-OK",
-        "The character file is in order",
-        "It was read without a fault.",
-        "Nothing has to be done.",
-    ),
+    page("GAL-CHAR-OK", "The character file is in order", "It was read without a fault.", "Nothing has to be done."),
     page(
         "GAL-CHAR-SAME",
         "Two characters have one id",

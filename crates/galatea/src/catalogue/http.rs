@@ -4,15 +4,55 @@ use super::page;
 use galatea_core::character::Explanation;
 
 pub(super) const PAGES: &[Explanation] = &[
-    page("GAL-HTTP-REFUSED", "Nothing listens at the address", "The program behind it is not running, or the port is wrong.", "Start it, or correct the address."),
-    page("GAL-HTTP-DNS", "The host's name has no address", "It is misspelt, or this machine has no working name service.", "Check the spelling and the network."),
-    page("GAL-HTTP-CONNECT", "No connection", "A firewall, a proxy, or a certificate that is not trusted is in the way.", "Check HTTPS_PROXY; for a company's own certificate set SSL_CERT_FILE."),
-    page("GAL-HTTP-TIMEOUT", "No answer in time", "The other side is slow or the network loses packets.", "It is tried again where that is safe; check the network if it stays."),
-    page("GAL-HTTP-BROKEN", "The connection broke after the request had left", "The other side may or may not have done what was asked.", "Nothing has to be done; what is unknown is shown as ambiguous and not repeated on a guess."),
-    page("GAL-HTTP-TOO-BIG", "The answer is longer than allowed", "Answers are bounded so that nobody can fill the memory.", "Use a smaller file, or another address."),
+    page(
+        "GAL-HTTP-REFUSED",
+        "Nothing listens at the address",
+        "The program behind it is not running, or the port is wrong.",
+        "Start it, or correct the address.",
+    ),
+    page(
+        "GAL-HTTP-DNS",
+        "The host's name has no address",
+        "It is misspelt, or this machine has no working name service.",
+        "Check the spelling and the network.",
+    ),
+    page(
+        "GAL-HTTP-CONNECT",
+        "No connection",
+        "A firewall, a proxy, or a certificate that is not trusted is in the way.",
+        "Check HTTPS_PROXY; for a company's own certificate set SSL_CERT_FILE.",
+    ),
+    page(
+        "GAL-HTTP-TIMEOUT",
+        "No answer in time",
+        "The other side is slow or the network loses packets.",
+        "It is tried again where that is safe; check the network if it stays.",
+    ),
+    page(
+        "GAL-HTTP-BROKEN",
+        "The connection broke after the request had left",
+        "The other side may or may not have done what was asked.",
+        "Nothing has to be done; what is unknown is shown as ambiguous and not repeated on a guess.",
+    ),
+    page(
+        "GAL-HTTP-TOO-BIG",
+        "The answer is longer than allowed",
+        "Answers are bounded so that nobody can fill the memory.",
+        "Use a smaller file, or another address.",
+    ),
     page("GAL-HTTP-JSON", "The answer is not the JSON expected", "Another kind of server answered, often a login page.", "Check the address."),
     page("GAL-HTTP-URL", "The address cannot be used", "It is not a complete http or https address.", "Write it in full, such as https://example.org/path."),
-    page("GAL-HTTP-SSRF", "The address lies inside this network", "A stranger's message named an address of this machine or its network. Such addresses are never opened.", "Nothing has to be done."),
+    page(
+        "GAL-HTTP-SSRF",
+        "The address lies inside this network",
+        "A stranger's message named an address of this machine or its network. Such addresses are never opened.",
+        "Nothing has to be done.",
+    ),
     page("GAL-HTTP-STATUS", "The other side answered with an error", "The status and its words are in the context.", "Do what the other side's words say."),
-    page("GAL-HTTP-SETUP", "The HTTP client cannot be set up", "The system's TLS library or its certificates cannot be loaded, or a proxy variable is malformed.", "Install ca-certificates and OpenSSL, and check HTTPS_PROXY."),
+    page(
+        "GAL-HTTP-SETUP",
+        "The HTTP client cannot be set up",
+        "The system's TLS library or its certificates cannot be loaded, or a proxy variable is malformed.",
+        "Install ca-certificates and OpenSSL, and check HTTPS_PROXY.",
+    ),
 ];

@@ -101,12 +101,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "The address belongs to something else: a web page, a login portal, another API.",
         "Check the base address; for OpenAI-compatible servers it usually ends in /v1.",
     ),
-    page(
-        "GAL-MODEL-URL",
-        "The model's address cannot be used",
-        "It is not an http or https address.",
-        "Write it in full, such as http://127.0.0.1:11434/api.",
-    ),
+    page("GAL-MODEL-URL", "The model's address cannot be used", "It is not an http or https address.", "Write it in full, such as http://127.0.0.1:11434/api."),
     page(
         "GAL-MODEL-TOOLS",
         "The model cannot call tools",

@@ -22,12 +22,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "One process per data folder: two would answer every message twice. The system frees the lock when the process ends, however it ends.",
         "Stop the other process, or give this one its own folder with GALATEA_DATA_DIR.",
     ),
-    page(
-        "GAL-DB-OK",
-        "The database works",
-        "It was opened, and its tables are those of this version.",
-        "Nothing has to be done.",
-    ),
+    page("GAL-DB-OK", "The database works", "It was opened, and its tables are those of this version.", "Nothing has to be done."),
     page(
         "GAL-DB-POSTGRES",
         "PostgreSQL is not in this build yet",

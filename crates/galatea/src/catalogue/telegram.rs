@@ -4,7 +4,12 @@ use super::page;
 use galatea_core::character::Explanation;
 
 pub(super) const PAGES: &[Explanation] = &[
-    page("GAL-TG-TOKEN", "The bot's token", "A token is digits, a colon and about 35 characters. @BotFather gives one per bot.", "Set TELEGRAM_BOT_TOKEN to the token as it was given, without quotes or the word bot."),
+    page(
+        "GAL-TG-TOKEN",
+        "The bot's token",
+        "A token is digits, a colon and about 35 characters. @BotFather gives one per bot.",
+        "Set TELEGRAM_BOT_TOKEN to the token as it was given, without quotes or the word bot.",
+    ),
     page(
         "GAL-TG-401",
         "Telegram rejected the token",

@@ -35,10 +35,7 @@ fn sources() -> Vec<PathBuf> {
 /// Codes in a text: `GAL-` with at least one part; a part cut off by a dash is a prefix and no code.
 fn codes(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-';
-    text.match_indices("GAL-")
-        .map(|(at, _)| text[at..].chars().take_while(|c| is_part(*c)).collect::<String>())
-        .filter(|code| !code.ends_with('-'))
-        .collect()
+    text.match_indices("GAL-").map(|(at, _)| text[at..].chars().take_while(|c| is_part(*c)).collect::<String>()).filter(|code| !code.ends_with('-')).collect()
 }
 
 fn used() -> BTreeMap<String, PathBuf> {

@@ -129,7 +129,11 @@ pub(crate) fn usual_file(name: &str) -> PathBuf {
 pub(crate) fn write_new(context: &Context, name: &str, file: &Path, force: bool) -> Result<()> {
     let path = context.working_dir.join(file);
     let text = character::template(name);
-    if force { files::replace(&path, &text, Access::Usual)? } else { files::create(&path, &text, Access::Usual)? }
+    if force {
+        files::replace(&path, &text, Access::Usual)?
+    } else {
+        files::create(&path, &text, Access::Usual)?
+    }
     wrote(&context.output, file);
     let schema = file.with_file_name(SCHEMA_FILE);
     let path = context.working_dir.join(&schema);
@@ -164,10 +168,18 @@ impl Convert {
             backup.push(".bak");
             let old = std::fs::read_to_string(&path).map_err(|e| read::unreadable(file, e))?;
             let backup_path = context.working_dir.join(&backup);
-            if self.force { files::replace(&backup_path, &old, access)? } else { files::create(&backup_path, &old, access)? }
+            if self.force {
+                files::replace(&backup_path, &old, access)?
+            } else {
+                files::create(&backup_path, &old, access)?
+            }
             wrote(&context.output, Path::new(&backup));
         }
-        if self.in_place || self.force { files::replace(&path, &text, access)? } else { files::create(&path, &text, access)? }
+        if self.in_place || self.force {
+            files::replace(&path, &text, access)?
+        } else {
+            files::create(&path, &text, access)?
+        }
         wrote(&context.output, file);
         Ok(ExitCode::SUCCESS)
     }
@@ -198,7 +210,9 @@ mod tests {
 
     #[test]
     fn names_become_file_names() {
-        for (name, file) in [("Ada", "characters/ada.json"), (" Ada B. / ../x", "characters/ada-b-x.json"), ("…", "characters/character.json"), ("Zoë", "characters/zoë.json")] {
+        for (name, file) in
+            [("Ada", "characters/ada.json"), (" Ada B. / ../x", "characters/ada-b-x.json"), ("…", "characters/character.json"), ("Zoë", "characters/zoë.json")]
+        {
             assert_eq!(usual_file(name), Path::new(file));
         }
     }

@@ -63,7 +63,7 @@ impl Chat {
         let configuration = context.configuration()?;
         let data_dir = crate::data_dir::DataDir::locate(&configuration.settings, &context.working_dir);
         let name = self.name.clone().unwrap_or_else(own_name);
-        if let Some(client) = find::connect(data_dir.path(), self.agent.as_deref(), &name).await? {
+        if let Some(client) = find::running(data_dir.path(), self.agent.as_deref(), &name).await? {
             if !self.characters.characters.is_empty() {
                 return Err(crate::failure::Failure::usage(
                     "a galatea is running here already, so --character has no effect",

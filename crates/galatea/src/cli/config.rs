@@ -94,7 +94,10 @@ impl Show {
     fn run(&self, context: &Context) -> Result<ExitCode> {
         let views = views(&self.characters, context)?;
         if self.json.json {
-            let agents: Vec<_> = views.iter().map(|(agent, settings)| json!({ "agent": agent, "settings": self.shown(settings).map(|v| as_json(settings, v)).collect::<Vec<_>>() })).collect();
+            let agents: Vec<_> = views
+                .iter()
+                .map(|(agent, settings)| json!({ "agent": agent, "settings": self.shown(settings).map(|v| as_json(settings, v)).collect::<Vec<_>>() }))
+                .collect();
             context.output.json("galatea.config.show/1", json!({ "views": agents }));
             return Ok(ExitCode::SUCCESS);
         }

@@ -45,7 +45,10 @@ impl Pairing {
                     waiting.extend(pairing::pending(&store, *agent, now).await?.into_iter().map(|person| (name.clone(), person)));
                 }
                 if json.json {
-                    let list: Vec<_> = waiting.iter().map(|(agent, person)| json!({ "agent": agent, "code": person.code, "name": person.name, "until": person.until })).collect();
+                    let list: Vec<_> = waiting
+                        .iter()
+                        .map(|(agent, person)| json!({ "agent": agent, "code": person.code, "name": person.name, "until": person.until }))
+                        .collect();
                     context.output.json("galatea.pairing/1", json!({ "waiting": list }));
                 } else if waiting.is_empty() {
                     context.output.say("nobody waits for approval");

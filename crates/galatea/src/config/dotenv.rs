@@ -88,11 +88,7 @@ fn fault(path: &Path, index: usize, range: &[&str], logical: &str, at: usize) ->
     let indent = line.chars().count() - line.trim_start().chars().count();
     let whole = line.chars().count();
     let (message, column, fix) = match line.find('=') {
-        None => (
-            "this line has no =",
-            indent + 1,
-            "write NAME=value; a # begins a comment",
-        ),
+        None => ("this line has no =", indent + 1, "write NAME=value; a # begins a comment"),
         Some(equal) if !is_name(&line[..equal]) => ("this is not a name", indent + 1, "names are letters, digits, _ and ., and begin with a letter or _"),
         Some(equal) if range.len() > 1 || open_quote(&line[equal + 1..]) => {
             let quote = line[equal..].find(['"', '\'']).map_or(equal, |q| equal + q);

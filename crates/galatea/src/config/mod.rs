@@ -16,6 +16,7 @@ use galatea_core::{
     settings::{Layer, Origin, Setting},
 };
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     path::{Path, PathBuf},
 };
@@ -71,6 +72,16 @@ impl Sources {
     pub(crate) fn new(working_dir: PathBuf, env_file: Option<PathBuf>, config: Option<PathBuf>) -> Self {
         Self { working_dir, env_file, config }
     }
+
+    /// The `.env` to read.
+    pub(crate) fn env_file(&self) -> &Path {
+        self.env_file.as_deref().unwrap_or(Path::new(ENV_FILE))
+    }
+}
+
+/// The values in the text of a `.env`, for a command that is going to change it.
+pub(crate) fn values_of(path: &Path, text: &str) -> BTreeMap<String, String> {
+    dotenv::parse(path, text).layer.into_iter().map(|(name, setting)| (name, setting.text())).collect()
 }
 
 impl Configuration {
@@ -87,7 +98,8 @@ impl Configuration {
         let mut warnings = Vec::new();
         let mut layers = vec![environment_layer(environment)];
         let mut files = Vec::new();
-        let readers: [(&Option<PathBuf>, &str, text_file::Reader); 2] = [(&sources.env_file, ENV_FILE, dotenv::parse), (&sources.config, CONFIG_FILE, toml_file::parse)];
+        let readers: [(&Option<PathBuf>, &str, text_file::Reader); 2] =
+            [(&sources.env_file, ENV_FILE, dotenv::parse), (&sources.config, CONFIG_FILE, toml_file::parse)];
         for (named, usual, parse) in readers {
             let path = named.clone().unwrap_or_else(|| usual.into());
             let parsed = match text_file::read(&sources.working_dir, &path, named.is_some()) {

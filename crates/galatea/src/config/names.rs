@@ -60,7 +60,8 @@ pub(crate) const ELIZAOS_ONLY: &[&str] = &[
 ];
 
 /// First words of names that others use too (`MODEL_PATH`, `SMALL_WORLD`); an unknown name of these is no mistake.
-const COMMON_WORDS: &[&str] = &["ALLOW", "ALWAYS", "MODEL", "SMALL", "LARGE", "DEFAULT", "TEXT", "LOG", "SERVER", "DATABASE", "POSTGRES", "MESSAGE", "GROUP", "TERMINAL", "GOOGLE"];
+const COMMON_WORDS: &[&str] =
+    &["ALLOW", "ALWAYS", "MODEL", "SMALL", "LARGE", "DEFAULT", "TEXT", "LOG", "SERVER", "DATABASE", "POSTGRES", "MESSAGE", "GROUP", "TERMINAL", "GOOGLE"];
 
 /// Whether a value under this name has to be kept out of every output.
 pub(crate) fn looks_secret(name: &str) -> bool {

@@ -13,7 +13,8 @@ pub(crate) const DATABASE_URL: Variable =
 pub(crate) const LOG_LEVEL: Variable =
     Variable::new("LOG_LEVEL", "Log lines from this level on: trace, debug, info, warn, error; or filters such as warn,galatea_telegram=debug.").or("info");
 /// Log form.
-pub(crate) const LOG_JSON_FORMAT: Variable = Variable::new("LOG_JSON_FORMAT", "Write log lines as JSON: true or false; unset writes text on a terminal and JSON elsewhere.");
+pub(crate) const LOG_JSON_FORMAT: Variable =
+    Variable::new("LOG_JSON_FORMAT", "Write log lines as JSON: true or false; unset writes text on a terminal and JSON elsewhere.");
 
 /// Every setting read here.
 pub(crate) const VARIABLES: &[Variable] = &[DATABASE_URL, LOG_LEVEL, LOG_JSON_FORMAT];

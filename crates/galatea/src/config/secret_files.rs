@@ -17,11 +17,8 @@ const SUFFIX: &str = "_FILE";
 /// Replaces every `<NAME>_FILE` of a secret by the secret itself; relative paths start in the working folder.
 pub(super) fn resolve(layer: &mut Layer, working_dir: &Path) -> Vec<Report> {
     let mut errors = Vec::new();
-    let named: Vec<(String, String)> = layer
-        .keys()
-        .filter_map(|key| Some((key.clone(), key.strip_suffix(SUFFIX)?.to_owned())))
-        .filter(|(_, name)| is_declared_secret(name))
-        .collect();
+    let named: Vec<(String, String)> =
+        layer.keys().filter_map(|key| Some((key.clone(), key.strip_suffix(SUFFIX)?.to_owned()))).filter(|(_, name)| is_declared_secret(name)).collect();
     for (key, name) in named {
         let Some(setting) = layer.get(&key) else { continue };
         let path = PathBuf::from(setting.text().trim());
@@ -30,12 +27,7 @@ pub(super) fn resolve(layer: &mut Layer, working_dir: &Path) -> Vec<Report> {
             continue;
         }
         if layer.get(&name).is_some_and(|s| !s.text().is_empty()) {
-            errors.push(
-                Report::error(format!("both {name} and {key} are set"))
-                    .code("GAL-CFG-SECRET-FILE")
-                    .line("where", from)
-                    .fix("remove one of them"),
-            );
+            errors.push(Report::error(format!("both {name} and {key} are set")).code("GAL-CFG-SECRET-FILE").line("where", from).fix("remove one of them"));
             continue;
         }
         match read(&working_dir.join(&path)) {

@@ -1,7 +1,7 @@
 //! G1: nothing is acknowledged that is not stored, nothing is lost, duplicates do no harm.
 
 use super::{applies_if, scene_with_spot};
-use crate::connector_suite::{ConnectorHarness, Outcome, Said, Scene};
+use crate::connector_suite::{ConnectorHarness, Outcome, RecordingGateway, Said, Scene};
 
 /// While `receive` has not returned, the platform is not told to forget.
 pub async fn acknowledges_only_what_is_stored<H: ConnectorHarness>() -> Outcome {
@@ -29,7 +29,8 @@ pub async fn brings_again_what_was_not_stored<H: ConnectorHarness>() -> Outcome 
     let first = scene.platform.say(&spot, Said::text("one")).await;
     scene.gateway.wait_for(|g| (!g.refused().is_empty()).then_some(())).await;
     let second = scene.platform.say(&spot, Said::text("two")).await;
-    let heard: Vec<_> = scene.gateway.wait_messages(2).await.into_iter().map(|(_, m)| m.id).collect();
+    let until_second = |g: &RecordingGateway| Some(g.messages()).filter(|all| all.iter().any(|(_, m)| m.id == second));
+    let heard: Vec<_> = scene.gateway.wait_for(until_second).await.into_iter().map(|(_, m)| m.id).collect();
     assert_eq!(heard, [first, second]);
     Outcome::Holds
 }

@@ -93,7 +93,9 @@ fn render(file: &Path, outcome: &Outcome, style: Style) -> String {
 
 fn as_json(file: &Path, outcome: &Outcome) -> Value {
     match outcome {
-        Outcome::Read(loaded) => json!({ "file": file, "ok": true, "name": loaded.character.name, "legacy": loaded.generation == Generation::Legacy, "diagnostics": loaded.warnings }),
+        Outcome::Read(loaded) => {
+            json!({ "file": file, "ok": true, "name": loaded.character.name, "legacy": loaded.generation == Generation::Legacy, "diagnostics": loaded.warnings })
+        }
         Outcome::Refused(refused) => json!({ "file": file, "ok": false, "diagnostics": refused.diagnostics }),
         Outcome::Unreadable(error) => {
             json!({ "file": file, "ok": false, "diagnostics": [{ "severity": "error", "code": error.code(), "message": error.message(), "help": error.fix() }] })

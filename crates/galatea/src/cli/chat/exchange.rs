@@ -12,8 +12,6 @@ const QUIET: Duration = Duration::from_millis(250);
 
 /// What happens meanwhile.
 pub(crate) enum Progress<'a> {
-    /// The message is stored as this memory.
-    Stored(MemoryId),
     /// An answer is being prepared.
     Typing,
     /// A message arrived, this or a late one.
@@ -44,7 +42,6 @@ pub(crate) async fn ask(client: &mut TerminalClient, text: &str, silent: &impl S
         match heard.ok_or_else(gone)? {
             Heard::Received { id: which, memory } if which == id => {
                 stored = Some(memory);
-                on(Progress::Stored(memory));
             }
             Heard::Received { .. } => {}
             Heard::Typing => on(Progress::Typing),

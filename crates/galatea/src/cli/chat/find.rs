@@ -1,8 +1,19 @@
 //! Find: the running agent to talk to, by its socket in the data folder.
 
-use galatea_core::{Error, Result};
+use galatea_core::{Error, ErrorKind, Result};
 use galatea_terminal::{SOCKET_FILE, TerminalClient};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+use crate::lock::{self, Holder};
+
+/// How long a process may take from its lock to its terminal.
+const STARTING: Duration = Duration::from_secs(2);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Connects to a running agent: the one named, else the first. None when no agent answers at all.
 ///
@@ -30,6 +41,37 @@ pub(crate) async fn connect(data_dir: &Path, agent: Option<&str>, name: &str) ->
         Some(wanted) if !running.is_empty() => Err(unknown(wanted, &running)),
         _ => Ok(None),
     }
+}
+
+/// [`connect`], with patience for a process that holds the data folder and is only just starting.
+///
+/// # Errors
+/// As [`connect`]; `Unavailable` (`GAL-CHAT-OFF`) when that process opens no terminal.
+pub(crate) async fn running(data_dir: &Path, agent: Option<&str>, name: &str) -> Result<Option<TerminalClient>> {
+    let deadline = Instant::now() + STARTING;
+    loop {
+        let found = connect(data_dir, agent, name).await;
+        let late = Instant::now() >= deadline;
+        match found {
+            Ok(Some(client)) => return Ok(Some(client)),
+            Ok(None) => match lock::holder(data_dir)? {
+                None => return Ok(None),
+                Some(holder) if late => return Err(silent(holder)),
+                Some(_) => {}
+            },
+            // Of several agents one may be up before the other.
+            Err(error) if error.code() == Some("GAL-CHAT-AGENT") && !late => {}
+            Err(error) => return Err(error),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn silent(holder: Holder) -> Error {
+    let who = holder.pid.map_or_else(|| "another galatea".to_owned(), |pid| format!("process {pid}"));
+    Error::new(ErrorKind::Unavailable, format!("{who} runs here, but its terminal is switched off"))
+        .with_code("GAL-CHAT-OFF")
+        .with_fix("set TERMINAL_ENABLED=true (or leave it out) and start it again")
 }
 
 fn is(client: &TerminalClient, wanted: &str) -> bool {

@@ -62,7 +62,6 @@ pub(crate) async fn talk(client: &mut TerminalClient, output: &Output, history: 
             _ => {}
         }
         let mut on = |progress: Progress<'_>| match progress {
-            Progress::Stored(_) => {}
             Progress::Typing => page.typing(),
             Progress::Message(message) => page.show(message),
         };

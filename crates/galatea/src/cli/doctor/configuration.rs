@@ -19,7 +19,10 @@ pub(super) fn check(context: &Context) -> (Option<&Configuration>, Vec<Finding>)
     found.extend([check_database(settings), logging::check(settings)].into_iter().filter_map(Result::err).map(|error| with_origin(&error)));
     let read: Vec<_> = configuration.files.iter().filter(|f| f.found).map(|f| f.path.display().to_string()).collect();
     if read.is_empty() {
-        found.push(Finding::new(Severity::Info, "GAL-CFG-FOUND", "file", "no .env and no galatea.toml here: the environment and defaults apply").with_fix("`galatea init` writes a .env"));
+        found.push(
+            Finding::new(Severity::Info, "GAL-CFG-FOUND", "file", "no .env and no galatea.toml here: the environment and defaults apply")
+                .with_fix("`galatea init` writes a .env"),
+        );
     } else {
         found.push(Finding::ok("GAL-CFG-FOUND", "file", format!("{} read", read.join(" and "))));
     }
@@ -42,7 +45,9 @@ pub(super) fn check(context: &Context) -> (Option<&Configuration>, Vec<Finding>)
 /// Whether a value under a secret's name comes from this file.
 pub(super) fn holds_secrets(configuration: &Configuration, path: &std::path::Path) -> bool {
     configuration.settings.layers().iter().flatten().any(|(name, setting)| {
-        crate::config::looks_secret(name) && !setting.text().is_empty() && matches!(&setting.origin, galatea_core::settings::Origin::File { path: from, .. } if from == path)
+        crate::config::looks_secret(name)
+            && !setting.text().is_empty()
+            && matches!(&setting.origin, galatea_core::settings::Origin::File { path: from, .. } if from == path)
     })
 }
 

@@ -18,7 +18,9 @@ pub(super) fn repair(context: &Context) -> Vec<Finding> {
         if file.path.ends_with(ENV_FILE) {
             match files::ignore_in_git(&path) {
                 Ok(None) => {}
-                Ok(Some(changed)) => done.push(told(Ok(()), "GAL-CFG-MODE", format!("{} added to {}", file.path.display(), DataDir::show(&changed, &context.working_dir)))),
+                Ok(Some(changed)) => {
+                    done.push(told(Ok(()), "GAL-CFG-MODE", format!("{} added to {}", file.path.display(), DataDir::show(&changed, &context.working_dir))))
+                }
                 Err(error) => done.push(told(Err(error), "GAL-CFG-MODE", String::new())),
             }
         }

@@ -59,7 +59,9 @@ pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona]) ->
                 Ok(Built::Off(why)) => {
                     let wanted = platform.variables.iter().any(|v| v.required && persona.settings.find(v).is_some());
                     if wanted {
-                        found.push(Finding::new(Severity::Warning, "GAL-CONNECTOR-OFF", "connector", format!("{} of {name} is off", platform.title)).with_fix(why));
+                        found.push(
+                            Finding::new(Severity::Warning, "GAL-CONNECTOR-OFF", "connector", format!("{} of {name} is off", platform.title)).with_fix(why),
+                        );
                     }
                 }
                 Err(error) => found.push(Finding { subject: "connector".to_owned(), ..with_origin(&error) }),

@@ -1,0 +1,193 @@
+//! Answers: what is to be written, whoever gave it.
+
+use clap::ValueEnum;
+use galatea_core::{
+    Error,
+    settings::{Layer, Origin, Setting},
+};
+use galatea_models::config::variables as models;
+use std::io::{BufRead, Read};
+
+use super::{Init, ollama::Found};
+use crate::{
+    context::Context,
+    failure::{Failure, Result},
+};
+
+/// Longest line of standard input that is taken for a secret, in bytes.
+const MAX_SECRET: u64 = 16 << 10;
+/// Name of a character when none is given.
+pub(super) const USUAL_NAME: &str = "Helper";
+/// Telegram's token.
+pub(super) const TELEGRAM_TOKEN: &str = "TELEGRAM_BOT_TOKEN";
+
+/// Which model answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Brain {
+    /// A model on this machine
+    Ollama,
+    /// OpenAI, or a server that speaks its API
+    Openai,
+    /// Claude
+    Anthropic,
+    /// Many models behind one key
+    Openrouter,
+    /// Gemini
+    Google,
+    /// Fast open models
+    Groq,
+    /// The built-in script: pattern matching, not AI
+    Offline,
+}
+
+impl Brain {
+    /// The variable of its key, if it has one.
+    pub(super) fn key(self) -> Option<&'static str> {
+        match self {
+            Self::Openai => Some(models::OPENAI_API_KEY.name),
+            Self::Anthropic => Some(models::ANTHROPIC_API_KEY.name),
+            Self::Openrouter => Some(models::OPENROUTER_API_KEY.name),
+            Self::Google => Some(models::GOOGLE_API_KEY.name),
+            Self::Groq => Some(models::GROQ_API_KEY.name),
+            Self::Ollama | Self::Offline => None,
+        }
+    }
+
+    /// Its name in `GALATEA_MODEL_PROVIDER`.
+    pub(super) fn provider(self) -> &'static str {
+        match self {
+            Self::Ollama => "ollama",
+            Self::Openai => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Openrouter => "openrouter",
+            Self::Google => "google",
+            Self::Groq => "groq",
+            Self::Offline => "offline",
+        }
+    }
+}
+
+/// What is to be written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Answers {
+    /// Name of the character.
+    pub(super) name: String,
+    /// Settings for `.env`, in the order they are written.
+    pub(super) settings: Vec<(String, String)>,
+}
+
+impl Answers {
+    /// For a character of this name.
+    pub(super) fn named(name: Option<&str>) -> Self {
+        let name = name.map(str::trim).filter(|n| !n.is_empty()).unwrap_or(USUAL_NAME);
+        Self { name: name.to_owned(), settings: Vec::new() }
+    }
+
+    /// Adds or replaces a setting; from now on a secret is masked in every output.
+    pub(super) fn set(&mut self, name: &str, value: &str, context: &Context) {
+        if crate::config::looks_secret(name) {
+            context.output.redactor.learn(value);
+        }
+        self.put(name, value.trim());
+    }
+
+    fn put(&mut self, name: &str, value: &str) {
+        self.settings.retain(|(known, _)| known != name);
+        self.settings.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Chooses a provider. The choice is written down, so that a key that is set later does not change it unseen.
+    pub(super) fn choose(&mut self, brain: Brain) {
+        self.put(models::GALATEA_MODEL_PROVIDER.name, brain.provider());
+    }
+
+    /// Chooses Ollama with the models it has.
+    pub(super) fn ollama(&mut self, endpoint: &str, found: Option<&Found>) {
+        self.choose(Brain::Ollama);
+        self.put(models::OLLAMA_API_ENDPOINT.name, endpoint);
+        let Some(found) = found else { return };
+        if let Some(text) = &found.text {
+            self.put(models::OLLAMA_SMALL_MODEL.name, text);
+            self.put(models::OLLAMA_LARGE_MODEL.name, text);
+        }
+        if let Some(embedding) = &found.embedding {
+            self.put(models::OLLAMA_EMBEDDING_MODEL.name, embedding);
+        }
+    }
+
+    /// As a layer in front of what is configured, to check it before it is written.
+    pub(super) fn layer(&self) -> Layer {
+        let setting = |value: &str| Setting { value: value.into(), origin: Origin::Flag("your answer".to_owned()) };
+        self.settings.iter().map(|(name, value)| (name.clone(), setting(value))).collect()
+    }
+
+    /// Whether a setting of this name is among them.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.settings.iter().any(|(known, _)| known == name)
+    }
+}
+
+/// The answers of options, secrets from `input`: one line each, the Telegram token first.
+///
+/// # Errors
+/// Exit 2 when a line is missing or a provider's key is neither given nor configured.
+pub(super) fn given(init: &Init, context: &Context, mut input: impl BufRead) -> Result<Answers> {
+    let mut answers = Answers::named(init.name.as_deref());
+    if init.telegram_token_stdin {
+        answers.set(TELEGRAM_TOKEN, &line(&mut input, "the Telegram token")?, context);
+    }
+    let Some(brain) = init.model else { return Ok(answers) };
+    answers.choose(brain);
+    if let (Some(url), Brain::Openai) = (&init.model_url, brain) {
+        answers.set(models::OPENAI_BASE_URL.name, url, context);
+    }
+    let Some(key) = brain.key() else { return Ok(answers) };
+    let known = context.configuration()?.settings.raw(key).is_some();
+    // A server of one's own may need no key.
+    let needless = brain == Brain::Openai && init.model_url.is_some();
+    if init.model_key_stdin {
+        answers.set(key, &line(&mut input, "the provider's key")?, context);
+    } else if !known && !needless {
+        return Err(Failure::usage(
+            format!("{} needs a key", brain.provider()),
+            format!("add --model-key-stdin and give the key on standard input, or set {key}"),
+        ));
+    }
+    Ok(answers)
+}
+
+fn line(input: &mut impl BufRead, what: &str) -> Result<String> {
+    let mut text = String::new();
+    input
+        .take(MAX_SECRET)
+        .read_line(&mut text)
+        .map_err(|e| Error::invalid(format!("{what} cannot be read from standard input")).with_code("GAL-CLI-USAGE").with("cause", e))?;
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Failure::usage(format!("{what} is missing on standard input"), "give one secret per line, the Telegram token first"));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_taken_in_order_and_a_missing_one_is_told() {
+        let mut input = "  token \nkey".as_bytes();
+        assert_eq!(line(&mut input, "x").unwrap(), "token");
+        assert_eq!(line(&mut input, "x").unwrap(), "key");
+        assert_eq!(line(&mut input, "the key").unwrap_err().exit, crate::exit::Exit::Usage);
+    }
+
+    #[test]
+    fn ollama_is_written_with_its_models_and_chosen_once() {
+        let mut answers = Answers::named(Some(" "));
+        answers.choose(Brain::Openai);
+        answers.ollama("http://h/api", Some(&Found { text: Some("m".into()), embedding: None }));
+        let written: Vec<_> = answers.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        assert_eq!(written, ["GALATEA_MODEL_PROVIDER=ollama", "OLLAMA_API_ENDPOINT=http://h/api", "OLLAMA_SMALL_MODEL=m", "OLLAMA_LARGE_MODEL=m"]);
+        assert_eq!(answers.name, USUAL_NAME);
+    }
+}

@@ -1,0 +1,175 @@
+//! Ask: the questions, in the order a newcomer thinks in. Every credential is checked before the next question.
+
+use std::{io, path::Path};
+
+use super::{
+    Init,
+    answers::{Answers, Brain, TELEGRAM_TOKEN, USUAL_NAME},
+    ollama, verify, write,
+};
+use crate::{
+    context::Context,
+    failure::{Failure, Result},
+};
+use galatea_core::Error;
+use galatea_models::config::variables as models;
+
+/// Choices of the second question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Keep,
+    Known(Brain),
+    /// A server that speaks OpenAI's API.
+    Compatible,
+}
+
+/// Asks everything that the options do not answer.
+///
+/// # Errors
+/// Exit 130 when the person leaves; whatever the terminal reports.
+pub(super) async fn answers(init: &Init, context: &Context) -> Result<Answers> {
+    cliclack::intro("galatea init").map_err(ended)?;
+    let mut answers = Answers::named(init.name.as_deref());
+    let telegram: bool = init.telegram_token_stdin
+        || cliclack::select("Connect").item(true, "Telegram", "").item(false, "this terminal only", "no account needed").interact().map_err(ended)?;
+    if telegram {
+        token(&mut answers, init, context).await?;
+    }
+    model(&mut answers, init, context).await?;
+    if init.name.is_none() {
+        answers.name = cliclack::input("Name of the character").default_input(USUAL_NAME).interact().map_err(ended)?;
+    }
+    cliclack::outro("That is all. Writing.").map_err(ended)?;
+    Ok(answers)
+}
+
+async fn token(answers: &mut Answers, init: &Init, context: &Context) -> Result<()> {
+    loop {
+        let token: String = cliclack::password("Bot token from @BotFather (hidden)")
+            .validate(|text: &String| if looks_like_a_token(text) { Ok(()) } else { Err("expected digits, a colon, then about 35 characters") })
+            .interact()
+            .map_err(ended)?;
+        answers.set(TELEGRAM_TOKEN, &token, context);
+        if init.no_check {
+            return Ok(());
+        }
+        let findings = verify::telegram(answers, context).await?;
+        verify::show(&findings, context);
+        if verify::fatal(&findings).is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Telegram's own description: digits, a colon, about 35 letters, digits, `_` and `-` (Bot API, "Authorizing your bot").
+fn looks_like_a_token(text: &str) -> bool {
+    text.trim().split_once(':').is_some_and(|(id, rest)| {
+        (5..=20).contains(&id.len())
+            && id.chars().all(|c| c.is_ascii_digit())
+            && (30..=60).contains(&rest.len())
+            && rest.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+    })
+}
+
+async fn model(answers: &mut Answers, init: &Init, context: &Context) -> Result<()> {
+    let endpoint = init.model_url.clone().unwrap_or_else(|| ollama::endpoint(context));
+    let found = ollama::probe(&endpoint).await;
+    loop {
+        match choice(init, context, &endpoint, found.as_ref())? {
+            Choice::Keep => return Ok(()),
+            Choice::Known(Brain::Ollama) => answers.ollama(&endpoint, found.as_ref()),
+            Choice::Known(brain) => {
+                answers.choose(brain);
+                if let Some(key) = brain.key() {
+                    let text: String = cliclack::password(format!("{key} (hidden)")).interact().map_err(ended)?;
+                    answers.set(key, &text, context);
+                }
+            }
+            Choice::Compatible => {
+                answers.choose(Brain::Openai);
+                let url: String = cliclack::input("Address, up to /v1").placeholder("http://127.0.0.1:1234/v1").interact().map_err(ended)?;
+                answers.set(models::OPENAI_BASE_URL.name, &url, context);
+                let name: String = cliclack::input("Name of the model").interact().map_err(ended)?;
+                answers.set(models::OPENAI_SMALL_MODEL.name, &name, context);
+                answers.set(models::OPENAI_LARGE_MODEL.name, &name, context);
+                let key: String = cliclack::password("Key, empty if it needs none (hidden)").allow_empty().interact().map_err(ended)?;
+                if !key.trim().is_empty() {
+                    answers.set(models::OPENAI_API_KEY.name, &key, context);
+                }
+            }
+        }
+        if init.no_check {
+            return Ok(());
+        }
+        let findings = verify::model(answers, context).await?;
+        verify::show(&findings, context);
+        if verify::fatal(&findings).is_none() || init.model.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+fn choice(init: &Init, context: &Context, endpoint: &str, found: Option<&ollama::Found>) -> Result<Choice> {
+    if let Some(brain) = init.model {
+        return Ok(Choice::Known(brain));
+    }
+    let settings = &context.configuration()?.settings;
+    let mut select = cliclack::select("Model");
+    if let Some(brain) = [Brain::Anthropic, Brain::Openrouter, Brain::Openai, Brain::Google, Brain::Groq]
+        .into_iter()
+        .find(|b| b.key().is_some_and(|k| settings.raw(k).is_some()))
+    {
+        select = select.item(Choice::Keep, format!("keep {}", brain.provider()), "configured already");
+    }
+    if let Some(found) = found {
+        select = select.item(Choice::Known(Brain::Ollama), format!("Ollama at {endpoint}"), found.describe());
+    }
+    select
+        .item(Choice::Known(Brain::Openai), "OpenAI", "key")
+        .item(Choice::Known(Brain::Anthropic), "Anthropic", "key")
+        .item(Choice::Known(Brain::Openrouter), "OpenRouter", "key")
+        .item(Choice::Known(Brain::Google), "Google Gemini", "key")
+        .item(Choice::Known(Brain::Groq), "Groq", "key")
+        .item(Choice::Compatible, "OpenAI-compatible server", "LM Studio, vLLM, llama.cpp, …")
+        .item(Choice::Known(Brain::Offline), "stay offline", "pattern matching, not AI")
+        .interact()
+        .map_err(ended)
+}
+
+/// Whether a value in `.env` may be replaced.
+///
+/// # Errors
+/// Exit 130 when the person leaves.
+pub(super) fn may_replace(name: &str, env: &Path) -> Result<bool> {
+    cliclack::confirm(format!("{} has another {} for {name}. Replace it?", write::shown(env), write::what(name))).initial_value(false).interact().map_err(ended)
+}
+
+/// Whether a character file may be replaced.
+///
+/// # Errors
+/// Exit 130 when the person leaves.
+pub(super) fn may_replace_file(file: &Path) -> Result<bool> {
+    cliclack::confirm(format!("{} exists. Replace it?", file.display())).initial_value(false).interact().map_err(ended)
+}
+
+/// A question that was not answered.
+fn ended(error: io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::Interrupted {
+        return Failure::interrupted();
+    }
+    Error::unexpected("the terminal could not be asked").with("cause", &error).with_fix("use --yes and give the answers as options").with_source(error).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shape_of_a_token_is_known() {
+        let rest = "A".repeat(35);
+        assert!(looks_like_a_token(&format!(" 123456789:{rest} ")));
+        for wrong in [String::new(), "123456789".into(), format!("bot123456789:{rest}"), format!("\"123456789:{rest}\""), "123456789:short".into()] {
+            assert!(!looks_like_a_token(&wrong), "{wrong}");
+        }
+    }
+}

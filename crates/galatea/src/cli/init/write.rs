@@ -1,0 +1,124 @@
+//! Plan and write: which files change and how; nothing is replaced unasked.
+
+use galatea_core::Error;
+use std::path::{Path, PathBuf};
+
+use super::{
+    answers::Answers,
+    ask,
+    env_text::{self, Change},
+};
+use crate::{
+    cli::character::{usual_file, write_new},
+    config::{ENV_FILE, looks_secret},
+    context::Context,
+    data_dir::DataDir,
+    exit::Exit,
+    failure::{Failure, Result},
+    files::{self, Access},
+    output::Color,
+    report::Report,
+};
+
+/// Names the character that was written.
+const CHARACTER_FILES: &str = "CHARACTER_FILES";
+
+/// What is going to be written.
+#[derive(Debug)]
+pub(super) struct Plan {
+    env: PathBuf,
+    text: String,
+    /// Names that are set, in order.
+    names: Vec<String>,
+    character: PathBuf,
+    name: String,
+    /// The character file is there and stays.
+    keep_character: bool,
+    force: bool,
+}
+
+/// Works out what changes. With `asks`, a person is asked before a value is replaced.
+///
+/// # Errors
+/// `GAL-FILE-EXISTS` when another value is there and neither `force` nor a person allows replacing it.
+pub(super) fn plan(answers: &Answers, context: &Context, force: bool, asks: bool) -> Result<Plan> {
+    let env = context.env_file().to_path_buf();
+    let path = context.working_dir.join(&env);
+    let mut text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(e) => return Err(Error::invalid(format!("{} cannot be read", env.display())).with_code("GAL-CFG-FILE").with("cause", e).into()),
+    };
+    let known = crate::config::values_of(&env, &text);
+    let character = usual_file(&answers.name);
+    let exists = context.working_dir.join(&character).exists();
+    let mut settings = answers.settings.clone();
+    settings.push((CHARACTER_FILES.to_owned(), character.display().to_string()));
+    let mut names = Vec::new();
+    let mut in_the_way = Vec::new();
+    for (name, value) in &settings {
+        let (changed, change) = env_text::set(&text, name, value, known.get(name).map(String::as_str));
+        let may = change != Change::Replaced || force || (asks && ask::may_replace(name, &env)?);
+        if !may && asks {
+            continue;
+        }
+        if !may {
+            in_the_way.push(name.clone());
+        }
+        if change != Change::None {
+            names.push(name.clone());
+            text = changed;
+        }
+    }
+    if !in_the_way.is_empty() {
+        let message = format!("{} sets {} to another value", env.display(), in_the_way.join(", "));
+        let report = Report::error(message).code("GAL-FILE-EXISTS").fix("add --force to replace it; nothing was written");
+        return Err(Failure::new(vec![report], Exit::Conflict));
+    }
+    let keep_character = exists && !force && !(asks && ask::may_replace_file(&character)?);
+    Ok(Plan { env, text, names, character, name: answers.name.clone(), keep_character, force: force || exists })
+}
+
+impl Plan {
+    /// Tells what would be written; values of secrets are not shown.
+    pub(super) fn show(&self, context: &Context) {
+        context.output.data(format_args!(
+            "{}: {}",
+            self.env.display(),
+            if self.names.is_empty() { "no change".to_owned() } else { format!("set {}", self.names.join(", ")) }
+        ));
+        context.output.data(format_args!("{}: {}", self.character.display(), if self.keep_character { "kept" } else { "written" }));
+    }
+
+    /// Writes it and tells.
+    ///
+    /// # Errors
+    /// `GAL-FILE-WRITE` with the path and the cause.
+    pub(super) fn write(&self, context: &Context) -> Result<()> {
+        let path = context.working_dir.join(&self.env);
+        let mark = context.output.talk_style.paint(Color::Green, "✓");
+        if self.names.is_empty() {
+            context.output.say(format_args!("{mark} {} is as it should be", self.env.display()));
+        } else {
+            files::replace(&path, &self.text, Access::Private)?;
+            let ignored = files::ignore_in_git(&path)?;
+            let git = ignored.map(|file| format!(", added to {}", DataDir::show(&file, &context.working_dir))).unwrap_or_default();
+            context.output.say(format_args!("{mark} wrote {} (mode 0600{git}): {}", self.env.display(), self.names.join(", ")));
+        }
+        if self.keep_character {
+            context.output.say(format_args!("{mark} kept {}", self.character.display()));
+            return Ok(());
+        }
+        write_new(context, &self.name, &self.character, self.force)
+    }
+}
+
+/// Whether `.env` is meant, for its name in questions.
+pub(super) fn shown(env: &Path) -> String {
+    if env == Path::new(ENV_FILE) { ENV_FILE.to_owned() } else { env.display().to_string() }
+}
+
+/// How a value is shown in a question.
+pub(super) fn what(name: &str) -> &'static str {
+    if looks_secret(name) { "secret" } else { "value" }
+}
