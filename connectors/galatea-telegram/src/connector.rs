@@ -160,11 +160,13 @@ impl TelegramConnector {
                 let error = f.into_error("setWebhook");
                 if error.kind() == ErrorKind::Invalid { error.with_code(codes::WEBHOOK).with_fix(fix) } else { error }
             })?;
-            intake.gateway.report(up);
+            intake.gateway.report(up.clone());
             Ok(())
         };
         // Served while it is being registered: Telegram may call at once.
-        let serve = webhook::serve(intake.clone(), listener, &address, secret);
+        let serve = webhook::serve(intake.clone(), listener, &address, secret, up.clone());
+        let stop = intake.stop.clone();
+        let register = async { stop.run_until_cancelled(register).await.unwrap_or(Ok(())) };
         tokio::try_join!(register, serve)?;
         Ok(())
     }

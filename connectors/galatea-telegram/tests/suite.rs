@@ -53,12 +53,8 @@ impl ConnectorHarness for TelegramHarness {
         let folder = tempfile::tempdir().unwrap();
         let mut config = TelegramConfig::new(SecretString::from(self.api.token()));
         config.api_root = self.api.url().parse().unwrap();
-        let host = Host {
-            agent: AgentIdentity::new(None, "Galatea"),
-            agent_name: "Galatea".into(),
-            data_dir: folder.path().to_owned(),
-            clock: Arc::new(SystemClock),
-        };
+        let host =
+            Host { agent: AgentIdentity::new(None, "Galatea"), agent_name: "Galatea".into(), data_dir: folder.path().to_owned(), clock: Arc::new(SystemClock) };
         self.folders.lock().unwrap().push(folder);
         config.build(&host).unwrap()
     }
@@ -72,9 +68,7 @@ impl ConnectorHarness for TelegramHarness {
         let (chat, room, parent, channel) = match kind {
             SpotKind::Direct => (self.ann.id, self.ann.id.to_string(), None, ChannelType::Dm),
             SpotKind::Group => (self.group.id, self.group.id.to_string(), None, ChannelType::Group),
-            SpotKind::Thread => {
-                (self.forum.id, format!("{}-{}", self.forum.id, self.topic), Some(RemoteId::new(self.forum.id)), ChannelType::Thread)
-            }
+            SpotKind::Thread => (self.forum.id, format!("{}-{}", self.forum.id, self.topic), Some(RemoteId::new(self.forum.id)), ChannelType::Thread),
         };
         Some(Spot { kind, world: RemoteId::new(chat), room: RemoteId(room), parent, channel, speaker: RemoteId::new(self.ann.id), speaker_name: "Ann".into() })
     }

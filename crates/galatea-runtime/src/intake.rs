@@ -176,8 +176,7 @@ impl Intake {
             IncomingEvent::RoomMoved { to } => {
                 let to_room = RoomId(agent.view.identity.swizzle(to.as_str()));
                 agent.store.move_room(place.room, to_room, to).await?;
-                agent.rooms.forget(place.room);
-                agent.rooms.forget(to_room);
+                agent.rooms.moved(place.room, to_room, to);
                 agent.known.clear();
             }
             IncomingEvent::Message(_) | IncomingEvent::Pressed { .. } => {}

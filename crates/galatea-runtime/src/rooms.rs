@@ -1,6 +1,6 @@
 //! What a lane knows of its Room without asking the store: cached, and forgotten on every change.
 
-use galatea_core::{AgentId, ParticipantState, Result, Room, RoomId, Store, World, store::Effect};
+use galatea_core::{Address, AgentId, ParticipantState, RemoteId, Result, Room, RoomId, Store, World, store::Effect};
 use moka::sync::Cache;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ pub(crate) struct RoomInfo {
 pub(crate) struct RoomCache {
     agent: AgentId,
     cache: Cache<RoomId, Arc<RoomInfo>>,
+    moved: Cache<RoomId, (RoomId, RemoteId)>,
 }
 
 const CAPACITY: u64 = 4096;
@@ -26,7 +27,7 @@ const CAPACITY: u64 = 4096;
 impl RoomCache {
     /// An empty cache.
     pub(crate) fn new(agent: AgentId) -> Self {
-        Self { agent, cache: Cache::new(CAPACITY) }
+        Self { agent, cache: Cache::new(CAPACITY), moved: Cache::new(CAPACITY) }
     }
 
     /// The Room, from memory or the store; none when it does not exist.
@@ -40,6 +41,23 @@ impl RoomCache {
         let info = Arc::new(RoomInfo { room, world, own_state });
         self.cache.insert(id, Arc::clone(&info));
         Ok(Some(info))
+    }
+
+    /// A Room goes on under another id: call after the store has moved it.
+    pub(crate) fn moved(&self, from: RoomId, to: RoomId, remote: &RemoteId) {
+        self.forget(from);
+        self.forget(to);
+        if from != to {
+            self.moved.insert(from, (to, remote.clone()));
+        }
+    }
+
+    /// Where an answer goes whose Room moved while it was made.
+    pub(crate) fn follow(&self, mut address: Address) -> Address {
+        if let Some((room, remote)) = self.moved.get(&address.room) {
+            (address.room, address.remote) = (room, remote);
+        }
+        address
     }
 
     /// Forgets a Room.

@@ -1,7 +1,7 @@
 //! galatea-testkit
-pub mod models;
 pub mod clock;
 pub mod connector_suite;
+pub mod models;
 pub mod process;
-pub mod telegram;
 pub mod store_suite;
+pub mod telegram;

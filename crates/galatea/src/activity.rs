@@ -152,10 +152,14 @@ pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>) {
 }
 
 fn log(source: &str, handled: &Handled) {
-    let took = handled.millis.map(|millis| format!("  {:.1} s", std::time::Duration::from_millis(millis).as_secs_f64())).unwrap_or_default();
+    let took = handled.millis.map(|millis| format!("  {}", duration(millis))).unwrap_or_default();
     let Usage { input, output } = handled.usage;
     let tokens = if input + output == 0 { String::new() } else { format!("  {input}+{output} tok") };
     tracing::info!(room = %handled.room, memory = %handled.memory, "{source}  {}{took}{tokens}", handled.outcome);
+}
+
+fn duration(millis: u64) -> String {
+    if millis < 1000 { format!("{millis} ms") } else { format!("{}.{} s", millis / 1000, millis % 1000 / 100) }
 }
 
 fn log_health(source: &Source, health: &Health) {
@@ -196,6 +200,11 @@ mod tests {
         assert_eq!((handled.outcome, handled.millis, handled.usage), ("answered", Some(1900), Usage { input: 200, output: 14 }));
         assert_eq!(turns.take(finished), None, "said once");
         assert!(turns.open.is_empty() && turns.order.is_empty());
+    }
+
+    #[test]
+    fn durations_read_well() {
+        assert_eq!([0, 999, 1000, 1949].map(duration), ["0 ms", "999 ms", "1.0 s", "1.9 s"]);
     }
 
     #[test]

@@ -20,8 +20,11 @@ pub(crate) struct Platform {
     pub(crate) variables: &'static [Variable],
     /// A link to a message, as people copy it from the platform.
     pub(crate) parse_link: fn(&str) -> Option<Link>,
-    build: fn(&Settings, &Host) -> Result<Option<Arc<dyn Connector>>>,
+    build: Build,
 }
+
+/// Settings → connector; none when nothing of the platform is configured.
+type Build = fn(&Settings, &Host) -> Result<Option<Arc<dyn Connector>>>;
 
 /// A message by its platform ids: the room, if the link tells it, and the message.
 pub(crate) type Link = (Option<RemoteId>, RemoteId);

@@ -26,7 +26,7 @@ impl Context {
     pub(crate) fn new(globals: &Globals) -> Self {
         let working_dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         Self {
-            output: Output::new(globals.quiet, globals.verbose),
+            output: Output::new(globals.quiet),
             sources: Sources::new(working_dir.clone(), globals.env_file.clone(), globals.config.clone()),
             working_dir,
             configuration: OnceLock::new(),

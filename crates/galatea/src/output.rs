@@ -65,8 +65,6 @@ impl Style {
 pub(crate) struct Output {
     /// Only data and errors (`-q`).
     pub(crate) quiet: bool,
-    /// More talk (`-v`, `-vv`).
-    pub(crate) verbose: u8,
     /// For stdout.
     pub(crate) style: Style,
     /// For stderr.
@@ -77,8 +75,8 @@ pub(crate) struct Output {
 
 impl Output {
     /// For this process's streams.
-    pub(crate) fn new(quiet: bool, verbose: u8) -> Self {
-        Self { quiet, verbose, style: Style::of(io::stdout().is_terminal()), talk_style: Style::of(io::stderr().is_terminal()), redactor: Redactor::default() }
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { quiet, style: Style::of(io::stdout().is_terminal()), talk_style: Style::of(io::stderr().is_terminal()), redactor: Redactor::default() }
     }
 
     /// A line of data, to stdout. A reader that has gone away (`| head`) is no failure.

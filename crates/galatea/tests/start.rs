@@ -75,11 +75,9 @@ impl Running {
         }
     }
 
-    /// Waits until `galatea chat` can come.
-    fn opened(&self) {
-        if !self.banner.contains("terminal.sock") {
-            self.until("terminal.sock");
-        }
+    /// Waits until this was said, before or after the banner.
+    fn said(&self, word: &str) -> String {
+        if self.banner.contains(word) { self.banner.clone() } else { self.until(word) }
     }
 
     fn health(&self) -> SocketAddr {
@@ -137,7 +135,7 @@ fn without_any_key_it_starts_answers_and_stops() {
     ] {
         assert!(running.banner.contains(line), "{line:?} is missing:\n{}", running.banner);
     }
-    running.opened();
+    running.said("terminal.sock");
     assert!(get(running.health(), "/healthz").starts_with("HTTP/1.1 200 "));
     let ready = get(running.health(), "/readyz");
     assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
@@ -173,13 +171,13 @@ fn a_second_start_names_the_first() {
 fn a_killed_process_leaves_nothing_in_the_way() {
     let home = Home::new();
     let mut first = home.start(&[]);
-    first.opened();
+    first.said("terminal.sock");
     first.child.kill().unwrap();
     first.child.wait().unwrap();
     assert!(home.path().join(".galatea/terminal.sock").exists());
     let second = home.start(&[]);
     assert!(!second.banner.contains("created"), "{}", second.banner);
-    second.opened();
+    second.said("terminal.sock");
     let answer = home.run(&["chat", "-m", "hello"]);
     assert!(answer.status.success(), "{}", err(&answer));
     assert_eq!(second.stop(), Some(0));
@@ -288,4 +286,135 @@ fn connectors_are_listed_and_checked() {
     assert_eq!(off.status.code(), Some(7));
     let unknown = home.run(&["connector", "check", "telegam"]);
     assert!(err(&unknown).contains("did you mean telegram?"), "{}", err(&unknown));
+}
+
+/// A model server of the OpenAI kind that answers when it is told to.
+struct SlowModel {
+    address: SocketAddr,
+    asked: mpsc::Receiver<()>,
+    answer: mpsc::Sender<()>,
+}
+
+impl SlowModel {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (ask, asked) = mpsc::channel();
+        let (answer, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            read_request(&mut stream);
+            ask.send(()).unwrap();
+            let Ok(()) = told.recv() else { return };
+            let body = serde_json::json!({
+                "id": "1", "object": "chat.completion", "created": 0, "model": "m",
+                "choices": [{ "index": 0, "message": { "role": "assistant", "content": "A late answer." }, "finish_reason": "stop" }],
+                "usage": { "prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15 },
+            })
+            .to_string();
+            write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
+        });
+        Self { address, asked, answer }
+    }
+
+    fn start(&self, home: &Home) -> Running {
+        let mut command = home.command(&["start", "--port", "0"]);
+        Running::of({
+            command.env("OPENAI_API_KEY", "sk-test").env("OPENAI_BASE_URL", format!("http://{}/v1", self.address)).env("BOOTSTRAP_REFLECTION", "false");
+            command
+        })
+    }
+
+    fn wait(&self) {
+        self.asked.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
+}
+
+fn read_request(stream: &mut TcpStream) {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    reader.read_exact(&mut vec![0; length]).unwrap();
+}
+
+#[test]
+fn an_answer_under_way_is_finished_and_delivered_before_the_end() {
+    let (home, model) = (Home::new(), SlowModel::new());
+    let mut running = model.start(&home);
+    assert!(running.banner.contains("openai"), "{}", running.banner);
+    let chat = home.command(&["chat", "-m", "hello"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    model.wait();
+    running.signal("-TERM");
+    running.until("Stopping");
+    model.answer.send(()).unwrap();
+    let chat = chat.wait_with_output().unwrap();
+    assert_eq!(out(&chat), "Eliza › A late answer.\n", "{}", err(&chat));
+    assert_eq!(running.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once_and_the_message_is_answered_after_the_next_start() {
+    let (home, model) = (Home::new(), SlowModel::new());
+    let mut running = model.start(&home);
+    let mut chat = home.command(&["chat", "-m", "hello"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    model.wait();
+    running.signal("-INT");
+    running.until("Stopping");
+    running.signal("-INT");
+    assert_eq!(running.child.wait().unwrap().code(), Some(130));
+    assert_eq!(chat.wait().unwrap().code(), Some(5), "the conversation broke off");
+
+    let again = home.start(&[]);
+    again.said("answered");
+    // The answer waits in the outbox until somebody of that name is there.
+    let answer = home.run(&["chat", "-m", "are you back?"]);
+    assert!(answer.status.success(), "{}", err(&answer));
+    assert_eq!(again.stop(), Some(0));
+}
+
+#[test]
+fn a_model_that_does_not_answer_shows_in_readyz_and_in_the_chat() {
+    let home = Home::new();
+    // A port that was free a moment ago: nobody answers there.
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command = home.command(&["start", "--port", "0"]);
+    command.env("OPENAI_API_KEY", "sk-test-canary").env("OPENAI_BASE_URL", format!("http://{address}/v1"));
+    let running = Running::of(command);
+    running.said("terminal.sock");
+    assert!(get(running.health(), "/readyz").starts_with("HTTP/1.1 200 "), "nobody has asked it yet");
+    let chat = home.run(&["chat", "-m", "hello"]);
+    assert!(!out(&chat).is_empty() || !chat.status.success(), "never silence");
+    assert!(!out(&chat).contains("canary") && !err(&chat).contains("canary"));
+    let ready = get(running.health(), "/readyz");
+    assert!(ready.starts_with("HTTP/1.1 503 ") && ready.contains("no model answers") && !ready.contains("canary"), "{ready}");
+    let status = home.run(&["status"]);
+    assert_eq!(status.status.code(), Some(1));
+    assert!(out(&status).contains("not ready") && out(&status).contains("no model answers"), "{}", out(&status));
+    assert_eq!(running.stop(), Some(0));
+}
+
+#[test]
+fn a_terminal_that_is_off_is_told() {
+    let home = Home::new();
+    let running = Running::of({
+        let mut command = home.command(&["start", "--port", "0"]);
+        command.env("TERMINAL_ENABLED", "false");
+        command
+    });
+    assert!(running.banner.contains("Terminal   off"), "{}", running.banner);
+    let beside = home.run(&["chat", "-m", "hello"]);
+    assert_eq!(beside.status.code(), Some(5));
+    assert!(err(&beside).contains("GAL-CHAT-OFF") && err(&beside).contains(&running.child.id().to_string()), "{}", err(&beside));
+    assert_eq!(running.stop(), Some(0));
+    let alone = home.command(&["chat", "-m", "hello"]).env("TERMINAL_ENABLED", "false").output().unwrap();
+    assert!(err(&alone).contains("GAL-CHAT-OFF"), "{}", err(&alone));
 }

@@ -1,9 +1,10 @@
 //! Commands, and the actions that do the same.
 
 use galatea_core::{
-    ParticipantState, RemoteId, Role, RoomRef, WorldRef, WorldSync, ChannelType, MemoryId,
+    ChannelType, MemoryId, ParticipantState, RemoteId, Role, RoomRef, WorldRef, WorldSync,
     store::{InboxState, MemoryQuery, MemoryStore, RoomStore},
 };
+use galatea_testkit::models::ScriptedModel;
 use std::sync::Arc;
 
 use crate::{
@@ -48,6 +49,21 @@ async fn in_groups_only_admins_switch() {
     house.say(&group("-100", "1"), "/mute").await;
     house.quiet().await;
     assert_eq!(own_state(&house, room).await, Some(ParticipantState::Muted));
+}
+
+#[tokio::test]
+async fn the_mute_action_mutes_the_room() {
+    let model = Arc::new(ScriptedModel::new());
+    model.enqueue("<response><actions>MUTE_ROOM</actions><text>I will be quiet.</text></response>");
+    let house = Plan::new(model).plugin(galatea_bootstrap::plugin()).build().await;
+    let spot = dm("7");
+    house.say(&spot, "please be quiet").await;
+    house.platform.until_shown("7", 1).await;
+    house.quiet().await;
+    assert_eq!(own_state(&house, house.room(&spot)).await, Some(ParticipantState::Muted));
+    let ignored = house.say(&spot, "hello?").await;
+    house.quiet().await;
+    assert!(house.explain(ignored).await.summary.contains("muted"));
 }
 
 #[tokio::test]

@@ -1,8 +1,7 @@
 //! Worlds, Rooms, Entities and Participants.
 
 use galatea_core::{
-    Batch, Incoming, IncomingEvent, MemoryId, RemoteId, Role, RoomRef, WorldRef, WorldSync,
-    ChannelType, Content, EntityRef,
+    Batch, ChannelType, Content, EntityRef, Incoming, IncomingEvent, MemoryId, RemoteId, Role, RoomRef, WorldRef, WorldSync,
     store::{EntityStore, MemoryStore, RoomStore, WorldStore},
 };
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Addressed, AgentId, AgentIdentity, Batch, ChannelType, Character, Clock, Command, Connection, Content, EntityId, EntityRef, EventBus, Gateway, Incoming,
-    IncomingEvent, IncomingMessage, MemoryId, Models, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, Store, SystemClock, TextModel, WorldId, WorldRef,
+    IncomingEvent, IncomingMessage, MemoryId, Models, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, SystemClock, TextModel, WorldId, WorldRef,
     store::{InboxState, InboxStore, OutboxState, OutboxStore},
 };
 use galatea_runtime::{
@@ -87,8 +87,7 @@ impl Plan {
             Some(store) => store,
             None => SqliteStore::in_memory().await.unwrap(),
         };
-        let orchestrator =
-            Orchestrator::new(RuntimeOptions { store: Arc::new(store.clone()), clock: Arc::clone(&self.clock), events: EventBus::default() });
+        let orchestrator = Orchestrator::new(RuntimeOptions { store: Arc::new(store.clone()), clock: Arc::clone(&self.clock), events: EventBus::default() });
         let character = character("Eliza");
         let identity = character.identity();
         let agent = orchestrator
@@ -180,10 +179,6 @@ impl House {
             self.store.outbox_counts().await,
             self.orchestrator.active_lanes()
         );
-    }
-
-    pub(crate) fn dyn_store(&self) -> Arc<dyn Store> {
-        Arc::new(self.store.clone())
     }
 }
 

@@ -11,6 +11,6 @@ mod delivery;
 mod gate;
 mod plans;
 mod plugins;
-mod rooms;
 mod restart;
+mod rooms;
 mod stopping;

@@ -50,8 +50,8 @@ async fn messages_that_wait_while_their_room_moves_are_answered_in_the_new_one()
     }
     moves(&house, "-5", "-1005").await;
     model.open(1);
-    let texts = house.platform.until_shown("-1005", 3).await;
-    assert_eq!(texts, ["re: Person 7: waiting 0", "re: Person 7: waiting 1", "re: Person 7: waiting 2"]);
+    let texts = house.platform.until_shown("-1005", 4).await;
+    assert_eq!(texts, ["re: Person 7: slow", "re: Person 7: waiting 0", "re: Person 7: waiting 1", "re: Person 7: waiting 2"]);
     house.quiet().await;
     for id in waiting {
         assert_eq!(house.explain(id).await.state, InboxState::Done);

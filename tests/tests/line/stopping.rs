@@ -1,6 +1,9 @@
 //! Several agents in one process, and how they end.
 
-use galatea_core::{Outgoing, Content, ErrorKind, Address, Account, Settings, store::{InboxState, MemoryQuery, MemoryStore}};
+use galatea_core::{
+    Account, Address, Content, ErrorKind, Outgoing, Settings,
+    store::{InboxState, MemoryQuery, MemoryStore},
+};
 use galatea_runtime::AgentSpec;
 use std::{sync::Arc, time::Duration};
 
@@ -89,7 +92,8 @@ async fn a_message_to_another_place_goes_through_the_outbox() {
     let house = Plan::new(echo()).build().await;
     let spot = dm("8");
     house.gateway.ensure_connection(&spot.connection()).await.unwrap();
-    let address = |account: &str| Address { source: SOURCE, account: Account(account.into()), room: house.room(&spot), remote: galatea_core::RemoteId::new("8") };
+    let address =
+        |account: &str| Address { source: SOURCE, account: Account(account.into()), room: house.room(&spot), remote: galatea_core::RemoteId::new("8") };
     let outgoing = Outgoing::Message { content: Content::text("good morning"), reply_to: None };
     // Sends that were made before are taken up first: until then the platform counts as not connected.
     let refused = house.orchestrator.send_message_to_target(house.agent, &address("none"), outgoing.clone()).await.unwrap_err();

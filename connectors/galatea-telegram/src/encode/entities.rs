@@ -3,7 +3,7 @@
 use serde_json::Value;
 use teloxide::types::{MessageEntity, MessageEntityKind};
 
-use super::markdown::{Style, Styled};
+use super::style::{Style, Styled};
 
 /// Entities beyond this number are ignored by Telegram (Bot API, limits of messages; TDLib `MAX_ENTITIES`).
 const MAX_ENTITIES: usize = 100;

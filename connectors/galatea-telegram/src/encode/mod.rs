@@ -5,6 +5,7 @@ mod keyboard;
 mod markdown;
 mod media;
 mod split;
+mod style;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -14,10 +15,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::decode::place::parse_message;
-use markdown::{Span, Style, Styled, linkable, render};
+use markdown::{linkable, render};
 pub(crate) use media::{MAX_UPLOAD, Upload};
 pub(crate) use split::MAX_TEXT;
 use split::{MAX_CAPTION, split, units};
+use style::{Span, Style, Styled};
 
 /// One Bot API call without its chat, which the address adds when it is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

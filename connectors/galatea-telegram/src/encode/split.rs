@@ -3,7 +3,7 @@
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::markdown::{Span, Style, Styled};
+use super::style::{Span, Style, Styled};
 
 /// Longest text of a message in UTF-16 units, after entity parsing (Bot API, sendMessage).
 pub(crate) const MAX_TEXT: usize = 4096;

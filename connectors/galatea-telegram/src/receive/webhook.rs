@@ -10,7 +10,14 @@ use axum::{
 };
 use galatea_core::{Error, ErrorKind, ExposeSecret, Health, Result, SecretString};
 use serde::{Deserialize, Serialize};
-use std::{net::SocketAddr, path::Path, sync::Arc};
+use std::{
+    net::SocketAddr,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 use subtle::ConstantTimeEq;
 use tokio::net::TcpListener;
 use url::Url;
@@ -27,6 +34,8 @@ const MAX_BODY: usize = 1 << 20;
 struct Hook {
     intake: Intake,
     secret: Arc<SecretString>,
+    up: Arc<Health>,
+    failing: Arc<AtomicBool>,
 }
 
 /// Opens the port, before Telegram is told to call it.
@@ -48,27 +57,24 @@ pub(crate) async fn bind(listen: SocketAddr) -> Result<TcpListener> {
 ///
 /// # Errors
 /// `Unavailable` when the listener breaks.
-pub(crate) async fn serve(intake: Intake, listener: TcpListener, address: &Url, secret: SecretString) -> Result<()> {
+pub(crate) async fn serve(intake: Intake, listener: TcpListener, address: &Url, secret: SecretString, up: Health) -> Result<()> {
     let stop = intake.stop.clone();
-    let router = router(intake, address.path(), secret);
+    let hook = Hook { intake, secret: Arc::new(secret), up: Arc::new(up), failing: Arc::default() };
+    let router = router(hook, address.path());
     axum::serve(listener, router)
         .with_graceful_shutdown(stop.cancelled_owned())
         .await
         .map_err(|e| Error::new(ErrorKind::Unavailable, "the webhook's listener broke").with_code(codes::WEBHOOK).with("cause", e))
 }
 
-fn router(intake: Intake, path: &str, secret: SecretString) -> Router {
+fn router(hook: Hook, path: &str) -> Router {
     // The path is the operator's; axum would read braces and colons in it as patterns, so every path is taken and compared.
     let path: Arc<str> = path.trim_end_matches('/').into();
     let guard = move |uri: axum::http::Uri, state, headers, body| async move {
         if uri.path().trim_end_matches('/') == &*path { receive(state, headers, body).await } else { StatusCode::NOT_FOUND }
     };
     let handler = post(guard);
-    Router::new()
-        .route("/", handler.clone())
-        .route("/{*rest}", handler)
-        .layer(DefaultBodyLimit::max(MAX_BODY))
-        .with_state(Hook { intake, secret: Arc::new(secret) })
+    Router::new().route("/", handler.clone()).route("/{*rest}", handler).layer(DefaultBodyLimit::max(MAX_BODY)).with_state(hook)
 }
 
 async fn receive(State(hook): State<Hook>, headers: HeaderMap, body: Bytes) -> StatusCode {
@@ -85,8 +91,14 @@ async fn receive(State(hook): State<Hook>, headers: HeaderMap, body: Bytes) -> S
     let decoded = hook.intake.decode(&items);
     let ready = hook.intake.prepare(&items, decoded);
     match hook.intake.store(ready, None).await {
-        Ok(()) => StatusCode::OK,
+        Ok(()) => {
+            if hook.failing.swap(false, Ordering::Relaxed) {
+                hook.intake.gateway.report((*hook.up).clone());
+            }
+            StatusCode::OK
+        }
         Err(error) => {
+            hook.failing.store(true, Ordering::Relaxed);
             tracing::warn!(error = %error.report(), "an update could not be stored; Telegram keeps it and tries again");
             hook.intake.gateway.report(Health::Degraded { reason: "messages cannot be stored; Telegram keeps them and tries again".to_owned() });
             StatusCode::SERVICE_UNAVAILABLE

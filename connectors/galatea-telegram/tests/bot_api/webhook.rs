@@ -35,6 +35,7 @@ async fn updates_are_stored_and_kept_by_telegram_until_they_are() {
     let messages = running.backend.messages(2).await;
     assert_eq!(messages.iter().map(|m| m.content.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
     api.wait_confirmed().await;
+    running.backend.wait("up again", |s| matches!(s.health.last(), Some(Health::Up { .. })).then_some(())).await;
     let call = &api.calls_of("setWebhook")[0];
     assert!(call.params["secret_token"].as_str().unwrap().len() >= 43);
     assert_eq!(call.params["allowed_updates"].as_array().unwrap().len(), 8);

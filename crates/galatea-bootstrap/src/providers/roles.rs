@@ -1,7 +1,7 @@
 //! ROLES: who has a say in this group.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Role, Turn};
+use galatea_core::{EntityId, Fragment, Provider, ProviderUse, Result, Role, Turn};
 
 use crate::{rights, words};
 
@@ -26,12 +26,21 @@ impl Provider for Roles {
         if turn.room.kind.is_direct() {
             return Ok(Fragment::default());
         }
-        let role = match rights::of_speaker(turn) {
-            Role::Owner => "owns this place",
-            Role::Admin => "is an admin here",
-            Role::None => return Ok(Fragment::default()),
-        };
-        let text = format!("{} {role}.", words::speaker(turn.message));
+        let mut told: Vec<(EntityId, String)> = Vec::new();
+        for message in turn.merged.iter().chain(std::iter::once(turn.message)).filter(|m| m.entity_id != turn.agent.identity.entity()) {
+            let standing = match rights::role(turn.world, message.entity_id) {
+                Role::Owner => "owns this place",
+                Role::Admin => "is an admin here",
+                Role::None => continue,
+            };
+            if !told.iter().any(|(entity, _)| *entity == message.entity_id) {
+                told.push((message.entity_id, format!("{} {standing}.", words::speaker(message))));
+            }
+        }
+        if told.is_empty() {
+            return Ok(Fragment::default());
+        }
+        let text = told.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
         Ok(Fragment::text(text.clone()).value("roles", text))
     }
 }

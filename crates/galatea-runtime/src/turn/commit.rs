@@ -1,8 +1,8 @@
 //! Commit: memories, outbox rows and inbox-done in one commit (T2), then the parts go to their lane.
 
 use galatea_core::{
-    ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, Event, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result, RoomId, Timestamp, TurnId,
-    Verdict,
+    ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, Event, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result, RoomId, Timestamp,
+    TurnId, Verdict,
     store::{Effect, FinishedMessage, InboxState, NewDelivery, TurnRecord},
 };
 use serde_json::json;
@@ -34,10 +34,11 @@ pub(crate) struct Outcome {
 /// Commits a turn and hands its parts over. Gives the memories of the replies.
 pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, finished: Vec<(Waiting, Verdict)>) -> Result<Vec<Memory>> {
     let now = agent.clock.now();
+    let address = agent.rooms.follow(seat.address());
     let mut record = TurnRecord {
         turn: seat.turn,
         agent: agent.view.identity.id(),
-        room: seat.info.room.id,
+        room: address.room,
         memories: Vec::new(),
         deliveries: Vec::new(),
         finished: finished_rows(finished),
@@ -52,23 +53,23 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, fi
         if n == 0 {
             content.thought = outcome.thought.clone();
         }
-        let memory = reply_memory(agent, seat, content.clone(), now);
+        let memory = reply_memory(agent, seat, address.room, content.clone(), now);
         let reply_to = reply_target(seat).filter(|_| n == 0);
         let memory_id = outcome.remember.then_some(memory.id);
-        parts(seat.turn, agent, &seat.route, seat.address(), &content, reply_to, memory_id, now, &mut jobs)?;
+        parts(seat.turn, agent, &seat.route, address.clone(), &content, reply_to, memory_id, now, &mut jobs)?;
         if outcome.remember {
             record.memories.push(memory.clone());
             replies.push(memory);
         }
     }
-    for (address, content) in outcome.elsewhere {
-        let Some(route) = agent.route(&address.source, &address.account) else {
-            tracing::warn!(turn = %seat.turn, source = %address.source, "an action spoke to a platform that is not connected");
+    for (there, content) in outcome.elsewhere {
+        let Some(route) = agent.route(&there.source, &there.account) else {
+            tracing::warn!(turn = %seat.turn, source = %there.source, "an action spoke to a platform that is not connected");
             continue;
         };
-        parts(seat.turn, agent, &route, address, &content, None, None, now, &mut jobs)?;
+        parts(seat.turn, agent, &route, there, &content, None, None, now, &mut jobs)?;
     }
-    record.memories.extend(outcome.results.into_iter().map(|result| result_memory(agent, seat, result, now)));
+    record.memories.extend(outcome.results.into_iter().map(|result| result_memory(agent, seat, address.room, result, now)));
     let lanes = agent.sends.get();
     for (job, memory) in &mut jobs {
         // The first part of a room with nothing before it goes out at once; marking it here saves a commit.
@@ -93,16 +94,7 @@ pub(crate) async fn silently(agent: &Agent, room: RoomId, finished: Vec<(Waiting
     let finished = finished_rows(finished);
     agent
         .store
-        .finish_turn(TurnRecord {
-            turn,
-            agent: id,
-            room,
-            memories: Vec::new(),
-            deliveries: Vec::new(),
-            finished,
-            effects: Vec::new(),
-            at: agent.clock.now(),
-        })
+        .finish_turn(TurnRecord { turn, agent: id, room, memories: Vec::new(), deliveries: Vec::new(), finished, effects: Vec::new(), at: agent.clock.now() })
         .await?;
     for (memory, decision) in decided {
         tracing::debug!(room = %room, message = %memory, decision = ?decision, "decided");
@@ -112,10 +104,7 @@ pub(crate) async fn silently(agent: &Agent, room: RoomId, finished: Vec<(Waiting
 }
 
 fn finished_rows(finished: Vec<(Waiting, Verdict)>) -> Vec<FinishedMessage> {
-    finished
-        .into_iter()
-        .map(|(waiting, verdict)| FinishedMessage { id: waiting.entry.memory.id, state: state_of(verdict.decision), verdict })
-        .collect()
+    finished.into_iter().map(|(waiting, verdict)| FinishedMessage { id: waiting.entry.memory.id, state: state_of(verdict.decision), verdict }).collect()
 }
 
 /// Encodes and numbers the parts of one message.
@@ -175,7 +164,7 @@ fn reply_target(seat: &Seat) -> Option<RemoteId> {
     (!pressed && (!seat.info.room.kind.is_direct() || !seat.merged.is_empty())).then(|| seat.message.entry.remote.clone())
 }
 
-fn reply_memory(agent: &Agent, seat: &Seat, content: Content, now: Timestamp) -> Memory {
+fn reply_memory(agent: &Agent, seat: &Seat, room: RoomId, content: Content, now: Timestamp) -> Memory {
     let mut metadata = serde_json::Map::new();
     metadata.insert("type".into(), json!("message"));
     metadata.insert("entityName".into(), json!(agent.view.character.name));
@@ -185,7 +174,7 @@ fn reply_memory(agent: &Agent, seat: &Seat, content: Content, now: Timestamp) ->
         kind: MemoryKind::Messages,
         agent_id: agent.view.identity.id(),
         entity_id: agent.view.identity.entity(),
-        room_id: seat.info.room.id,
+        room_id: room,
         world_id: Some(seat.info.room.world_id),
         content,
         metadata,
@@ -193,9 +182,9 @@ fn reply_memory(agent: &Agent, seat: &Seat, content: Content, now: Timestamp) ->
     }
 }
 
-fn result_memory(agent: &Agent, seat: &Seat, result: ActionResult, now: Timestamp) -> Memory {
+fn result_memory(agent: &Agent, seat: &Seat, room: RoomId, result: ActionResult, now: Timestamp) -> Memory {
     let content = Content { actions: vec![result.action], ..Content::text(result.text) };
-    let mut memory = Memory { kind: MemoryKind::ActionResult, ..reply_memory(agent, seat, content, now) };
+    let mut memory = Memory { kind: MemoryKind::ActionResult, ..reply_memory(agent, seat, room, content, now) };
     memory.metadata.insert("type".into(), json!("action_result"));
     memory.metadata.insert("success".into(), json!(result.success));
     if !result.data.is_empty() {

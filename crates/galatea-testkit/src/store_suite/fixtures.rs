@@ -4,8 +4,8 @@ use galatea_core::{
     Account, Address, AgentId, ChannelType, Content, Delivery, DeliveryId, Encoded, EntityId, Memory, MemoryId, MemoryKind, RemoteId, RoomId, Source,
     Timestamp, TurnId, Verdict, WorldId,
     store::{
-        ConnectionChange, EntityChange, Envelope, FinishedMessage, InboxEntry, InboxState, Ingest, NewDelivery, OutboxState, RoomChange, Settlement, TurnRecord,
-        WorldChange,
+        ConnectionChange, EntityChange, Envelope, FinishedMessage, InboxEntry, InboxState, Ingest, NewDelivery, OutboxState, RoomChange, Settlement,
+        TurnRecord, WorldChange,
     },
 };
 use serde_json::{Map, Value, json};

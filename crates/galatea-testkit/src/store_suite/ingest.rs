@@ -110,11 +110,8 @@ pub async fn the_cursor_follows_its_batches(store: Arc<dyn Store>) {
     let message = scene.message("hello", 1);
     let cursor = |stream: &str, position: u32| Cursor { stream: stream.to_owned(), position: position.to_string() };
     for position in 1..=5 {
-        let ingest = Ingest {
-            messages: vec![message.clone()],
-            cursor: Some((scene.agent, SOURCE, account(), cursor("updates", position))),
-            ..Ingest::default()
-        };
+        let ingest =
+            Ingest { messages: vec![message.clone()], cursor: Some((scene.agent, SOURCE, account(), cursor("updates", position))), ..Ingest::default() };
         assert_eq!(store.ingest(ingest).await.unwrap(), [position == 1]);
         assert_eq!(store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap(), Some(cursor("updates", position)));
     }

@@ -151,7 +151,23 @@ pub async fn words_are_found_in_full_text(store: Arc<dyn Store>) {
 pub async fn hostile_search_text_is_harmless(store: Arc<dyn Store>) {
     let scene = Scene::new();
     store.save_memories(&[scene.memory("don't drop tables", 1)]).await.unwrap();
-    for words in ["\"", "\"\"", "a\"b", "drop*", "NEAR(drop tables)", "text:drop", "drop OR", "NOT", "^drop", "(", "drop AND", "'; DROP TABLE memories; --", "\0", "{}", "-"] {
+    for words in [
+        "\"",
+        "\"\"",
+        "a\"b",
+        "drop*",
+        "NEAR(drop tables)",
+        "text:drop",
+        "drop OR",
+        "NOT",
+        "^drop",
+        "(",
+        "drop AND",
+        "'; DROP TABLE memories; --",
+        "\0",
+        "{}",
+        "-",
+    ] {
         let found = store.memories(&matching(scene, words)).await.unwrap();
         assert!(found.len() <= 1, "{words:?}");
     }
@@ -162,7 +178,8 @@ pub async fn hostile_search_text_is_harmless(store: Arc<dyn Store>) {
 /// Nothing that JSON or a platform can carry is changed on the way.
 pub async fn odd_text_survives(store: Arc<dyn Store>) {
     let scene = Scene::new();
-    let odd = ["", "\0", "a\0b", "\u{1F916}\u{200D}", "\\u0000 \\", "'\"`", "line\nfeed\r\t", "\u{FFFF}\u{7f}", "null", "[1]", "ﷺ".repeat(5_000).leak() as &str];
+    let odd =
+        ["", "\0", "a\0b", "\u{1F916}\u{200D}", "\\u0000 \\", "'\"`", "line\nfeed\r\t", "\u{FFFF}\u{7f}", "null", "[1]", "ﷺ".repeat(5_000).leak() as &str];
     let mut memories: Vec<Memory> = odd.iter().map(|text| scene.memory(text, 1)).collect();
     memories[0].metadata = object(json!({"": {"a\0": [null, true, -1.5e300, 18_446_744_073_709_551_615_u64, -9_223_372_036_854_775_808_i64, 0.1]}}));
     memories[0].content.extra = object(json!({"x-y": {"$.path": "[0]"}, "deep": [[[[{}]]]]}));

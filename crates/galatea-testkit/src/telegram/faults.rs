@@ -9,6 +9,8 @@ pub enum Effect {
     ServerError(u16, ErrorBody),
     /// The call is done, and the connection closes without a byte of an answer.
     LoseResponse,
+    /// The call is done and never answered; the connection stays open.
+    ApplyAndHang,
     /// The connection closes without an answer and nothing is done until [`super::Handle::apply_late`].
     ApplyLate,
     /// The call is done, and the connection closes after this many bytes of the answer, head included.

@@ -119,6 +119,10 @@ async fn call(shared: Arc<Shared>, wire: &Wire, method: &'static Method, params:
     };
     match effect {
         Some(Effect::LoseResponse) => cut(wire, 0),
+        Some(Effect::ApplyAndHang) => {
+            shared.stop.cancelled().await;
+            cut(wire, 0)
+        }
         Some(Effect::CutAfter(bytes)) => {
             wire.cut_after(bytes);
             answer(&outcome)

@@ -15,9 +15,14 @@ mod webhooks;
 use galatea_testkit::telegram::Handle;
 use serde_json::{Value, json};
 
-/// A client that loads no certificates: the loopback needs none.
+thread_local! {
+    /// One per test, as each test has its own thread and runtime. It loads no certificates: the loopback needs none.
+    static CLIENT: reqwest::Client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+}
+
+/// The test's client.
 pub(crate) fn client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap()
+    CLIENT.with(Clone::clone)
 }
 
 /// Calls a method with a JSON body and returns status and body.

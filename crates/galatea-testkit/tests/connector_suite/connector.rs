@@ -97,12 +97,12 @@ impl<const BUG: u8> Connector for ToyConnector<BUG> {
         gateway.report(Health::Up { detail: "@toy".into() });
         let mut changes = self.platform.changed.subscribe();
         loop {
-            let (away, events) = {
+            let (gone, events) = {
                 let mut state = self.platform.lock();
                 let from = if std::mem::take(&mut state.again) { 0 } else { state.acknowledged };
                 (state.away, state.events[from..].to_vec())
             };
-            if away {
+            if gone {
                 return Err(away::<BUG>());
             }
             if let Some(last) = events.last() {

@@ -85,7 +85,14 @@ impl Platform {
     }
 
     /// One call of the platform's send.
-    pub(crate) fn send(&self, room: &RemoteId, text: &str, reply_to: Option<RemoteId>, buttons: Vec<Vec<(String, String)>>, files: Vec<(String, Bytes)>) -> Sent {
+    pub(crate) fn send(
+        &self,
+        room: &RemoteId,
+        text: &str,
+        reply_to: Option<RemoteId>,
+        buttons: Vec<Vec<(String, String)>>,
+        files: Vec<(String, Bytes)>,
+    ) -> Sent {
         if self.lock().away {
             return Sent::Away;
         }

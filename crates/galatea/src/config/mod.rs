@@ -30,8 +30,9 @@ use crate::{
 
 pub(crate) use names::{ELIZAOS_ONLY, looks_secret, nearest};
 pub(crate) use own::{LOG_JSON_FORMAT, LOG_LEVEL, check_database};
-pub(crate) use text_file::masked;
-pub(crate) use variables::{Group, all_variables, find as find_variable, groups};
+#[cfg(test)]
+pub(crate) use variables::all_variables;
+pub(crate) use variables::{find as find_variable, groups};
 
 /// File read when no other is named.
 pub(crate) const ENV_FILE: &str = ".env";

@@ -67,7 +67,7 @@ pub(super) fn read(working_dir: &Path, path: &Path, asked_for: bool) -> Result<O
 }
 
 /// A line as it may be quoted: the name stays, every letter and digit of the value becomes a dot, so that a caret still points right.
-pub(crate) fn masked(line: &str) -> String {
+pub(super) fn masked(line: &str) -> String {
     let keep = line.find('=').map_or(0, |at| at + 1);
     let hide = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '/' | '+' | '@' | '.') { '•' } else { c };
     line[..keep].chars().chain(line[keep..].chars().map(hide)).collect()

@@ -1,0 +1,269 @@
+//! A store in memory that counts what it is asked. Queues are no part of it: the standard plugin never touches them.
+
+use async_trait::async_trait;
+use galatea_core::{
+    Account, AgentId, Character, Cursor, DeliveryId, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, Participant, ParticipantState, Relationship,
+    RemoteId, Result, Room, RoomId, Source, Task, TaskId, Timestamp, TurnId, World, WorldId,
+    content::Content,
+    store::{
+        AgentStore, CacheStore, ConnectionChange, EntityStore, InboxItem, InboxState, InboxStore, Ingest, MemoryQuery, MemoryStore, NewDelivery, OutboxItem,
+        OutboxState, OutboxStore, RelationshipStore, RoomStore, Settlement, TaskStore, TurnRecord, WorldStore,
+    },
+};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard},
+};
+
+#[derive(Default)]
+pub(crate) struct Tables {
+    pub(crate) worlds: Vec<World>,
+    pub(crate) rooms: Vec<Room>,
+    pub(crate) participants: Vec<Participant>,
+    pub(crate) entities: Vec<Entity>,
+    pub(crate) memories: Vec<Memory>,
+    pub(crate) relationships: Vec<Relationship>,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) cache: BTreeMap<String, Value>,
+    pub(crate) asked: usize,
+}
+
+#[derive(Default)]
+pub(crate) struct Double(Mutex<Tables>);
+
+impl Double {
+    pub(crate) fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.0.lock().unwrap()
+    }
+
+    fn asked(&self) -> MutexGuard<'_, Tables> {
+        let mut tables = self.tables();
+        tables.asked += 1;
+        tables
+    }
+}
+
+fn no_queue<T>() -> Result<T> {
+    Err(Error::new(ErrorKind::Unsupported, "the double has no queues"))
+}
+
+#[async_trait]
+impl AgentStore for Double {
+    async fn save_agent(&self, _: AgentId, _: &Character) -> Result<()> {
+        no_queue()
+    }
+    async fn agents(&self) -> Result<Vec<(AgentId, String)>> {
+        no_queue()
+    }
+}
+
+#[async_trait]
+impl WorldStore for Double {
+    async fn world(&self, id: WorldId) -> Result<Option<World>> {
+        Ok(self.asked().worlds.iter().find(|w| w.id == id).cloned())
+    }
+    async fn worlds(&self, agent: AgentId) -> Result<Vec<World>> {
+        Ok(self.asked().worlds.iter().filter(|w| w.agent_id == agent).cloned().collect())
+    }
+    async fn save_world(&self, world: &World) -> Result<()> {
+        self.asked().worlds.push(world.clone());
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl RoomStore for Double {
+    async fn room(&self, id: RoomId) -> Result<Option<Room>> {
+        Ok(self.asked().rooms.iter().find(|r| r.id == id).cloned())
+    }
+    async fn rooms(&self, world: WorldId) -> Result<Vec<Room>> {
+        Ok(self.asked().rooms.iter().filter(|r| r.world_id == world).cloned().collect())
+    }
+    async fn save_room(&self, room: &Room) -> Result<()> {
+        self.asked().rooms.push(room.clone());
+        Ok(())
+    }
+    async fn participants(&self, room: RoomId) -> Result<Vec<Participant>> {
+        Ok(self.asked().participants.iter().filter(|p| p.room_id == room).cloned().collect())
+    }
+    async fn participant_state(&self, room: RoomId, entity: EntityId) -> Result<Option<ParticipantState>> {
+        Ok(self.asked().participants.iter().find(|p| p.room_id == room && p.entity_id == entity).and_then(|p| p.state))
+    }
+    async fn set_participant_state(&self, _: RoomId, _: EntityId, _: Option<ParticipantState>) -> Result<()> {
+        no_queue()
+    }
+    async fn remove_participants(&self, _: RoomId, _: &[EntityId]) -> Result<()> {
+        no_queue()
+    }
+}
+
+#[async_trait]
+impl EntityStore for Double {
+    async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>> {
+        Ok(self.asked().entities.iter().filter(|e| ids.contains(&e.id)).cloned().collect())
+    }
+    async fn entities_in_room(&self, room: RoomId) -> Result<Vec<Entity>> {
+        let tables = self.asked();
+        let there = |e: &&Entity| tables.participants.iter().any(|p| p.room_id == room && p.entity_id == e.id);
+        Ok(tables.entities.iter().filter(there).cloned().collect())
+    }
+    async fn save_entity(&self, entity: &Entity) -> Result<()> {
+        self.asked().entities.push(entity.clone());
+        Ok(())
+    }
+}
+
+fn matches(query: &MemoryQuery, memory: &Memory) -> bool {
+    memory.agent_id == query.agent
+        && (query.kinds.is_empty() || query.kinds.contains(&memory.kind))
+        && query.room.is_none_or(|room| memory.room_id == room)
+        && query.world.is_none_or(|world| memory.world_id == Some(world))
+        && query.entity.is_none_or(|entity| memory.entity_id == entity)
+        && query.since.is_none_or(|since| memory.created_at >= since)
+        && query.before.is_none_or(|before| memory.created_at < before)
+}
+
+#[async_trait]
+impl MemoryStore for Double {
+    async fn memory(&self, id: MemoryId) -> Result<Option<Memory>> {
+        Ok(self.asked().memories.iter().find(|m| m.id == id).cloned())
+    }
+    async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>> {
+        let mut found: Vec<Memory> = self.asked().memories.iter().filter(|m| matches(query, m)).cloned().collect();
+        found.sort_by_key(|m| std::cmp::Reverse(m.created_at));
+        found.truncate(query.limit as usize);
+        Ok(found)
+    }
+    async fn count_memories(&self, query: &MemoryQuery) -> Result<u64> {
+        Ok(self.asked().memories.iter().filter(|m| matches(query, m)).count() as u64)
+    }
+    async fn save_memories(&self, memories: &[Memory]) -> Result<()> {
+        let mut tables = self.asked();
+        for memory in memories {
+            if !tables.memories.iter().any(|m| m.id == memory.id) {
+                tables.memories.push(memory.clone());
+            }
+        }
+        Ok(())
+    }
+    async fn update_content(&self, agent: AgentId, id: MemoryId, content: &Content) -> Result<bool> {
+        let mut tables = self.asked();
+        let found = tables.memories.iter_mut().find(|m| m.id == id && m.agent_id == agent);
+        Ok(found.map(|m| m.content = content.clone()).is_some())
+    }
+    async fn delete_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64> {
+        let mut tables = self.asked();
+        let before = tables.memories.len();
+        tables.memories.retain(|m| m.agent_id != agent || !ids.contains(&m.id));
+        Ok((before - tables.memories.len()) as u64)
+    }
+}
+
+#[async_trait]
+impl RelationshipStore for Double {
+    async fn save_relationship(&self, relationship: &Relationship) -> Result<()> {
+        let mut tables = self.asked();
+        tables.relationships.retain(|r| (r.source_entity_id, r.target_entity_id) != (relationship.source_entity_id, relationship.target_entity_id));
+        tables.relationships.push(relationship.clone());
+        Ok(())
+    }
+    async fn relationships(&self, agent: AgentId, entity: EntityId) -> Result<Vec<Relationship>> {
+        let of = |r: &&Relationship| r.agent_id == agent && (r.source_entity_id == entity || r.target_entity_id == entity);
+        Ok(self.asked().relationships.iter().filter(of).cloned().collect())
+    }
+}
+
+#[async_trait]
+impl TaskStore for Double {
+    async fn save_task(&self, task: &Task) -> Result<()> {
+        self.asked().tasks.push(task.clone());
+        Ok(())
+    }
+    async fn due_tasks(&self, _: AgentId, _: Timestamp) -> Result<Vec<Task>> {
+        no_queue()
+    }
+    async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>> {
+        Ok(self.asked().tasks.iter().filter(|t| t.agent_id == agent && tags.iter().all(|tag| t.tags.contains(tag))).cloned().collect())
+    }
+    async fn delete_task(&self, _: AgentId, id: TaskId) -> Result<bool> {
+        let mut tables = self.asked();
+        let before = tables.tasks.len();
+        tables.tasks.retain(|t| t.id != id);
+        Ok(tables.tasks.len() < before)
+    }
+}
+
+#[async_trait]
+impl CacheStore for Double {
+    async fn cached(&self, _: AgentId, key: &str, _: Timestamp) -> Result<Option<Value>> {
+        Ok(self.asked().cache.get(key).cloned())
+    }
+    async fn cache(&self, _: AgentId, key: &str, value: &Value, _: Option<Timestamp>) -> Result<()> {
+        self.asked().cache.insert(key.to_owned(), value.clone());
+        Ok(())
+    }
+    async fn forget(&self, _: AgentId, key: &str) -> Result<()> {
+        self.asked().cache.remove(key);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl InboxStore for Double {
+    async fn connect(&self, _: ConnectionChange) -> Result<()> {
+        no_queue()
+    }
+    async fn ingest(&self, _: Ingest) -> Result<Vec<bool>> {
+        no_queue()
+    }
+    async fn unfinished(&self, _: AgentId, _: &Source, _: &Account, _: u32) -> Result<Vec<InboxItem>> {
+        no_queue()
+    }
+    async fn unfinished_in_room(&self, _: RoomId, _: u32) -> Result<Vec<InboxItem>> {
+        no_queue()
+    }
+    async fn begin_turn(&self, _: &[MemoryId]) -> Result<()> {
+        no_queue()
+    }
+    async fn finish_turn(&self, _: TurnRecord) -> Result<()> {
+        no_queue()
+    }
+    async fn inbox_item(&self, _: MemoryId) -> Result<Option<InboxItem>> {
+        no_queue()
+    }
+    async fn inbox_by_remote(&self, _: &Source, _: Option<&RemoteId>, _: &RemoteId) -> Result<Vec<InboxItem>> {
+        no_queue()
+    }
+    async fn inbox_counts(&self) -> Result<Vec<(Source, InboxState, u64)>> {
+        no_queue()
+    }
+    async fn cursor(&self, _: AgentId, _: &Source, _: &Account, _: &str) -> Result<Option<Cursor>> {
+        no_queue()
+    }
+}
+
+#[async_trait]
+impl OutboxStore for Double {
+    async fn enqueue(&self, _: Vec<NewDelivery>, _: Vec<Memory>) -> Result<()> {
+        no_queue()
+    }
+    async fn settle(&self, _: Vec<Settlement>) -> Result<()> {
+        no_queue()
+    }
+    async fn unsettled(&self, _: AgentId, _: &Source, _: &Account, _: u32) -> Result<Vec<OutboxItem>> {
+        no_queue()
+    }
+    async fn deliveries_of(&self, _: TurnId) -> Result<Vec<OutboxItem>> {
+        no_queue()
+    }
+    async fn outbox_item(&self, _: DeliveryId) -> Result<Option<OutboxItem>> {
+        no_queue()
+    }
+    async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>> {
+        no_queue()
+    }
+    async fn move_room(&self, _: RoomId, _: RoomId, _: &RemoteId) -> Result<()> {
+        no_queue()
+    }
+}

@@ -1,0 +1,157 @@
+//! Reflection: when it happens, and what it leaves behind.
+
+use galatea_core::{Error, FinishedTurn, Memory, MemoryKind, Settings, Verdict};
+use serde_json::json;
+
+use crate::scene::{BOB, MARIA, Scene, someone};
+
+async fn reflects(scene: &Scene) -> galatea_core::Result<()> {
+    let turn = scene.turn();
+    let finished = FinishedTurn { turn: &turn, replies: &[], verdict: &Verdict::default() };
+    scene.plugin.evaluators[0].evaluate(&finished).await
+}
+
+/// A group in which `count` messages have been written, the last one being answered.
+fn after(count: usize) -> Scene {
+    let mut scene = Scene::group();
+    say(&mut scene, count);
+    scene
+}
+
+fn say(scene: &mut Scene, count: usize) {
+    for n in 0..count {
+        let memory = scene.said(if n % 2 == 0 { MARIA } else { BOB }, "I like tea");
+        let last = std::mem::replace(&mut scene.message, memory);
+        if last.id.0.as_u128() != 1_000 {
+            scene.recent.push(last);
+        }
+    }
+}
+
+fn facts(scene: &Scene) -> Vec<Memory> {
+    scene.double.tables().memories.iter().filter(|m| m.kind == MemoryKind::Facts).cloned().collect()
+}
+
+const LESSON: &str = r#"{"facts":[{"about":"Bob","fact":"Bob likes tea."},{"about":"Eliza","fact":"is a bot"},{"about":"Stranger","fact":"is absent"},{"fact":"Speaks English."}],
+"relationships":[{"from":"Maria","to":"Bob","tags":["friend"]},{"from":"Maria","to":"Maria"},{"from":"Maria","to":"Nobody"}]}"#;
+
+#[tokio::test]
+async fn it_happens_after_enough_messages_and_then_counts_anew() {
+    let mut scene = after(7);
+    reflects(&scene).await.unwrap();
+    assert!(scene.model.requests().is_empty(), "seven are too few");
+    say(&mut scene, 1);
+    scene.model.enqueue("{\"facts\":[]}");
+    reflects(&scene).await.unwrap();
+    assert_eq!(scene.model.requests().len(), 1);
+    reflects(&scene).await.unwrap();
+    say(&mut scene, 7);
+    reflects(&scene).await.unwrap();
+    assert_eq!(scene.model.requests().len(), 1, "the old ones do not count again");
+    say(&mut scene, 1);
+    scene.model.enqueue("{\"facts\":[]}");
+    reflects(&scene).await.unwrap();
+    assert_eq!(scene.model.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_long_interval_counts_what_is_stored() {
+    let mut scene = after(10);
+    scene.agent.settings = Settings::from_pairs([("REFLECTION_INTERVAL", 20)]);
+    reflects(&scene).await.unwrap();
+    assert!(scene.model.requests().is_empty());
+    for n in 0..25 {
+        scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "earlier", galatea_core::Timestamp(n));
+    }
+    scene.model.enqueue("{}");
+    reflects(&scene).await.unwrap();
+    assert_eq!(scene.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn it_is_off_for_scripts_and_when_switched_off() {
+    let mut scene = after(20);
+    scene.agent.settings = Settings::from_pairs([("REFLECTION_INTERVAL", 0)]);
+    reflects(&scene).await.unwrap();
+    assert_eq!((scene.model.requests().len(), scene.double.tables().asked), (0, 0));
+    let mut scene = after(20);
+    scene.scripted();
+    reflects(&scene).await.unwrap();
+    assert_eq!(scene.double.tables().asked, 0);
+    scene.agent.settings = Settings::from_pairs([("REFLECTION_INTERVAL", "often")]);
+    assert!(reflects(&scene).await.unwrap_err().to_string().contains("REFLECTION_INTERVAL"));
+}
+
+#[tokio::test]
+async fn facts_are_stored_with_their_place_and_found_again() {
+    let mut scene = after(8);
+    scene.model.enqueue(LESSON);
+    assert_eq!(scene.shows("FACTS").await.text, "", "looked up before anything is known");
+    reflects(&scene).await.unwrap();
+    let stored = facts(&scene);
+    assert_eq!(stored.len(), 2, "{stored:?}");
+    for fact in &stored {
+        assert_eq!((fact.room_id, fact.world_id, fact.agent_id), (scene.room.id, Some(scene.room.world_id), scene.agent.identity.id()));
+        assert_eq!(fact.metadata["trust"], "untrusted");
+        assert_eq!(fact.entity_id, someone(BOB), "the last speaker is Bob");
+    }
+    let shown = scene.shows("FACTS").await.text;
+    assert!(shown.contains("Bob likes tea.") && shown.contains("Speaks English."), "{shown}");
+
+    scene.clock.advance(std::time::Duration::from_secs(1));
+    say(&mut scene, 8);
+    scene.model.enqueue(r#"{"facts":[{"about":"Bob","fact":"bob likes TEA"},{"about":"Maria","fact":"Bob likes tea."}]}"#);
+    reflects(&scene).await.unwrap();
+    assert_eq!(facts(&scene).len(), 3, "known facts are not stored twice, except about another");
+    let asked = scene.model.requests().last().unwrap().messages[0].text();
+    assert!(asked.contains("# Known already\n- ") && asked.contains("Maria: I like tea"), "{asked}");
+}
+
+#[tokio::test]
+async fn relationships_count_and_belong_to_the_room() {
+    let mut scene = after(8);
+    for n in 1..=2_u64 {
+        scene.model.enqueue(LESSON);
+        reflects(&scene).await.unwrap();
+        let ties = scene.double.tables().relationships.clone();
+        assert_eq!(ties.len(), 1);
+        assert_eq!((ties[0].source_entity_id, ties[0].target_entity_id), (someone(MARIA), someone(BOB)));
+        assert_eq!((&ties[0].tags, &ties[0].metadata["interactions"]), (&vec!["friend".to_owned()], &json!(n)));
+        say(&mut scene, 8);
+    }
+    scene.message = scene.said(MARIA, "whom do I know?");
+    assert_eq!(scene.shows("RELATIONSHIPS").await.text, "# Whom Maria knows\n- Bob: friend");
+}
+
+#[tokio::test]
+async fn a_model_that_fails_is_not_asked_again_with_every_message() {
+    let mut scene = after(8);
+    scene.model.enqueue_result(Err(Error::unexpected("down")));
+    assert!(reflects(&scene).await.is_err());
+    say(&mut scene, 1);
+    reflects(&scene).await.unwrap();
+    assert_eq!(scene.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn nonsense_and_floods_are_harmless() {
+    let mut scene = after(8);
+    let flood: Vec<_> = (0..1_000).map(|n| json!({ "fact": format!("{n} {}", "x".repeat(10_000)) })).collect();
+    for answer in ["I learnt a lot.".to_owned(), "{\"facts\": [[]], \"relationships\": 4}".to_owned(), json!({ "facts": flood }).to_string()] {
+        scene.model.enqueue(answer);
+        reflects(&scene).await.unwrap();
+        say(&mut scene, 8);
+    }
+    let stored = facts(&scene);
+    assert_eq!(stored.len(), 10);
+    assert!(stored.iter().all(|f| f.content.text.len() < 1_000));
+}
+
+#[tokio::test]
+async fn two_who_go_by_one_name_teach_nothing_about_it() {
+    let mut scene = after(8);
+    scene.recent[0].metadata.insert("entityName".into(), json!("Bob"));
+    scene.model.enqueue(r#"{"facts":[{"about":"Bob","fact":"Bob is rich"}]}"#);
+    reflects(&scene).await.unwrap();
+    assert!(facts(&scene).is_empty());
+}

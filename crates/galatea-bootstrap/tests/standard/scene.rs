@@ -1,0 +1,256 @@
+//! A scene: an agent, people, a group with roles, and a turn in it.
+
+use async_trait::async_trait;
+use galatea_core::{
+    Account, ActionResult, Address, AgentView, AnyAction, ChannelType, Character, Clock, Content, Entity, EntityId, EventBus, Fragment, Memory, MemoryId,
+    MemoryKind, ModelInfo, Models, Outbound, Outgoing, Participant, Plugin, Provider, ProviderUse, RemoteId, Result, Role, Room, RoomId, Services, Settings,
+    Source, State, Store, Timestamp, Turn, TurnId, World, WorldId, WorldMetadata, store::Envelope, turn::Catalog, world::Ownership,
+};
+use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+use crate::double::Double;
+
+/// Nobody is reached in these tests.
+struct Nowhere;
+
+#[async_trait]
+impl Outbound for Nowhere {
+    async fn send_message_to_target(&self, _: &Address, _: Outgoing) -> Result<()> {
+        Ok(())
+    }
+}
+
+pub(crate) struct Scene {
+    pub(crate) agent: AgentView,
+    pub(crate) room: Room,
+    pub(crate) world: Option<World>,
+    pub(crate) message: Memory,
+    pub(crate) merged: Vec<Memory>,
+    pub(crate) recent: Vec<Memory>,
+    pub(crate) double: Arc<Double>,
+    store: Arc<dyn Store>,
+    pub(crate) clock: ManualClock,
+    shared_clock: Arc<dyn Clock>,
+    pub(crate) model: Arc<ScriptedModel>,
+    pub(crate) models: Models,
+    envelope: Envelope,
+    state: State,
+    services: Services,
+    pub(crate) catalog: Catalog,
+    events: EventBus,
+    outbound: Arc<dyn Outbound>,
+    pub(crate) plugin: Plugin,
+}
+
+pub(crate) fn someone(n: u128) -> EntityId {
+    EntityId(uuid::Uuid::from_u128(n))
+}
+
+/// Owner, admin, and two without a role.
+pub(crate) const OWNER: u128 = 1;
+pub(crate) const ADMIN: u128 = 2;
+pub(crate) const MARIA: u128 = 3;
+pub(crate) const BOB: u128 = 4;
+
+impl Scene {
+    /// A group "general" of which everybody is a member, with an empty room "staff" beside it; Maria speaks.
+    pub(crate) fn group() -> Self {
+        let character = Character {
+            name: "Eliza".into(),
+            bio: (0..20).map(|n| format!("bio line {n}")).collect(),
+            topics: (0..20).map(|n| format!("topic {n}")).collect(),
+            adjectives: vec!["calm".into(), "curious".into()],
+            ..Character::default()
+        };
+        Self::with(character)
+    }
+
+    /// Maria in private.
+    pub(crate) fn private() -> Self {
+        let mut scene = Self::with(Character { name: "Eliza".into(), ..Character::default() });
+        scene.world = Some(scene.a_world(someone(MARIA).0.into(), "private", WorldMetadata::default()));
+        scene.room = scene.a_room(RoomId(someone(MARIA).0), someone(MARIA).0.into(), "Maria", ChannelType::Dm);
+        scene.message = scene.said(MARIA, "hello");
+        scene
+    }
+
+    fn with(character: Character) -> Self {
+        let double = Arc::new(Double::default());
+        let clock = ManualClock::new();
+        let model = Arc::new(ScriptedModel::new());
+        let identity = character.identity();
+        let agent = AgentView { identity, character: Arc::new(character), settings: Settings::default() };
+        let placeholder = Memory {
+            id: MemoryId(uuid::Uuid::from_u128(1_000)),
+            kind: MemoryKind::Messages,
+            agent_id: agent.identity.id(),
+            entity_id: someone(MARIA),
+            room_id: RoomId(uuid::Uuid::from_u128(100)),
+            world_id: None,
+            content: Content::text("hello"),
+            metadata: Map::from_iter([("entityName".to_owned(), json!("Maria"))]),
+            created_at: clock.now(),
+        };
+        let mut scene = Self {
+            room: Room {
+                id: RoomId(uuid::Uuid::from_u128(100)),
+                agent_id: agent.identity.id(),
+                world_id: WorldId(uuid::Uuid::from_u128(10)),
+                parent_id: None,
+                source: Source::new("test"),
+                account: Account("1".into()),
+                remote: RemoteId::new("general-id"),
+                kind: ChannelType::Group,
+                name: "general".into(),
+                metadata: Map::new(),
+            },
+            agent,
+            world: None,
+            message: placeholder,
+            merged: Vec::new(),
+            recent: Vec::new(),
+            store: Arc::clone(&double) as Arc<dyn Store>,
+            double,
+            shared_clock: clock.shared(),
+            clock,
+            models: Models { small: model.clone(), large: model.clone(), vision: None, embedding: None },
+            model,
+            envelope: Envelope::default(),
+            state: State::default(),
+            services: Services::default(),
+            catalog: Catalog::default(),
+            events: EventBus::default(),
+            outbound: Arc::new(Nowhere),
+            plugin: galatea_bootstrap::plugin(),
+        };
+        let mut metadata = WorldMetadata { ownership: Some(Ownership { owner_id: someone(OWNER) }), ..WorldMetadata::default() };
+        metadata.roles.insert(someone(ADMIN), Role::Admin);
+        let world = scene.a_world(WorldId(uuid::Uuid::from_u128(10)), "The Guild", metadata);
+        let staff = scene.a_room(RoomId(uuid::Uuid::from_u128(101)), world.id, "staff", ChannelType::Group);
+        {
+            let mut tables = scene.double.tables();
+            tables.worlds.push(world.clone());
+            tables.rooms.extend([scene.room.clone(), staff]);
+            for (n, name) in [(OWNER, "Olga"), (ADMIN, "Adam"), (MARIA, "Maria"), (BOB, "Bob")] {
+                let entity =
+                    Entity { id: someone(n), agent_id: scene.agent.identity.id(), names: vec![name.into(), format!("{name}_handle")], metadata: Map::new() };
+                tables.entities.push(entity);
+                tables.participants.push(Participant { entity_id: someone(n), room_id: scene.room.id, state: None });
+            }
+        }
+        scene.world = Some(world);
+        scene
+    }
+
+    pub(crate) fn a_world(&self, id: WorldId, name: &str, metadata: WorldMetadata) -> World {
+        World { id, agent_id: self.agent.identity.id(), source: Source::new("test"), remote: RemoteId::new(name), name: name.into(), metadata }
+    }
+
+    pub(crate) fn a_room(&self, id: RoomId, world: WorldId, name: &str, kind: ChannelType) -> Room {
+        Room { id, world_id: world, name: name.into(), kind, remote: RemoteId::new(format!("{name}-id")), ..self.room.clone() }
+    }
+
+    /// A message of somebody, a second after the last one.
+    pub(crate) fn said(&self, who: u128, text: &str) -> Memory {
+        self.clock.advance(std::time::Duration::from_secs(1));
+        let name = match who {
+            OWNER => "Olga",
+            ADMIN => "Adam",
+            MARIA => "Maria",
+            _ => "Bob",
+        };
+        Memory {
+            id: MemoryId::fresh(),
+            kind: MemoryKind::Messages,
+            agent_id: self.agent.identity.id(),
+            entity_id: someone(who),
+            room_id: self.room.id,
+            world_id: Some(self.room.world_id),
+            content: Content::text(text),
+            metadata: Map::from_iter([("entityName".to_owned(), json!(name))]),
+            created_at: self.clock.now(),
+        }
+    }
+
+    /// Another member speaks.
+    pub(crate) fn by(mut self, who: u128) -> Self {
+        self.message = self.said(who, "please do it");
+        self
+    }
+
+    pub(crate) fn joins(&self, who: u128, room: RoomId) {
+        self.double.tables().participants.push(Participant { entity_id: someone(who), room_id: room, state: None });
+    }
+
+    pub(crate) fn turn(&self) -> Turn<'_> {
+        Turn {
+            id: TurnId(uuid::Uuid::from_u128(9)),
+            agent: &self.agent,
+            room: &self.room,
+            world: self.world.as_ref(),
+            message: &self.message,
+            envelope: &self.envelope,
+            merged: &self.merged,
+            recent: &self.recent,
+            state: &self.state,
+            store: &self.store,
+            models: &self.models,
+            services: &self.services,
+            catalog: &self.catalog,
+            clock: &self.shared_clock,
+            events: &self.events,
+            outbound: &self.outbound,
+        }
+    }
+
+    pub(crate) fn scripted(&mut self) {
+        let info = ModelInfo { provider: "offline".into(), model: "script".into(), tools: false, vision: false, scripted: true };
+        let model = Arc::new(ScriptedModel::new().with_info(info));
+        self.models.small = model.clone();
+        self.models.large = model;
+    }
+
+    pub(crate) fn action(&self, name: &str) -> &Arc<dyn AnyAction> {
+        self.plugin.actions.iter().find(|a| a.docs().name == name).unwrap()
+    }
+
+    pub(crate) async fn offers(&self, name: &str) -> bool {
+        self.action(name).validate(&self.turn()).await.unwrap()
+    }
+
+    pub(crate) async fn does(&self, name: &str, params: Value) -> ActionResult {
+        self.action(name).run(&self.turn(), params, &[]).await.unwrap()
+    }
+
+    pub(crate) fn provider(&self, name: &str) -> &Arc<dyn Provider> {
+        self.plugin.providers.iter().find(|p| p.name() == name).unwrap()
+    }
+
+    pub(crate) async fn shows(&self, name: &str) -> Fragment {
+        self.provider(name).provide(&self.turn()).await.unwrap()
+    }
+
+    /// Everything that takes part in every turn, in prompt order.
+    pub(crate) async fn composed(&self) -> Vec<Fragment> {
+        let mut providers: Vec<_> = self.plugin.providers.iter().filter(|p| p.when() == ProviderUse::Always).collect();
+        providers.sort_by_key(|p| p.position());
+        let mut fragments = Vec::new();
+        for provider in providers {
+            fragments.push(provider.provide(&self.turn()).await.unwrap());
+        }
+        fragments
+    }
+
+    pub(crate) fn clock_now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// A stored memory of another sort.
+    pub(crate) fn keep(&self, kind: MemoryKind, who: EntityId, room: RoomId, text: &str, at: Timestamp) {
+        let memory =
+            Memory { id: MemoryId::fresh(), kind, entity_id: who, room_id: room, content: Content::text(text), created_at: at, ..self.message.clone() };
+        self.double.tables().memories.push(memory);
+    }
+}

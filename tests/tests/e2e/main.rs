@@ -1,0 +1,12 @@
+//! End to end: the real program as a child process, between the loopback Bot API and a loopback model.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod stage;
+
+mod answers;
+mod crashes;
+mod explains;
+mod order;
+mod secrets;
+mod stops;
+mod troubles;

@@ -1,0 +1,102 @@
+//! The stage: Telegram, a model, a home, and the program between them.
+
+use std::{path::PathBuf, process::Command, sync::OnceLock};
+
+use galatea_testkit::{
+    models::{Fault, OpenAiServer, Recorded, Reply},
+    process::{Home, Program, Running},
+    telegram::{BotApi, Chat, User},
+};
+
+const KEY: &str = "sk-e2e-canary-key-0123456789";
+
+/// Everything one test needs. Dropping it checks what the program did against the rules of both services.
+pub(crate) struct Stage {
+    pub(crate) telegram: BotApi,
+    pub(crate) model: OpenAiServer,
+    pub(crate) home: Home,
+    pub(crate) ann: User,
+}
+
+/// `galatea`, built once per run with the same profile as this test; `GALATEA_BIN` names another.
+pub(crate) fn binary() -> PathBuf {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| {
+        if let Some(path) = std::env::var_os("GALATEA_BIN") {
+            return path.into();
+        }
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--package", "galatea", "--bin", "galatea"]);
+        if !cfg!(debug_assertions) {
+            build.arg("--release");
+        }
+        assert!(build.status().unwrap().success(), "galatea does not build");
+        // This test is <target>/<profile>/deps/e2e-…
+        let deps = std::env::current_exe().unwrap();
+        deps.parent().unwrap().parent().unwrap().join("galatea")
+    })
+    .clone()
+}
+
+/// The model answers question `Q7` with `A7`: of several in the conversation, the latest.
+fn answer(request: &Recorded) -> Reply {
+    let text = request.body.to_string();
+    let numbers = text.split('Q').skip(1).filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
+    Reply::text(numbers.max().map_or("I did not catch that.".to_owned(), |n| format!("A{n}")))
+}
+
+impl Stage {
+    pub(crate) async fn set() -> Self {
+        let telegram = BotApi::start().await;
+        let model = OpenAiServer::start(KEY).await.unwrap();
+        model.answer_with(answer);
+        let ann = telegram.user("Ann", "ann_b");
+        Self { telegram, model, home: Home::new(), ann }
+    }
+
+    /// The program with the settings of this stage; the home is its working folder.
+    pub(crate) fn program(&self) -> Program {
+        Program::new(binary(), &self.home)
+            .env("TELEGRAM_BOT_TOKEN", self.telegram.token())
+            .env("TELEGRAM_API_ROOT", self.telegram.url())
+            .env("OPENAI_BASE_URL", self.model.base_url())
+            .env("OPENAI_API_KEY", KEY)
+            .env("BUSY_POLICY", "each")
+            .env("SERVER_PORT", "0")
+            .env("NO_COLOR", "1")
+    }
+
+    /// Starts it and waits until it is ready.
+    pub(crate) async fn start(&self) -> Running {
+        let running = self.program().arg("start").spawn();
+        running.wait_for_line("ready in").await;
+        running
+    }
+
+    /// Lets the model hang on every call until [`Stage::model_wakes`].
+    pub(crate) fn model_hangs(&self) {
+        self.model.answer_with(|_| Reply::Fault(Fault::Hang));
+    }
+
+    /// Lets the model answer again.
+    pub(crate) fn model_wakes(&self) {
+        self.model.answer_with(answer);
+    }
+
+    /// Secrets that must appear nowhere.
+    pub(crate) fn canaries(&self) -> Vec<String> {
+        let token = self.telegram.token();
+        vec![token.split_once(':').unwrap().1.to_owned(), KEY.to_owned()]
+    }
+
+    /// Texts of the agent in a chat.
+    pub(crate) fn texts(&self, chat: &Chat) -> Vec<String> {
+        self.telegram.shown(chat.id).into_iter().map(|m| m.text).collect()
+    }
+
+    /// Waits until the agent's last word in a chat is this, and returns all its words there.
+    pub(crate) async fn wait_text(&self, chat: &Chat, last: &str) -> Vec<String> {
+        let look = |_: &galatea_testkit::telegram::Handle| Some(self.texts(chat)).filter(|t| t.last().is_some_and(|t| t == last));
+        self.telegram.wait_for(&format!("{last:?} in chat {}", chat.id), look).await
+    }
+}

@@ -1,0 +1,29 @@
+//! Stopping.
+
+use crate::stage::Stage;
+
+#[tokio::test]
+async fn sigterm_ends_it_with_code_0() {
+    let stage = Stage::set().await;
+    let mut galatea = stage.start().await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1").send();
+    stage.wait_text(&direct, "A1").await;
+    galatea.terminate();
+    let finished = galatea.finish().await;
+    assert_eq!(finished.code, Some(0), "{}{}", finished.stdout, finished.stderr);
+}
+
+#[tokio::test]
+async fn a_second_poller_is_told_and_the_first_gives_way_without_ending() {
+    let stage = Stage::set().await;
+    let galatea = stage.start().await;
+    // Another program takes the updates: a poll of its own ends ours with 409.
+    let url = format!("{}/bot{}/getUpdates", stage.telegram.url(), stage.telegram.token());
+    let other = reqwest::Client::builder().no_proxy().build().unwrap().post(url).json(&serde_json::json!({ "timeout": 50 }));
+    let poll = tokio::spawn(other.send());
+    galatea.wait_for_line("GAL-TG-409").await;
+    poll.abort();
+    stage.ann.says(&stage.ann.direct(), "Q1").send();
+    stage.wait_text(&stage.ann.direct(), "A1").await;
+}
