@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn it_names_the_place_and_asks_for_a_report() {
-        assert_eq!(file("/home/me/x/crates/galatea-core/src/ids.rs"), "galatea-core/src/ids.rs");
+        assert_eq!(file("/somewhere/crates/galatea-core/src/ids.rs"), "galatea-core/src/ids.rs");
         let text = report("index out of bounds\nsecret second line", "galatea-core/src/ids.rs:7").render(Style::plain());
         assert!(text.starts_with("error[GAL-BUG]") && text.contains("ids.rs:7") && !text.contains("second"), "{text}");
     }

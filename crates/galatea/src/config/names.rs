@@ -73,7 +73,7 @@ pub(crate) fn looks_secret(name: &str) -> bool {
 pub(super) fn is_declared_secret(name: &str) -> bool {
     let base = name.rsplit('.').next().unwrap_or(name);
     let is = |known: &&str| base.strip_suffix(known).is_some_and(|before| before.is_empty() || before.ends_with('_'));
-    all_variables().filter(|v| v.secret).any(|v| std::iter::once(&v.name).chain(v.aliases).any(|known| is(known)))
+    all_variables().filter(|v| v.secret).any(|v| std::iter::once(&v.name).chain(v.aliases).any(&is))
 }
 
 /// Warnings about names in a file that nobody reads and that look as if they were meant for us.
