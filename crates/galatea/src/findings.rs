@@ -80,7 +80,15 @@ mod tests {
         ];
         let text = render(&findings, Style::plain());
         assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
-        insta::assert_snapshot!(format!("{text}{}", summary(&findings)), @"");
+        insta::assert_snapshot!(format!("{text}{}", summary(&findings)), @r###"
+✓ @acme_helper_bot
+! TELEGRAM_BOT_TOKN is not a setting of Galatea GAL-CFG-UNKNOWN
+    fix:   did you mean TELEGRAM_BOT_TOKEN?
+✗ OpenAI rejected OPENAI_API_KEY GAL-MODEL-401
+    cause: a long sentence a long sentence a long sentence a long sentence a
+           long sentence a long sentence a long sentence a long sentence
+1 error, 1 warning. More about a code: galatea explain GAL-CFG-UNKNOWN
+"###);
     }
 
     #[test]

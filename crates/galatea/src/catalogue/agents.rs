@@ -24,6 +24,12 @@ pub(super) const PAGES: &[Explanation] = &[
     ),
     page("GAL-PLUGIN-CIRCLE", "Plugins need each other in a circle", "Each has to be loaded before the other.", "Remove one of the dependencies named."),
     page(
+        "GAL-SEND-PANIC",
+        "Sending a message crashed",
+        "A connector ran into a fault of its own while it sent. Whether the message arrived is looked up before it is sent again.",
+        "Please report it with the lines of the log before it.",
+    ),
+    page(
         "GAL-TASK-PANIC",
         "A part of the program crashed and was started again",
         "A connector or a service ran into a fault of its own. Everything else goes on.",
