@@ -25,7 +25,7 @@ fn parts(agent: &AgentIdentity, content: &Content, reply_to: Option<&RemoteId>) 
         .into_iter()
         .enumerate()
         .map(|(i, piece)| {
-            let part = Part { text: piece.to_owned(), label: label.clone(), in_reply_to, last: i + 1 == count };
+            let part = Part { text: piece, label: label.clone(), in_reply_to, last: i + 1 == count };
             serde_json::to_value(part).map(Encoded).map_err(|e| Error::unexpected("a message cannot be encoded").with_source(e))
         })
         .collect()
@@ -68,20 +68,59 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
-/// Pieces of at most `limit` code points, broken after the last line break or space that fits; nothing is lost.
-fn split(text: &str, limit: usize) -> Vec<&str> {
+/// Pieces of at most `limit` code points, broken after the last line break or space that fits; nothing is lost. A code block (CommonMark §4.5)
+/// that goes over the end of a piece is closed there and opened again in the next.
+fn split(text: &str, limit: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest = text;
-    while let Some((end, _)) = rest.char_indices().nth(limit) {
-        let head = &rest[..end];
-        let cut = head.rfind('\n').or_else(|| head.rfind(' ')).map_or(end, |at| at + 1);
-        pieces.push(&rest[..cut]);
+    let mut open: Option<&str> = None;
+    while !rest.is_empty() {
+        let head = open.map(|fence| format!("{fence}\n")).unwrap_or_default();
+        // Room for closing what may be open at the end: a line break and the fence's marks.
+        let room = limit.saturating_sub(head.chars().count() + MAX_FENCE + 1).max(1);
+        let cut = match rest.char_indices().nth(limit.saturating_sub(head.chars().count())) {
+            None => rest.len(),
+            Some(_) => {
+                let end = rest.char_indices().nth(room).map_or(rest.len(), |(at, _)| at);
+                rest[..end].rfind('\n').or_else(|| rest[..end].rfind(' ')).map_or(end, |at| at + 1)
+            }
+        };
+        open = fence_after(open, &rest[..cut]);
+        let mut piece = head + &rest[..cut];
         rest = &rest[cut..];
-    }
-    if !rest.is_empty() {
-        pieces.push(rest);
+        if let Some(fence) = open.filter(|_| !rest.is_empty()) {
+            if !piece.ends_with('\n') {
+                piece.push('\n');
+            }
+            piece.push_str(marks(fence));
+        }
+        pieces.push(piece);
     }
     pieces
+}
+
+/// Longest run of marks that counts as a fence here, in characters; writers use three or four.
+const MAX_FENCE: usize = 16;
+/// Longest opening line that is repeated; a longer one loses its language.
+const MAX_OPENING: usize = 64;
+
+/// The opening line of the code block that is open after `text`, if one is.
+fn fence_after<'a>(open: Option<&'a str>, text: &'a str) -> Option<&'a str> {
+    text.lines().fold(open, |open, line| {
+        let fence = marks(line);
+        match open {
+            None if fence.len() >= 3 && fence.len() <= MAX_FENCE => Some(if line.len() <= MAX_OPENING { line } else { fence }),
+            Some(opening) if fence.len() >= marks(opening).len() && fence.starts_with(marks(opening)) && line.trim() == fence => None,
+            open => open,
+        }
+    })
+}
+
+/// The backticks or tildes a line begins with, after at most three spaces.
+fn marks(line: &str) -> &str {
+    let line = line.strip_prefix("   ").or_else(|| line.strip_prefix("  ")).or_else(|| line.strip_prefix(' ')).unwrap_or(line);
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'));
+    mark.map_or("", |mark| &line[..line.len() - line.trim_start_matches(mark).len()])
 }
 
 #[cfg(test)]
@@ -145,12 +184,35 @@ mod tests {
     fn long_text_is_split_without_loss_and_only_the_last_part_says_so() {
         let text = "wörd ".repeat(50_000);
         let parts = message(Content::text(text.clone()));
-        assert_eq!(parts.len(), 3);
+        assert!(parts.len() >= 3);
         assert!(parts.iter().all(|p| p.text.chars().count() <= MAX_TEXT));
         assert_eq!(parts.iter().map(|p| p.text.as_str()).collect::<String>(), text);
-        assert_eq!(parts.iter().map(|p| p.last).collect::<Vec<_>>(), [false, false, true]);
-        assert_eq!(split(&"x".repeat(25), 10).iter().map(|p| p.len()).collect::<Vec<_>>(), [10, 10, 5]);
-        assert_eq!(split(&"x".repeat(10), 10).len(), 1);
+        assert!(parts.iter().rev().enumerate().all(|(n, part)| part.last == (n == 0)));
+        assert_eq!(split(&"x".repeat(100), 100).len(), 1);
+        assert_eq!(split(&"x".repeat(250), 100).concat(), "x".repeat(250));
+    }
+
+    #[test]
+    fn a_code_block_stays_one_in_every_part() {
+        let code: Vec<String> = (0..20).map(|n| format!("line {n};")).collect();
+        let text = format!("Look:\n```rust\n{}\n```\nDone.", code.join("\n"));
+        let pieces = split(&text, 80);
+        assert!(pieces.len() > 2);
+        for piece in &pieces {
+            assert!(piece.chars().count() <= 80, "{piece}");
+            assert_eq!(piece.matches("```").count() % 2, 0, "{piece}");
+        }
+        assert!(pieces[1].starts_with("```rust\nline "), "{}", pieces[1]);
+        let shown: Vec<&str> = pieces.iter().flat_map(|p| p.lines()).filter(|l| !l.starts_with("```")).collect();
+        assert_eq!(shown, [&["Look:"], &code.iter().map(String::as_str).collect::<Vec<_>>()[..], &["Done."]].concat());
+    }
+
+    #[test]
+    fn fences_are_told_from_text() {
+        assert_eq!(fence_after(None, "a\n  ~~~~py\nx\n~~~\n```"), Some("  ~~~~py"));
+        assert_eq!(fence_after(Some("~~~"), "x\n~~~~ \ny"), None);
+        assert_eq!(fence_after(None, "`a` ``b``\n    ```"), None);
+        assert_eq!(fence_after(None, &format!("```{}", "x".repeat(80))), Some("```"));
     }
 
     #[test]

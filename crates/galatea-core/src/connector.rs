@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    error::Result,
+    content::Media,
+    error::{Error, Result},
     gateway::Gateway,
     ids::{Account, Source},
     message::{Address, Delivery, Encoded, Found, Outgoing, Receipt},
@@ -21,6 +22,11 @@ pub trait Connector: Send + Sync {
 
     /// Asks the platform whether the configuration works, without starting anything. Safe to call while running.
     async fn check(&self) -> Vec<Finding>;
+
+    /// Does what [`Finding::repair`] of one of its own findings announces. Called only after a person agreed.
+    async fn repair(&self, finding: &Finding) -> Result<()> {
+        Err(Error::invalid("this cannot be repaired from here").with("finding", &finding.id))
+    }
 
     /// Runs until `stop` or a failure.
     ///
@@ -48,6 +54,11 @@ pub trait SendHandler: Send + Sync {
 
     /// Shows that an answer is being prepared; called again every few seconds while it is.
     async fn typing(&self, address: &Address) -> Result<()>;
+
+    /// Downloads a file of a received message whose address only this connector can open. At most `limit` bytes: a larger one is `Invalid`.
+    async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {
+        Err(Error::invalid("this platform's files cannot be downloaded").with("attachment", &media.id).with("limit", limit))
+    }
 }
 
 /// What a connector is.
@@ -210,6 +221,8 @@ pub struct Finding {
     pub origin: Option<String>,
     /// The next action.
     pub fix: Option<String>,
+    /// What `--fix` would do about it, as a question: `Remove the webhook to example.com?`. None: only a person can.
+    pub repair: Option<String>,
 }
 
 impl Finding {
@@ -219,10 +232,10 @@ impl Finding {
     }
     /// Any result.
     pub fn new(severity: Severity, id: impl Into<String>, subject: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { id: id.into(), severity, subject: subject.into(), message: message.into(), cause: None, origin: None, fix: None }
+        Self { id: id.into(), severity, subject: subject.into(), message: message.into(), cause: None, origin: None, fix: None, repair: None }
     }
     /// A failure, from an error's own code, message and fix.
-    pub fn failure(subject: impl Into<String>, error: &crate::Error) -> Self {
+    pub fn failure(subject: impl Into<String>, error: &Error) -> Self {
         Self {
             fix: error.fix().map(str::to_owned),
             cause: error.context().iter().find(|(k, _)| *k == "cause").map(|(_, v)| v.clone()),
@@ -233,6 +246,12 @@ impl Finding {
     #[must_use]
     pub fn with_fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
+        self
+    }
+    /// With what `--fix` would do, as a question.
+    #[must_use]
+    pub fn with_repair(mut self, repair: impl Into<String>) -> Self {
+        self.repair = Some(repair.into());
         self
     }
     /// With what was seen.

@@ -1,6 +1,6 @@
 //! Prints how many turns a second the store carries: ingest, begin, read a page, finish and settle, in many rooms at once.
 //!
-//! `cargo run --release -p galatea-store-sqlite --example throughput -- [rooms] [turns per room] [full|normal]`
+//! `cargo run --release -p galatea-store-sqlite --example throughput -- [rooms] [turns per room] [full|normal] [readers]`
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 use galatea_core::{
@@ -86,8 +86,9 @@ async fn main() -> Result<()> {
     let number = |at: usize, or: u64| arguments.get(at).and_then(|a| a.parse().ok()).unwrap_or(or);
     let (rooms, turns) = (number(0, 100), number(1, 100));
     let durability = if arguments.get(2).is_some_and(|a| a == "normal") { Durability::Normal } else { Durability::Full };
+    let readers = number(3, 2).try_into().unwrap_or(2);
     let path = std::env::temp_dir().join(format!("galatea-throughput-{}.db", std::process::id()));
-    let store = SqliteStore::open(&path, SqliteOptions { durability, ..SqliteOptions::default() }).await?;
+    let store = SqliteStore::open(&path, SqliteOptions { durability, readers, ..SqliteOptions::default() }).await?;
     let agent = AgentId::fresh();
     let started = Instant::now();
     let before = store.statements();
