@@ -1,7 +1,7 @@
 //! Send: who is connected, and one attempt to show a part to them.
 
 use async_trait::async_trait;
-use galatea_core::{Address, AgentIdentity, Clock, Delivery, Encoded, Found, Outgoing, Receipt, Result, SendHandler};
+use galatea_core::{Address, AgentIdentity, Clock, Delivery, Encoded, Found, Outgoing, Receipt, Result, SendHandler, Trail};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -149,7 +149,7 @@ impl SendHandler for Sender {
     }
 
     /// The key makes a second attempt harmless, so the outcome need only be told where it is known.
-    async fn find(&self, delivery: &Delivery) -> Result<Found> {
+    async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
         let name = decode::name_of(&delivery.address.remote)?;
         if self.clients.confirmed(&delivery.key) {
             return Ok(Found::Sent(Receipt { id: Some(decode::message_of(name, &delivery.key)), moved_to: None }));

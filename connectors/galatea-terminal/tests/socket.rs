@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use galatea_core::{
     Address, AgentId, AgentIdentity, Batch, Connection, Connector, ConnectorConfig, ConnectorInfo, Content, Cursor, Delivery, DeliveryId, Error, ErrorKind,
     Found, Gateway, GatewayBackend, Health, Host, IncomingEvent, MemoryId, Outgoing, Place, Received, RemoteId, Result, RoomId, SendHandler, Settings,
-    SystemClock, Timestamp, TurnId, WorldSync, error::Sent,
+    SystemClock, Timestamp, Trail, TurnId, WorldSync, error::Sent,
 };
 use galatea_terminal::{Config, Heard, TerminalClient};
 use std::{
@@ -185,7 +185,7 @@ async fn a_conversation_there_and_back() {
     assert!(!sending.is_finished(), "only a confirmed message counts as sent");
     maria.confirm(&message).await.unwrap();
     assert_eq!(sending.await.unwrap().unwrap().id, Some(RemoteId::new("terminal-maria/k0")));
-    assert!(matches!(bench.handler().find(&delivery).await.unwrap(), Found::Sent(_)));
+    assert!(matches!(bench.handler().find(&delivery, &Trail::default()).await.unwrap(), Found::Sent(_)));
     bench.end().await;
 }
 
@@ -241,7 +241,7 @@ async fn a_key_is_shown_once_however_often_it_is_sent() {
         gone.close().await;
     });
     assert_eq!(sent.unwrap_err().sent(), Sent::Maybe);
-    assert_eq!(bench.handler().find(&delivery).await.unwrap(), Found::Unknown);
+    assert_eq!(bench.handler().find(&delivery, &Trail::default()).await.unwrap(), Found::Unknown);
 
     // One that stays confirms the repetition by itself and shows it once.
     let mut maria = bench.client("maria").await;
@@ -384,7 +384,7 @@ async fn a_client_cannot_confirm_what_it_was_not_given() {
     let (sent, ()) = tokio::join!(handler.send(&delivery), async {
         let Heard::Message(message) = heard(&mut maria).await else { panic!() };
         raw(&bench, frames, 2).await;
-        assert_eq!(handler.find(&delivery).await.unwrap(), Found::Unknown, "eve's word does not count");
+        assert_eq!(handler.find(&delivery, &Trail::default()).await.unwrap(), Found::Unknown, "eve's word does not count");
         before.lock().unwrap().insert(message.key.clone());
         maria.confirm(&message).await.unwrap();
     });

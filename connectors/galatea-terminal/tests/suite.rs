@@ -1,7 +1,7 @@
 //! The suite every connector passes, with people at real sockets.
 //!
-//! Left out, because a terminal has no such thing: a platform that says "slow down" or "you may not write here" or goes away on its own,
-//! and secrets. What takes their place, a person who is not there, is tested in `socket.rs`.
+//! Left out, because a terminal has no such thing: a platform that fails, says "slow down" or "you may not write here", or goes away on its
+//! own, and secrets. A line that breaks is no failure: a message is offered again until it is confirmed. That is tested in `socket.rs`.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test's harness: what is missing here is a fault of the test")]
 
@@ -44,10 +44,6 @@ galatea_testkit::connector_suite!(@cases Terminal:
     send::shows_buttons
     send::sends_files
     send::shows_typing
-    faults::a_server_error_may_have_been_sent
-    faults::a_lost_response_may_have_been_sent
-    faults::finds_what_was_sent
-    faults::finds_nothing_where_nothing_was_sent
     lifecycle::stops_promptly
     lifecycle::reports_its_health
 );
@@ -72,7 +68,6 @@ struct State {
     said: Vec<(String, String)>,
     shown: Vec<Shown>,
     typing: bool,
-    fault: Option<PlatformFault>,
 }
 
 impl Page {
@@ -146,18 +141,11 @@ async fn converse(mut client: TerminalClient, page: &Page) {
                     }
                 }
                 Ok(Some(Heard::Message(message))) => {
-                    let fault = page.change(|s| s.fault.take());
-                    if fault == Some(PlatformFault::ServerError) {
-                        return client.close().await;
-                    }
                     page.change(|s| {
                         let answered = s.said.iter().find(|(id, _)| Some(MemoryId(agent().swizzle(remote(id).as_str()))) == message.part.in_reply_to);
                         let reply_to = answered.map(|(id, _)| remote(id));
                         s.shown.push(Shown { id: remote(&message.key), text: message.part.text.clone(), code: None, reply_to, buttons: Vec::new(), files: Vec::new() });
                     });
-                    if fault == Some(PlatformFault::LostResponse) {
-                        return client.close().await;
-                    }
                     client.confirm(&message).await.unwrap();
                 }
                 Ok(Some(Heard::Typing)) => page.change(|s| s.typing = true),
@@ -232,7 +220,7 @@ impl ConnectorHarness for Terminal {
     }
 
     async fn inject(&self, _: &Spot, fault: PlatformFault) {
-        self.page.change(|s| s.fault = Some(fault));
+        panic!("a terminal cannot fail with {fault:?}");
     }
 
     fn set_reachable(&self, _: bool) {

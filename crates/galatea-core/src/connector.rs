@@ -11,7 +11,7 @@ use crate::{
     error::{Error, Result},
     gateway::Gateway,
     ids::{Account, Source},
-    message::{Address, Delivery, Encoded, Found, Outgoing, Receipt},
+    message::{Address, Delivery, Encoded, Found, Outgoing, Receipt, Trail},
 };
 
 /// The inbound side of a platform, for one account.
@@ -50,7 +50,7 @@ pub trait SendHandler: Send + Sync {
     async fn send(&self, delivery: &Delivery) -> Result<Receipt>;
 
     /// Read-back of a delivery whose outcome is unknown.
-    async fn find(&self, delivery: &Delivery) -> Result<Found>;
+    async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found>;
 
     /// Shows that an answer is being prepared; called again every few seconds while it is.
     async fn typing(&self, address: &Address) -> Result<()>;

@@ -43,7 +43,7 @@ pub use ids::{Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemoryId, R
 pub use memory::{Memory, MemoryKind};
 pub use message::{
     Address, Addressed, Batch, Command, Connection, Cursor, Delivery, Encoded, EntityRef, Found, Incoming, IncomingEvent, IncomingMessage, Outgoing, OwnStatus,
-    Place, Receipt, Received, RoomRef, WorldRef, WorldSync,
+    Place, Receipt, Received, RoomRef, Trail, WorldRef, WorldSync,
 };
 pub use middleware::Middleware;
 pub use model::{EmbeddingModel, ModelInfo, Models, TextModel};

@@ -351,6 +351,19 @@ pub struct Receipt {
     pub moved_to: Option<RemoteId>,
 }
 
+/// What is stored around a delivery whose outcome is unknown: where a read-back has to look, and what it need not take for the lost one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trail {
+    /// The newest messages received in the Room before the delivery was committed, newest first.
+    pub received: Vec<RemoteId>,
+    /// Messages sent to the Room before it, newest first.
+    pub sent: Vec<RemoteId>,
+    /// Recent messages of ours on this account, in any Room, whose outcome is known.
+    pub ours: Vec<RemoteId>,
+    /// Rooms of this account in which another delivery's outcome is unknown.
+    pub doubtful: Vec<RemoteId>,
+}
+
 /// What a read-back found out about an ambiguous delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {

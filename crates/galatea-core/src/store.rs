@@ -11,7 +11,7 @@ use crate::{
     error::Result,
     ids::{Account, AgentId, DeliveryId, EntityId, MemoryId, RemoteId, RoomId, Source, TaskId, TurnId, WorldId},
     memory::{Memory, MemoryKind},
-    message::{Cursor, Delivery},
+    message::{Cursor, Delivery, Trail},
     relationship::Relationship,
     room::Room,
     task::Task,
@@ -558,6 +558,8 @@ pub trait OutboxStore: Send + Sync {
     async fn deliveries_of(&self, turn: TurnId) -> Result<Vec<OutboxItem>>;
     /// One row.
     async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>>;
+    /// What is stored around a row, for the read-back of its outcome.
+    async fn trail(&self, delivery: &Delivery) -> Result<Trail>;
     /// How many rows are in each state, per source.
     async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>>;
     /// Moves a Room and its outbox to a new platform id, in one commit.

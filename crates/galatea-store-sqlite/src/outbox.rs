@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, Address, AgentId, Delivery, DeliveryId, Encoded, Memory, MemoryId, RemoteId, Result, RoomId, Source, Timestamp, TurnId,
+    Account, Address, AgentId, Delivery, DeliveryId, Encoded, Memory, MemoryId, RemoteId, Result, RoomId, Source, Timestamp, Trail, TurnId,
     store::{NewDelivery, OutboxItem, OutboxState, OutboxStore, Settlement},
 };
 use serde::Serialize;
@@ -43,12 +43,20 @@ const ITEM: &str = "SELECT id, turn_id, part, agent_id, source, account, room_id
 const UNSETTLED: &str = "WHERE agent_id = ?1 AND source = ?2 AND account = ?3 AND state IN ('pending', 'sending') ORDER BY seq LIMIT ?4";
 const OF_TURN: &str = "WHERE turn_id = ?1 ORDER BY part";
 const BY_ID: &str = "WHERE id = ?1";
+// A memory names its Room through an index, an inbox row does not.
+const RECEIVED: &str = "SELECT i.remote FROM memories m JOIN inbox i ON i.id = m.id \
+     WHERE m.room_id = ?1 AND m.type = 'messages' AND i.received_at <= ?2 ORDER BY m.created_at DESC LIMIT 3";
+// The rows committed around it: what is ours and close enough to be taken for it.
+const NEIGHBOURS: &str = "SELECT o.seq < d.seq AND o.room_id = d.room_id, o.remote FROM outbox d JOIN outbox o ON o.seq > d.seq - 512 \
+     WHERE d.id = ?1 AND o.agent_id = ?2 AND o.source = ?3 AND o.account = ?4 AND o.remote IS NOT NULL ORDER BY o.seq DESC LIMIT 1024";
+const DOUBTFUL: &str = "SELECT DISTINCT room_remote FROM outbox \
+     WHERE agent_id = ?1 AND source = ?2 AND account = ?3 AND state IN ('pending', 'sending') AND state = 'sending' AND room_id <> ?4";
 pub(crate) const COUNTS: &str = "SELECT source, state, count(*) FROM outbox GROUP BY source, state ORDER BY source, state";
 
 /// Every statement that reads the outbox.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
-    [UNSETTLED, OF_TURN, BY_ID].into_iter().map(item).chain([COUNTS.to_owned()]).collect()
+    [UNSETTLED, OF_TURN, BY_ID].into_iter().map(item).chain([COUNTS, RECEIVED, NEIGHBOURS, DOUBTFUL].map(str::to_owned)).collect()
 }
 
 fn item(condition: &str) -> String {
@@ -205,6 +213,22 @@ impl OutboxStore for SqliteStore {
 
     async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>> {
         self.one(select_built::<Stored>(item(BY_ID)).bind(id.0)).await?.map(Stored::decode).transpose()
+    }
+
+    async fn trail(&self, delivery: &Delivery) -> Result<Trail> {
+        let Delivery { id, agent, address, created_at, .. } = delivery;
+        let (source, account) = (address.source.as_str().to_owned(), address.account.0.clone());
+        let remotes = |rows: Vec<(String,)>| rows.into_iter().map(|(remote,)| RemoteId(remote)).collect();
+        let received = self.all(select::<(String,)>(RECEIVED).bind(address.room.0).bind(created_at.0)).await?;
+        let neighbours = select::<(bool, String)>(NEIGHBOURS).bind(id.0).bind(agent.0).bind(source.clone()).bind(account.clone());
+        let neighbours = self.all(neighbours).await?;
+        let doubtful = self.all(select::<(String,)>(DOUBTFUL).bind(agent.0).bind(source).bind(account).bind(address.room.0)).await?;
+        Ok(Trail {
+            received: remotes(received),
+            sent: neighbours.iter().filter(|(before, _)| *before).map(|(_, remote)| RemoteId(remote.clone())).collect(),
+            ours: neighbours.into_iter().map(|(_, remote)| RemoteId(remote)).collect(),
+            doubtful: remotes(doubtful),
+        })
     }
 
     async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>> {

@@ -9,7 +9,22 @@ async fn a_direct_message_is_answered() {
     let direct = stage.ann.direct();
     stage.ann.says(&direct, "Q1: are you there?").send();
     assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"]);
-    assert!(stage.telegram.actions().iter().any(|(chat, _, action)| *chat == direct.id && action == "typing"), "it was seen typing");
+}
+
+#[tokio::test]
+async fn typing_shows_while_an_answer_takes_time() {
+    let stage = Stage::set().await;
+    let busy = std::sync::atomic::AtomicBool::new(true);
+    stage.model.answer_with(move |_| match busy.swap(false, std::sync::atomic::Ordering::Relaxed) {
+        true => galatea_testkit::models::Fault::RateLimited(Some("1")).into(),
+        false => galatea_testkit::models::Reply::text("A1"),
+    });
+    let _galatea = stage.start().await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1: are you there?").send();
+    let typing = |chat, action: &str| chat == direct.id && action == "typing";
+    stage.telegram.wait_for("typing", |t| t.actions().iter().any(|(chat, _, action)| typing(*chat, action)).then_some(())).await;
+    assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"]);
 }
 
 #[tokio::test]

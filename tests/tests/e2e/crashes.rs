@@ -6,10 +6,11 @@ use crate::stage::Stage;
 
 /// Asks once more after the restart: room order makes its answer the proof that no second A1 is on its way.
 async fn once_after_restart(stage: &Stage) {
-    let _galatea = stage.start().await;
+    let galatea = stage.start().await;
     let direct = stage.ann.direct();
     stage.ann.says(&direct, "Q2").send();
-    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
+    let said = stage.wait_text(&direct, "A2").await;
+    assert_eq!(said, ["A1", "A2"], "{}\n{}", stage.telegram.story(), galatea.output());
 }
 
 #[tokio::test]

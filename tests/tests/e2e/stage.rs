@@ -1,6 +1,6 @@
 //! The stage: Telegram, a model, a home, and the program between them.
 
-use std::{path::PathBuf, process::Command, sync::OnceLock};
+use std::path::PathBuf;
 
 use galatea_testkit::{
     models::{Fault, OpenAiServer, Recorded, Reply},
@@ -18,24 +18,9 @@ pub(crate) struct Stage {
     pub(crate) ann: User,
 }
 
-/// `galatea`, built once per run with the same profile as this test; `GALATEA_BIN` names another.
+/// `galatea` as this run built it; `GALATEA_BIN` names another.
 pub(crate) fn binary() -> PathBuf {
-    static PATH: OnceLock<PathBuf> = OnceLock::new();
-    PATH.get_or_init(|| {
-        if let Some(path) = std::env::var_os("GALATEA_BIN") {
-            return path.into();
-        }
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "galatea", "--bin", "galatea"]);
-        if !cfg!(debug_assertions) {
-            build.arg("--release");
-        }
-        assert!(build.status().unwrap().success(), "galatea does not build");
-        // This test is <target>/<profile>/deps/e2e-…
-        let deps = std::env::current_exe().unwrap();
-        deps.parent().unwrap().parent().unwrap().join("galatea")
-    })
-    .clone()
+    std::env::var_os("GALATEA_BIN").map_or_else(|| env!("CARGO_BIN_EXE_galatea").into(), PathBuf::from)
 }
 
 /// The model answers question `Q7` with `A7`: of several in the conversation, the latest.

@@ -18,12 +18,16 @@ async fn sigterm_ends_it_with_code_0() {
 async fn a_second_poller_is_told_and_the_first_gives_way_without_ending() {
     let stage = Stage::set().await;
     let galatea = stage.start().await;
-    // Another program takes the updates: a poll of its own ends ours with 409.
+    // Another program takes the updates: each poll of its own ends ours with 409.
     let url = format!("{}/bot{}/getUpdates", stage.telegram.url(), stage.telegram.token());
-    let other = reqwest::Client::builder().no_proxy().build().unwrap().post(url).json(&serde_json::json!({ "timeout": 50 }));
-    let poll = tokio::spawn(other.send());
+    let other = reqwest::Client::builder().no_proxy().build().unwrap();
+    let polls = tokio::spawn(async move {
+        loop {
+            let _ = other.post(&url).json(&serde_json::json!({ "timeout": 50 })).send().await;
+        }
+    });
     galatea.wait_for_line("GAL-TG-409").await;
-    poll.abort();
+    polls.abort();
     stage.ann.says(&stage.ann.direct(), "Q1").send();
     stage.wait_text(&stage.ann.direct(), "A1").await;
 }

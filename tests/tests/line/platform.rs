@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Account, Address, Capabilities, Connector, ConnectorInfo, Delivery, Encoded, Error, ErrorKind, Finding, Found, Gateway, Outgoing, ReadBack, Receipt,
-    RemoteId, Result, Retry, SendHandler, Sent, Source, TextUnit,
+    RemoteId, Result, Retry, SendHandler, Sent, Source, TextUnit, Trail,
 };
 use std::{
     collections::{HashMap, VecDeque},
@@ -239,7 +239,7 @@ impl SendHandler for Hand {
         outcome
     }
 
-    async fn find(&self, delivery: &Delivery) -> Result<Found> {
+    async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
         let mut state = self.0.lock();
         state.finds += 1;
         if state.blind {

@@ -1,14 +1,12 @@
 //! What is remembered about chats while the connector runs: flood waits, forums, and message numbers for read-back.
 
 use dashmap::DashMap;
-use galatea_core::{DeliveryId, RemoteId, Timestamp};
+use galatea_core::{DeliveryId, Timestamp};
 use std::{
     collections::VecDeque,
     sync::atomic::{AtomicI32, Ordering},
     time::Duration,
 };
-
-use crate::decode::place::Target;
 
 /// Own messages remembered per chat, enough for the read-back's window.
 const OWN: usize = 32;
@@ -124,11 +122,6 @@ impl Book {
     pub(crate) fn moved(&self, from: i64) {
         self.chats.remove(&from);
     }
-}
-
-/// The id of a room as the address has it, for the journal.
-pub(crate) fn room_of(target: Target) -> RemoteId {
-    crate::decode::place::room_id(target.chat, target.thread)
 }
 
 #[cfg(test)]

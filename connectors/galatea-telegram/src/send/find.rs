@@ -1,17 +1,13 @@
 //! Read-back: was a message of unknown outcome posted? Telegram cannot be asked for it, but a no-op edit of the keyboard tells of any
 //! number whether it is a message of ours (`not modified`), somebody else's (`can't be edited`) or none (`not found`), without a visible effect.
 
-use galatea_core::{Delivery, Error, Found, Receipt, Result};
+use galatea_core::{Delivery, Error, Found, Receipt, RemoteId, Result, Trail};
 use serde_json::json;
+use std::collections::HashSet;
 
-use super::{
-    TelegramSender, answered,
-    api::Api,
-    book::{Book, room_of},
-    journal::Earlier,
-};
+use super::{TelegramSender, answered, api::Api};
 use crate::{
-    decode::place::{Target, message_id},
+    decode::place::{Target, message_id, parse_message},
     encode::Part,
     error::{Failure, codes},
 };
@@ -31,62 +27,86 @@ enum Probe {
 }
 
 /// Looks for a delivery.
-pub(super) async fn find(sender: &TelegramSender, delivery: &Delivery) -> Result<Found> {
+pub(super) async fn find(sender: &TelegramSender, delivery: &Delivery, trail: &Trail) -> Result<Found> {
     let part = Part::read(&delivery.body)?;
     if !part.method.posts() {
         // Edits, deletions and reactions can be repeated without anybody seeing it twice.
         return Ok(Found::NotSent);
     }
-    let (book, earlier) = (&sender.book, sender.journal.earlier());
-    if let Some(id) = sender.receipts.get(&delivery.id).map(|r| r.clone()).or_else(|| earlier.receipt(delivery.id).cloned()) {
-        return Ok(Found::Sent(Receipt { id: Some(id), moved_to: None }));
+    if let Some(id) = sender.receipts.get(&delivery.id) {
+        return Ok(Found::Sent(Receipt { id: Some(id.clone()), moved_to: None }));
     }
     let target = Target::parse(&delivery.address.remote)?;
-    let Some(floor) = floor(book, earlier, delivery, &part, target) else { return Ok(Found::Unknown) };
-    let in_this_run = book.floor(delivery.id, target.chat).is_some();
-    match search(&sender.api, book, earlier, &part, target.chat, floor).await? {
-        // Notes lost with the machine: a message of ours may be an earlier delivery's.
-        Found::Sent(_) if !in_this_run && !earlier.is_complete() => Ok(Found::Unknown),
-        found => {
-            if let Found::Sent(Receipt { id: Some(id), .. }) = &found {
-                sender.remember(target, std::slice::from_ref(id), delivery.id);
-            }
-            Ok(found)
+    let floor = sender.book.floor(delivery.id, target.chat).or_else(|| floor(trail, &part, target));
+    let Some(floor) = floor else { return Ok(Found::Unknown) };
+    // Topics share their chat's numbers: another one's lost message looks the same.
+    let doubtful = 1 + trail.doubtful.iter().filter(|room| Target::parse(room).is_ok_and(|t| t.chat == target.chat)).count();
+    let strangers = match survey(sender, trail, &part, target.chat, floor, doubtful).await? {
+        Survey::Whole(strangers) => strangers,
+        Survey::Cut => return Ok(Found::Unknown),
+    };
+    Ok(match strangers.as_slice() {
+        [] => Found::NotSent,
+        [found] if doubtful == 1 => {
+            let id = message_id(target.chat, *found);
+            sender.remember(target, std::slice::from_ref(&id), delivery.id);
+            Found::Sent(Receipt { id: Some(id), moved_to: None })
         }
-    }
+        // All of them arrived; which is which nobody can tell.
+        all if all.len() == doubtful => Found::Sent(Receipt::default()),
+        _ => Found::Unknown,
+    })
 }
 
 /// The message's number is above this one.
-fn floor(book: &Book, earlier: &Earlier, delivery: &Delivery, part: &Part, target: Target) -> Option<i32> {
-    if let Some(floor) = book.floor(delivery.id, target.chat) {
-        return Some(floor);
-    }
-    answered(part, target).max(earlier.newest(&room_of(target)))
+fn floor(trail: &Trail, part: &Part, target: Target) -> Option<i32> {
+    let known = numbers(trail.received.iter().chain(&trail.sent), target.chat).max();
+    answered(part, target).max(known)
 }
 
-async fn search(api: &Api, book: &Book, earlier: &Earlier, part: &Part, chat: i64, floor: i32) -> Result<Found> {
-    let mut newest = book.newest(chat).max(floor);
-    let mut empty = 0;
+fn numbers<'a>(messages: impl IntoIterator<Item = &'a RemoteId>, chat: i64) -> impl Iterator<Item = i32> {
+    messages.into_iter().filter_map(parse_message).filter(move |(of, _)| *of == Some(chat)).map(|(_, number)| number)
+}
+
+/// What lies above a number.
+enum Survey {
+    /// Messages of ours that no delivery accounts for; there are no others, or as many as wanted.
+    Whole(Vec<i32>),
+    /// It could not be looked at whole.
+    Cut,
+}
+
+async fn survey(sender: &TelegramSender, trail: &Trail, part: &Part, chat: i64, floor: i32, wanted: usize) -> Result<Survey> {
+    let book = &sender.book;
+    let ours: HashSet<i32> = numbers(&trail.ours, chat).collect();
+    let mut newest = book.newest(chat).max(floor).max(ours.iter().copied().max().unwrap_or(floor));
+    let (mut strangers, mut empty) = (Vec::new(), 0);
     for id in floor.saturating_add(1)..=floor.saturating_add(WINDOW) {
-        if book.is_own(chat, id) || earlier.is_own(chat, id) {
+        if book.is_own(chat, id) || ours.contains(&id) {
             empty = 0;
             continue;
         }
-        match probe(api, part, chat, id).await? {
-            Probe::Ours => return Ok(Found::Sent(Receipt { id: Some(message_id(chat, id)), moved_to: None })),
+        match probe(&sender.api, part, chat, id).await? {
+            Probe::Ours => {
+                strangers.push(id);
+                empty = 0;
+                if strangers.len() == wanted {
+                    return Ok(Survey::Whole(strangers));
+                }
+            }
             Probe::Others => {
                 newest = newest.max(id);
                 empty = 0;
             }
             Probe::Nothing => empty += 1,
-            Probe::Unclear => return Ok(Found::Unknown),
+            Probe::Unclear => return Ok(Survey::Cut),
         }
         if id >= newest && empty >= MARGIN {
-            return Ok(Found::NotSent);
+            return Ok(Survey::Whole(strangers));
         }
     }
     // The window ended before the numbers did.
-    Ok(if newest >= floor.saturating_add(WINDOW) || empty < MARGIN { Found::Unknown } else { Found::NotSent })
+    Ok(if newest >= floor.saturating_add(WINDOW) || empty < MARGIN { Survey::Cut } else { Survey::Whole(strangers) })
 }
 
 async fn probe(api: &Api, part: &Part, chat: i64, id: i32) -> Result<Probe> {

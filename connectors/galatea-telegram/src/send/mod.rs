@@ -4,12 +4,11 @@ pub(crate) mod api;
 pub(crate) mod book;
 mod files;
 mod find;
-mod journal;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use dashmap::DashMap;
-use galatea_core::{Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Outgoing, Receipt, RemoteId, Result, Retry, SendHandler};
+use galatea_core::{Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Outgoing, Receipt, RemoteId, Result, Retry, SendHandler, Trail};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 use std::{
@@ -24,7 +23,6 @@ use crate::{
 };
 use api::Api;
 use book::Book;
-use journal::Journal;
 
 /// Receipts kept for read-back within one run.
 const MAX_RECEIPTS: usize = 4096;
@@ -33,7 +31,6 @@ const MAX_RECEIPTS: usize = 4096;
 pub(crate) struct TelegramSender {
     api: Api,
     book: Arc<Book>,
-    journal: Journal,
     receipts: DashMap<DeliveryId, RemoteId>,
     clock: Arc<dyn Clock>,
     folder: PathBuf,
@@ -52,9 +49,9 @@ struct ChatOnly {
 }
 
 impl TelegramSender {
-    /// Prepares sending. Reads what earlier runs noted in `folder`.
+    /// Prepares sending; files that go along lie in `folder`.
     pub(crate) fn new(api: Api, book: Arc<Book>, clock: Arc<dyn Clock>, folder: &Path) -> Self {
-        Self { api, book, journal: Journal::open(folder), receipts: DashMap::new(), clock, folder: folder.to_owned() }
+        Self { api, book, receipts: DashMap::new(), clock, folder: folder.to_owned() }
     }
 
     /// Bytes of an attachment `telegram:<file_id>`.
@@ -68,8 +65,7 @@ impl TelegramSender {
             self.book.posted(chat.unwrap_or(target.chat), message);
         }
         if let Some(first) = ids.first() {
-            self.journal.note(target, first, delivery);
-            // Only the newest matter: an older delivery is settled by now, or the journal has it.
+            // Only the newest matter: an older delivery is settled by now.
             if self.receipts.len() >= MAX_RECEIPTS {
                 self.receipts.clear();
             }
@@ -167,8 +163,8 @@ impl SendHandler for TelegramSender {
         Err(Error::unexpected("Telegram keeps refusing this message in new ways").with_code(codes::INVALID).with("method", part.method.as_str()))
     }
 
-    async fn find(&self, delivery: &Delivery) -> Result<Found> {
-        find::find(self, delivery).await
+    async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found> {
+        find::find(self, delivery, trail).await
     }
 
     async fn typing(&self, at: &Address) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Deliveries: what people see, and what is reported when something breaks.
 
-use galatea_core::{Content, Delivery, Error, ErrorKind, Found, Media, MediaKind, Outgoing, RemoteId, Retry, SendHandler, Sent};
+use galatea_core::{Content, Delivery, Error, ErrorKind, Found, Media, MediaKind, Outgoing, RemoteId, Retry, SendHandler, Sent, Trail};
 use galatea_telegram::TelegramConnector;
 use galatea_testkit::{
     clock::ManualClock,
@@ -200,10 +200,10 @@ async fn a_lost_answer_is_found_by_asking() {
     let delivery = one(&*s.handler, &ann.id.to_string(), &outgoing);
     let error = s.handler.send(&delivery).await.unwrap_err();
     assert_eq!((error.sent(), error.retry()), (Sent::Maybe, Retry::Soon), "{error}");
-    let Found::Sent(receipt) = s.handler.find(&delivery).await.unwrap() else { panic!("it is there") };
+    let Found::Sent(receipt) = s.handler.find(&delivery, &Trail::default()).await.unwrap() else { panic!("it is there") };
     assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
     let calls = s.api.calls().len();
-    assert!(matches!(s.handler.find(&delivery).await.unwrap(), Found::Sent(_)));
+    assert!(matches!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::Sent(_)));
     assert_eq!(s.api.calls().len(), calls, "known now");
     assert_eq!(s.api.shown(ann.id).len(), 1);
 }
@@ -216,7 +216,7 @@ async fn what_never_arrived_is_provably_not_there() {
     s.api.fault(Fault::new(Effect::ApplyLate).on("sendMessage"));
     let delivery = one(&*s.handler, &ann.id.to_string(), &reply("x", format!("{}:{asked}", ann.id)));
     assert_eq!(s.handler.send(&delivery).await.unwrap_err().sent(), Sent::Maybe);
-    assert_eq!(s.handler.find(&delivery).await.unwrap(), Found::NotSent);
+    assert_eq!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::NotSent);
     assert!(s.api.shown(ann.id).is_empty());
 }
 
@@ -226,7 +226,7 @@ async fn a_killed_process_concludes_after_its_restart() {
     let ann = s.api.user("Ann", "ann_b");
     let (first_asked, second_asked) = (ann.says(&ann.direct(), "one").send(), ann.says(&ann.direct(), "two").send());
     let room = ann.id.to_string();
-    // An answer whose receipt was written down, and one whose answer never came.
+    // An answer whose receipt was stored, and one whose answer never came.
     let first = one(&*s.handler, &room, &reply("to one", format!("{}:{first_asked}", ann.id)));
     s.handler.send(&first).await.unwrap();
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
@@ -237,9 +237,43 @@ async fn a_killed_process_concludes_after_its_restart() {
     let after = s.restarted();
     let shown = s.api.shown(ann.id);
     let id = |n: usize| Found::Sent(galatea_core::Receipt { id: Some(RemoteId(format!("{}:{}", ann.id, shown[n].id))), moved_to: None });
-    assert_eq!(after.find(&first).await.unwrap(), id(0));
-    assert_eq!(after.find(&second).await.unwrap(), id(1), "the earlier answer is known to be another's");
-    assert_eq!(after.find(&third).await.unwrap(), Found::NotSent, "it was never tried");
+    let own = |n: usize| RemoteId(format!("{}:{}", ann.id, shown[n].id));
+    let second_trail = Trail { ours: vec![own(0)], ..Trail::default() };
+    assert_eq!(after.find(&second, &second_trail).await.unwrap(), id(1), "the earlier answer is known to be another's");
+    let third_trail = Trail { ours: vec![own(1), own(0)], ..Trail::default() };
+    assert_eq!(after.find(&third, &third_trail).await.unwrap(), Found::NotSent, "it was never tried");
+}
+
+#[tokio::test]
+async fn an_answer_that_quotes_nothing_is_found_above_what_was_stored() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let asked = ann.says(&ann.direct(), "hi").send();
+    s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
+    let delivery = one(&*s.handler, &ann.id.to_string(), &say("an answer"));
+    s.handler.send(&delivery).await.unwrap_err();
+    let trail = Trail { received: vec![RemoteId(format!("{}:{asked}", ann.id))], ..Trail::default() };
+    let Found::Sent(receipt) = s.restarted().find(&delivery, &trail).await.unwrap() else { panic!("it is there") };
+    assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
+}
+
+#[tokio::test]
+async fn topics_of_one_chat_do_not_take_each_others_message() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let group = s.api.forum("Garden", &[&ann]);
+    let asked = ann.says(&group, "hi").send();
+    s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
+    let there = one(&*s.handler, &group.id.to_string(), &say("arrived"));
+    s.handler.send(&there).await.unwrap_err();
+    let known = Trail { received: vec![RemoteId(format!("{}:{asked}", group.id))], ..Trail::default() };
+    let rival = Trail { doubtful: vec![RemoteId(format!("{}-42", group.id))], ..known.clone() };
+    let after = s.restarted();
+    assert_eq!(after.find(&there, &rival).await.unwrap(), Found::Unknown, "one message, two that may have sent it");
+    s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
+    s.handler.send(&one(&*s.handler, &group.id.to_string(), &say("too"))).await.unwrap_err();
+    assert_eq!(after.find(&there, &rival).await.unwrap(), Found::Sent(galatea_core::Receipt::default()), "two for two");
+    assert!(matches!(after.find(&there, &known).await.unwrap(), Found::Sent(_)));
 }
 
 #[tokio::test]
@@ -248,10 +282,10 @@ async fn nothing_is_claimed_when_nothing_is_known() {
     let ann = s.api.user("Ann", "ann_b");
     ann.says(&ann.direct(), "hi").send();
     let delivery = one(&*s.handler, &ann.id.to_string(), &say("unasked"));
-    assert_eq!(s.handler.find(&delivery).await.unwrap(), Found::Unknown);
+    assert_eq!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::Unknown);
     assert_eq!(s.api.calls().len(), 0);
     let edit = one(&*s.handler, &ann.id.to_string(), &Outgoing::Edit { id: RemoteId("5:1".into()), content: Content::text("x") });
-    assert_eq!(s.handler.find(&edit).await.unwrap(), Found::NotSent, "edits can be repeated");
+    assert_eq!(s.handler.find(&edit, &Trail::default()).await.unwrap(), Found::NotSent, "edits can be repeated");
 }
 
 #[tokio::test]
@@ -264,7 +298,7 @@ async fn a_busy_group_ends_in_unknown_rather_than_a_guess() {
         ann.says(&group, &format!("chatter {n}")).send();
     }
     let delivery = one(&*s.handler, &group.id.to_string(), &reply("x", format!("{}:{asked}", group.id)));
-    assert_eq!(s.handler.find(&delivery).await.unwrap(), Found::Unknown);
+    assert_eq!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::Unknown);
     assert!(s.api.calls_of("editMessageReplyMarkup").len() <= 20);
 }
 

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, AgentId, Character, Cursor, DeliveryId, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, Participant, ParticipantState, Relationship,
-    RemoteId, Result, Room, RoomId, Source, Task, TaskId, Timestamp, TurnId, World, WorldId,
+    Account, AgentId, Character, Cursor, Delivery, DeliveryId, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, Participant, ParticipantState,
+    Relationship, RemoteId, Result, Room, RoomId, Source, Task, TaskId, Timestamp, Trail, TurnId, World, WorldId,
     content::Content,
     store::{
         AgentStore, CacheStore, ConnectionChange, EntityStore, InboxItem, InboxState, InboxStore, Ingest, MemoryQuery, MemoryStore, NewDelivery, OutboxItem,
@@ -258,6 +258,9 @@ impl OutboxStore for Double {
         no_queue()
     }
     async fn outbox_item(&self, _: DeliveryId) -> Result<Option<OutboxItem>> {
+        no_queue()
+    }
+    async fn trail(&self, _: &Delivery) -> Result<Trail> {
         no_queue()
     }
     async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>> {

@@ -3,7 +3,7 @@
 use galatea_core::store::{OutboxItem, OutboxState};
 use std::{sync::Arc, time::Duration};
 
-use super::{Job, Route};
+use super::{Job, Route, worker::SETTLE_TIME};
 use crate::agent::Agent;
 
 /// All of them, as there is no later moment to read the rest: what waits here is bounded by the age at which answers expire.
@@ -36,7 +36,9 @@ pub(crate) async fn recover(agent: &Agent, route: &Route) {
 
 fn job(item: OutboxItem) -> Job {
     let sending = item.state == OutboxState::Sending;
-    Job { delivery: item.delivery, marked: sending, ambiguous: sending, doubt: false, not_before: item.not_before, expires: item.expires }
+    // A row is marked when it goes out, so this is the time of the send whose outcome is unknown.
+    let not_before = if sending { item.not_before.plus(SETTLE_TIME) } else { item.not_before };
+    Job { delivery: item.delivery, marked: sending, ambiguous: sending, doubt: false, not_before, expires: item.expires }
 }
 
 /// Takes up an account's leftovers: sends first, then turns.

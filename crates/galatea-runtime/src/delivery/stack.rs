@@ -1,7 +1,7 @@
 //! The layers around a send handler, in the one order: `rate_limit(breaker(timeout(handler)))`.
 
 use futures::FutureExt;
-use galatea_core::{Clock, ConnectorInfo, Delivery, Error, Found, Receipt, Result, SendHandler, Sent};
+use galatea_core::{Clock, ConnectorInfo, Delivery, Error, Found, Receipt, Result, SendHandler, Sent, Trail};
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use super::{breaker::Breaker, rate_limit::RateLimit, timeout};
@@ -44,9 +44,9 @@ impl Stack {
     }
 
     /// Read-back of an unknown outcome. Passes the breaker too: a dead platform cannot be asked either.
-    pub(crate) async fn find(&self, delivery: &Delivery) -> Result<Found, Missed> {
+    pub(crate) async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found, Missed> {
         let permit = self.breaker.admit(self.clock.now()).map_err(Missed::Held)?;
-        let outcome = guarded(timeout::within(self.handler.find(delivery))).await;
+        let outcome = guarded(timeout::within(self.handler.find(delivery, trail))).await;
         permit.settle(&outcome, self.clock.now());
         outcome.map_err(Missed::Failed)
     }

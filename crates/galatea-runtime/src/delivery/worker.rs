@@ -15,7 +15,7 @@ use crate::{
 
 /// Time for a late arrival to show before looking for it; longer than a connector's HTTP timeout would double every wait,
 /// so it is short, and looking again follows when it stays unknown.
-const SETTLE_TIME: Duration = Duration::from_secs(2);
+pub(super) const SETTLE_TIME: Duration = Duration::from_secs(2);
 
 /// Sends everything in a lane.
 pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea_core::RoomId, Job>) {
@@ -41,6 +41,8 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
             agent.clock.sleep(job.not_before.since(now)).await;
         }
         if job.ambiguous {
+            // What went out before must be stored first, or the read-back takes it for the lost one.
+            settler.flush().await;
             match look(agent, &route, &job.delivery).await {
                 Looked::There(receipt) => return sent(agent, settler, &job, receipt).await,
                 Looked::NotThere => job.doubt = false,
@@ -124,7 +126,11 @@ enum Looked {
 async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> Looked {
     let mut tries = 0;
     loop {
-        let (error, counts) = match route.stack.find(delivery).await {
+        let found = match agent.store.trail(delivery).await {
+            Ok(trail) => route.stack.find(delivery, &trail).await,
+            Err(error) => Err(Missed::Failed(error)),
+        };
+        let (error, counts) = match found {
             Ok(Found::Sent(receipt)) => return Looked::There(receipt),
             Ok(Found::NotSent) => return Looked::NotThere,
             Ok(Found::Unknown) => {

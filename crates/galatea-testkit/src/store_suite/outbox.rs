@@ -1,7 +1,7 @@
 //! The queue out: order of commit, final states, moved rooms.
 
 use galatea_core::{
-    Account, DeliveryId, MemoryKind, ParticipantState, RemoteId, RoomId, Store, Timestamp, TurnId,
+    Account, Delivery, DeliveryId, MemoryKind, ParticipantState, RemoteId, RoomId, Store, Timestamp, Trail, TurnId,
     store::{MemoryQuery, NewDelivery, OutboxState, RoomChange, Settlement},
 };
 use serde_json::json;
@@ -174,4 +174,42 @@ pub async fn outbox_rows_are_counted(store: Arc<dyn Store>) {
     let mut counts = store.outbox_counts().await.unwrap();
     counts.sort_by_key(|(_, state, _)| state.as_str());
     assert_eq!(counts, [(SOURCE, OutboxState::Dead, 1), (SOURCE, OutboxState::Pending, 3), (SOURCE, OutboxState::Sent, 1)]);
+}
+
+/// Where a read-back has to look, and what it need not take for the lost one.
+pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
+    let (scene, stranger) = (Scene::new(), Scene::new());
+    let mut lost = scene.delivery(TurnId::fresh(), 0);
+    lost.sending = true;
+    assert_eq!(store.trail(&lost.delivery).await.unwrap(), Trail::default(), "nothing is known of it");
+
+    store.ingest(Scene::batch(&[scene.message("first", 1), scene.message("second", 2)])).await.unwrap();
+    let (before, elsewhere, foreign) = (scene.delivery(TurnId::fresh(), 0), scene.delivery(TurnId::fresh(), 0), stranger.delivery(TurnId::fresh(), 0));
+    let elsewhere = NewDelivery { delivery: in_room(elsewhere.delivery, "elsewhere"), ..elsewhere };
+    let mut doubtful = elsewhere.clone();
+    doubtful.delivery = in_room(scene.delivery(TurnId::fresh(), 0).delivery, "doubtful");
+    doubtful.sending = true;
+    let after = scene.delivery(TurnId::fresh(), 0);
+    for delivery in [&before, &elsewhere, &foreign, &doubtful, &lost, &after] {
+        store.enqueue(vec![delivery.clone()], Vec::new()).await.unwrap();
+    }
+    for (delivery, remote) in [(&before, "m1"), (&elsewhere, "m2"), (&foreign, "m3"), (&after, "m4")] {
+        store.settle(vec![Settlement { remote: Some(RemoteId::new(remote)), ..settlement(delivery.delivery.id, OutboxState::Sent) }]).await.unwrap();
+    }
+    lost.delivery.created_at = Timestamp(i64::MAX);
+    let mut trail = store.trail(&lost.delivery).await.unwrap();
+    trail.ours.sort();
+    assert_eq!(trail.received.len(), 2);
+    assert_ne!(trail.received[0], trail.received[1]);
+    assert_eq!(trail.sent, [RemoteId::new("m1")]);
+    assert_eq!(trail.ours, ["m1", "m2", "m4"].map(RemoteId::new));
+    assert_eq!(trail.doubtful, [RemoteId::new("doubtful")]);
+    lost.delivery.created_at = Timestamp(0);
+    assert_eq!(store.trail(&lost.delivery).await.unwrap().received, [], "what came later tells nothing");
+}
+
+fn in_room(mut delivery: Delivery, remote: &str) -> Delivery {
+    delivery.address.room = RoomId::fresh();
+    delivery.address.remote = RemoteId::new(remote);
+    delivery
 }

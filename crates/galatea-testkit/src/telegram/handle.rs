@@ -17,7 +17,7 @@ use super::{
 };
 
 /// After this long a wait fails with what was seen: only a test that is wrong waits so long.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A cheap handle to a running server.
 #[derive(Clone)]
@@ -237,7 +237,7 @@ impl Handle {
     /// Waits, by notification, until `look` finds something.
     ///
     /// # Panics
-    /// After half a minute, with the calls seen.
+    /// After a minute, with the calls seen.
     pub async fn wait_for<T>(&self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
         let mut changes = self.shared.changed.subscribe();
         let waiting = async {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use galatea_core::{
     Account, Address, Addressed, Batch, Capabilities, ChannelType, Connection, Connector, ConnectorInfo, Content, Cursor, Delivery, Encoded, EntityRef, Error,
     ErrorKind, Finding, Found, Gateway, Health, Incoming, IncomingEvent, IncomingMessage, Outgoing, Press, ReadBack, Receipt, RemoteId, Result, Retry, RoomRef,
-    SendHandler, Sent, Source, TextUnit, Timestamp, WorldRef,
+    SendHandler, Sent, Source, TextUnit, Timestamp, Trail, WorldRef,
 };
 use galatea_testkit::connector_suite::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind};
 use serde_json::{Value, json};
@@ -179,7 +179,7 @@ impl<const BUG: u8> SendHandler for ToyHandler<BUG> {
         Ok(Receipt::default())
     }
 
-    async fn find(&self, delivery: &Delivery) -> Result<Found> {
+    async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
         let state = self.0.lock();
         let text = delivery.body.0["text"].as_str().unwrap();
         let found = state.shown.iter().find(|(room, m)| *room == delivery.address.remote && (m.text == text || BUG == Bug::FINDS_EVERYTHING));

@@ -59,9 +59,11 @@ pub async fn sends_long_text_whole<H: ConnectorHarness>() -> Outcome {
     talking(&scene, &spot).await;
     let max = scene.can().max_text;
     let mut text = String::new();
-    let mut sent = 0;
-    while text.chars().count() < max * 5 / 2 {
-        text.push_str(&format!("word{sent} 👩‍👩‍👧 "));
+    let (mut sent, mut length) = (0, 0);
+    while length < max * 5 / 2 {
+        let word = format!("word{sent} 👩‍👩‍👧 ");
+        length += word.chars().count();
+        text.push_str(&word);
         if sent % 40 == 39 {
             text.push_str("\n\n");
         }
