@@ -1,6 +1,11 @@
 //! `HttpClient`: a cheap handle to one connection pool.
 
-use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    net::IpAddr,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use galatea_core::{Clock, Error, Result, SystemClock};
 use reqwest::{Method, redirect::Policy};
@@ -9,6 +14,7 @@ use url::{Host, Url};
 use crate::{
     error::codes,
     request::Request,
+    tls,
     untrusted::{self, FetchLimits, Fetched},
 };
 
@@ -65,9 +71,11 @@ pub struct HttpClient(Arc<Inner>);
 
 struct Inner {
     options: HttpOptions,
-    direct: reqwest::Client,
-    proxied: reqwest::Client,
-    guarded: reqwest::Client,
+    through_proxy: bool,
+    /// Each is made by its first request: many programs need one of them only, and none before they are ready.
+    direct: OnceLock<reqwest::Client>,
+    proxied: OnceLock<reqwest::Client>,
+    guarded: OnceLock<reqwest::Client>,
 }
 
 impl fmt::Debug for HttpClient {
@@ -77,15 +85,32 @@ impl fmt::Debug for HttpClient {
 }
 
 impl HttpClient {
-    /// Builds the pool. No network calls.
+    /// Prepares the pool. No network calls; TLS is set up by the first request, which reports what is wrong with it.
     ///
     /// # Errors
-    /// `Invalid` when the user agent is no header value or a proxy variable is no URL; `Unexpected` when TLS cannot be set up.
+    /// `Invalid` when the user agent is no header value or a proxy variable is no URL.
     pub fn new(options: HttpOptions) -> Result<Self> {
-        let direct = build(base(&options).no_proxy())?;
-        let proxied = if options.proxy_from_environment && proxy_in_environment() { build(base(&options))? } else { direct.clone() };
-        let guarded = build(untrusted::guard(base(&options).no_proxy(), &options.untrusted_exceptions))?;
-        Ok(Self(Arc::new(Inner { options, direct, proxied, guarded })))
+        if reqwest::header::HeaderValue::try_from(&options.user_agent).is_err() {
+            return Err(Error::invalid("the user agent is no header value").with_code(codes::SETUP));
+        }
+        let through_proxy = options.proxy_from_environment && proxy_in_environment();
+        let client = Self(Arc::new(Inner { options, through_proxy, direct: OnceLock::new(), proxied: OnceLock::new(), guarded: OnceLock::new() }));
+        if through_proxy {
+            client.proxied()?;
+        }
+        Ok(client)
+    }
+
+    fn direct(&self) -> Result<&reqwest::Client> {
+        made(&self.0.direct, || base(&self.0.options).no_proxy())
+    }
+
+    fn proxied(&self) -> Result<&reqwest::Client> {
+        if self.0.through_proxy { made(&self.0.proxied, || base(&self.0.options)) } else { self.direct() }
+    }
+
+    fn guarded(&self) -> Result<&reqwest::Client> {
+        made(&self.0.guarded, || untrusted::guard(base(&self.0.options).no_proxy(), &self.0.options.untrusted_exceptions))
     }
 
     /// Starts a GET request.
@@ -102,8 +127,10 @@ impl HttpClient {
     pub fn request(&self, method: Method, url: &str) -> Request {
         match Url::parse(url) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => {
-                let client = if is_loopback(&url) { &self.0.direct } else { &self.0.proxied };
-                Request::new(self.clone(), client.request(method, url.clone()), place(&url))
+                match if is_loopback(&url) { self.direct() } else { self.proxied() } {
+                    Ok(client) => Request::new(self.clone(), client.request(method, url.clone()), place(&url)),
+                    Err(error) => Request::broken(self.clone(), error),
+                }
             }
             Ok(_) => Request::broken(self.clone(), Error::invalid("only http and https addresses can be called").with_code(codes::URL)),
             Err(error) => Request::broken(self.clone(), Error::invalid("this is no valid URL").with_code(codes::URL).with("cause", error)),
@@ -116,7 +143,7 @@ impl HttpClient {
     /// `Forbidden` with [`codes::SSRF`] for an address inside our network, `Invalid` for another scheme or too many bytes,
     /// `Timeout`, `Unavailable`, or the kind that belongs to the HTTP status.
     pub async fn fetch_untrusted(&self, url: &str, limits: &FetchLimits) -> Result<Fetched> {
-        untrusted::fetch(self, &self.0.guarded, url, limits).await
+        untrusted::fetch(self, self.guarded()?, url, limits).await
     }
 
     /// The options it was built with.
@@ -136,8 +163,16 @@ fn base(options: &HttpOptions) -> reqwest::ClientBuilder {
         .user_agent(&options.user_agent)
 }
 
+fn made(place: &OnceLock<reqwest::Client>, builder: impl FnOnce() -> reqwest::ClientBuilder) -> Result<&reqwest::Client> {
+    match place.get() {
+        Some(client) => Ok(client),
+        // Two first requests at once may both build; one is kept.
+        None => build(builder()).map(|client| place.get_or_init(|| client)),
+    }
+}
+
 fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client> {
-    builder.build().map_err(|error| {
+    builder.tls_backend_preconfigured(tls::connector()?).build().map_err(|error| {
         Error::unexpected("the HTTP client could not be set up")
             .with_code(codes::SETUP)
             .with_fix("check the proxy variables and the certificate file named by SSL_CERT_FILE")

@@ -9,6 +9,7 @@ pub mod redact;
 pub mod request;
 pub mod response;
 pub mod retry_after;
+mod tls;
 pub mod untrusted;
 
 pub use client::{HttpClient, HttpOptions};
@@ -22,4 +23,5 @@ pub use reqwest::{
 };
 pub use response::Response;
 pub use retry_after::parse_retry_after;
+pub use tls::warm_up;
 pub use untrusted::{FetchLimits, Fetched};

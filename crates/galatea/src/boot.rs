@@ -29,7 +29,7 @@ pub(crate) struct Booted {
     pub(crate) orchestrator: Arc<Orchestrator>,
     /// Storage.
     pub(crate) store: Arc<dyn Store>,
-    database: SqliteStore,
+    pub(crate) database: SqliteStore,
     /// The database was made just now.
     pub(crate) created: bool,
     /// The agents, in the order given.
@@ -57,6 +57,7 @@ pub(crate) struct BootedAgent {
 /// # Errors
 /// `Invalid` with the place of a setting that makes no sense, and whatever keeps the database from opening.
 pub(crate) async fn boot(data_dir: &DataDir, personas: Vec<Persona>, platforms: Platforms) -> Result<Booted> {
+    galatea_http::warm_up();
     let file = data_dir.database();
     let created = !file.exists();
     let database = SqliteStore::open(&file, SqliteOptions::default()).await?;

@@ -43,6 +43,9 @@ pub(crate) struct Readiness {
     pub(crate) pid: u32,
     /// Seconds since the start.
     pub(crate) uptime: u64,
+    /// SQL statements since the start.
+    #[serde(default)]
+    pub(crate) statements: u64,
 }
 
 /// One thing in the way.
@@ -198,7 +201,7 @@ mod tests {
             Box::pin(async move {
                 let reason = Reason { subject: "model".into(), message: "no model answers".into(), ..Reason::default() };
                 let reasons = if ready { Vec::new() } else { vec![reason] };
-                Readiness { ready, reasons, agents: Vec::new(), version: "0".into(), pid: 1, uptime: 2 }
+                Readiness { ready, reasons, agents: Vec::new(), version: "0".into(), pid: 1, uptime: 2, statements: 3 }
             })
         })
     }

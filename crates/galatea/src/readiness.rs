@@ -1,7 +1,8 @@
 //! Readiness: what is in the way of the process's work, as `/readyz` tells it.
 
-use galatea_core::{AgentId, Health, Store};
+use galatea_core::{AgentId, Health, store::AgentStore};
 use galatea_runtime::{ConnectorStatus, Orchestrator};
+use galatea_store_sqlite::SqliteStore;
 use std::{
     sync::{
         Arc,
@@ -21,7 +22,7 @@ const STORAGE_PATIENCE: Duration = Duration::from_secs(2);
 
 struct Watched {
     orchestrator: Arc<Orchestrator>,
-    store: Arc<dyn Store>,
+    database: SqliteStore,
     agents: Vec<(AgentId, String, String, ModelHealth)>,
     since: Instant,
     stopping: Arc<AtomicBool>,
@@ -30,7 +31,7 @@ struct Watched {
 /// Looks at a process. `stopping` is set once it drains.
 pub(crate) fn probe(booted: &Booted, since: Instant, stopping: Arc<AtomicBool>) -> Probe {
     let agents = booted.agents.iter().map(|a| (a.id, a.name.clone(), a.model.clone(), a.health.clone())).collect();
-    let watched = Arc::new(Watched { orchestrator: Arc::clone(&booted.orchestrator), store: Arc::clone(&booted.store), agents, since, stopping });
+    let watched = Arc::new(Watched { orchestrator: Arc::clone(&booted.orchestrator), database: booted.database.clone(), agents, since, stopping });
     Arc::new(move || {
         let watched = Arc::clone(&watched);
         Box::pin(async move { watched.look().await })
@@ -69,11 +70,12 @@ impl Watched {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             uptime: self.since.elapsed().as_secs(),
+            statements: self.database.statements(),
         }
     }
 
     async fn storage(&self) -> Option<Reason> {
-        let message = match tokio::time::timeout(STORAGE_PATIENCE, self.store.agents()).await {
+        let message = match tokio::time::timeout(STORAGE_PATIENCE, self.database.agents()).await {
             Ok(Ok(_)) => return None,
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("the database did not answer within {} s", STORAGE_PATIENCE.as_secs()),
