@@ -4,6 +4,7 @@
 mod stage;
 
 mod answers;
+mod attachments;
 mod crashes;
 mod explains;
 mod order;

@@ -8,7 +8,7 @@ mod find;
 use async_trait::async_trait;
 use bytes::Bytes;
 use dashmap::DashMap;
-use galatea_core::{Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Outgoing, Receipt, RemoteId, Result, Retry, SendHandler, Trail};
+use galatea_core::{Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Media, Outgoing, Receipt, RemoteId, Result, Retry, SendHandler, Trail};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 use std::{
@@ -165,6 +165,14 @@ impl SendHandler for TelegramSender {
 
     async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found> {
         find::find(self, delivery, trail).await
+    }
+
+    async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {
+        let bytes = self.download(&media.url).await?;
+        if bytes.len() > limit {
+            return Err(Error::invalid("the file is larger than allowed").with_code(codes::INVALID).with("limit", limit));
+        }
+        Ok(bytes.into())
     }
 
     async fn typing(&self, at: &Address) -> Result<()> {

@@ -10,10 +10,11 @@ mod gate;
 mod prompt;
 mod queue;
 mod seat;
+mod see;
 mod think;
 mod typing;
 
-use galatea_core::{Event, FinishedTurn, Memory, Result, State, Verdict};
+use galatea_core::{Decision, Event, FinishedTurn, Memory, Result, State, Verdict};
 use std::sync::Arc;
 
 pub use commands::COMMANDS;
@@ -31,6 +32,10 @@ pub(crate) async fn run_turn(agent: &Arc<Agent>, mut seat: Seat, behind: usize, 
     agent.events.publish(Event::TurnStarted { agent: id, room, turn: seat.turn });
     let typing = typing::Typing::start(agent, &seat.route, seat.address());
     seat.recall(agent, behind).await?;
+    // Whether to join in is asked without looking: strangers' albums would cost a call each.
+    if !seat.ask && seat.verdict.decision == Decision::Answer {
+        see::see(agent, &mut seat).await;
+    }
     let thought = tokio::select! {
         biased;
         thought = think::think(agent, &seat) => thought,
@@ -55,7 +60,7 @@ pub(crate) async fn run_turn(agent: &Arc<Agent>, mut seat: Seat, behind: usize, 
 /// How a turn ended.
 pub(crate) enum Ended {
     /// It is committed, with this decision.
-    Committed(galatea_core::Decision),
+    Committed(Decision),
     /// A newer message came; nothing was committed.
     Interrupted(Box<Seat>),
 }

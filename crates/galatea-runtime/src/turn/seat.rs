@@ -80,6 +80,16 @@ impl Seat {
         Ok(())
     }
 
+    /// Everything that is answered, oldest first.
+    pub(super) fn memories(&self) -> impl Iterator<Item = &Memory> {
+        self.merged_memories.iter().chain(std::iter::once(&self.message.entry.memory))
+    }
+
+    /// The same, to be changed.
+    pub(super) fn memories_mut(&mut self) -> impl Iterator<Item = &mut Memory> {
+        self.merged_memories.iter_mut().chain(std::iter::once(&mut self.message.entry.memory))
+    }
+
     /// The view plugin code gets.
     pub(super) fn turn<'a>(&'a self, agent: &'a Agent, state: &'a State, catalog: &'a Catalog) -> Turn<'a> {
         Turn {

@@ -1,0 +1,142 @@
+//! See: pictures and text files of what is answered become words, before the context is composed. The words stay with the stored message, so
+//! later turns need not look again. What cannot be seen is noted in the verdict and never costs the answer.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use futures::future::join_all;
+use galatea_core::{
+    Error, Media, MediaKind, Result,
+    model::{ChatMessage, ChatPart, ChatRole, TextRequest},
+};
+use std::time::Duration;
+
+use super::Seat;
+use crate::agent::Agent;
+
+/// Largest picture shown to a model, in bytes: the strictest API takes 5 MB of base64 (Anthropic, Vision, "Evaluate image size").
+const MAX_PICTURE: usize = 3_750_000;
+/// Largest text file read, in bytes.
+const MAX_FILE: usize = 256 * 1024;
+/// What is kept of a file or a description, in characters: a few pages.
+const MAX_WORDS: usize = 8_000;
+/// Attachments looked at in one turn; a chat's album has at most ten (Bot API, sendMediaGroup).
+const MAX_LOOKS: usize = 10;
+/// Time for all of them together.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+const PROMPT: &str = "Describe this picture for somebody who cannot see it, in at most five sentences. If there is writing in it, quote it.";
+
+/// Looks at what nobody has described yet.
+pub(super) async fn see(agent: &Agent, seat: &mut Seat) {
+    let unseen: Vec<Media> = seat.memories().flat_map(|m| &m.content.attachments).filter(|m| wanted(agent, m)).take(MAX_LOOKS).cloned().collect();
+    if unseen.is_empty() {
+        return;
+    }
+    let looks = join_all(unseen.iter().map(async |media| {
+        let seen = tokio::time::timeout(PATIENCE, look(agent, seat, media)).await;
+        seen.unwrap_or_else(|_| Err(Error::new(galatea_core::ErrorKind::Timeout, "it took too long").with("seconds", PATIENCE.as_secs())))
+    }))
+    .await;
+    for (media, seen) in unseen.iter().zip(looks) {
+        match seen {
+            Ok(words) => keep(seat, media, &words),
+            Err(error) => {
+                tracing::info!(turn = %seat.turn, error = %error.report(), "an attachment could not be looked at");
+                seat.verdict.step("attachment", "note", format!("{:?} was not looked at: {error}", media.content_type).to_lowercase());
+            }
+        }
+    }
+    for memory in seat.memories().filter(|m| m.content.attachments.iter().any(|a| unseen.iter().any(|u| u.id == a.id && u != a))) {
+        if let Err(error) = agent.store.update_content(memory.agent_id, memory.id, &memory.content).await {
+            tracing::warn!(memory = %memory.id, error = %error.report(), "what an attachment shows could not be stored");
+        }
+    }
+}
+
+fn wanted(agent: &Agent, media: &Media) -> bool {
+    match media.content_type {
+        MediaKind::Image => media.description.is_empty() && agent.models.vision.is_some(),
+        MediaKind::Document => media.text.is_empty() && is_text(media),
+        _ => false,
+    }
+}
+
+fn is_text(media: &Media) -> bool {
+    const ENDINGS: [&str; 6] = ["txt", "md", "csv", "json", "log", "toml"];
+    let named = media.title.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.iter().any(|e| ending.eq_ignore_ascii_case(e)));
+    media.mime.as_deref().map_or(named, |mime| mime.starts_with("text/") || mime == "application/json")
+}
+
+async fn look(agent: &Agent, seat: &Seat, media: &Media) -> Result<String> {
+    let limit = if media.content_type == MediaKind::Image { MAX_PICTURE } else { MAX_FILE };
+    if media.size.is_some_and(|size| size > limit as u64) {
+        return Err(Error::invalid("it is too large").with("limit", limit));
+    }
+    let bytes = seat.route.handler.fetch(media, limit).await?;
+    if media.content_type != MediaKind::Image {
+        return Ok(cut(&String::from_utf8_lossy(&bytes)));
+    }
+    let mime = picture(&bytes).ok_or_else(|| Error::invalid("it is none of PNG, JPEG, GIF and WebP"))?;
+    let Some(model) = &agent.models.vision else { return Err(Error::invalid("no model sees pictures")) };
+    let parts = vec![ChatPart::Text { text: PROMPT.to_owned() }, ChatPart::Image { mime: mime.to_owned(), data: BASE64_STANDARD.encode(&bytes) }];
+    let request = TextRequest { messages: vec![ChatMessage { role: ChatRole::User, parts }], ..TextRequest::default() };
+    let answer = model.generate(&request, &|_| {}).await?;
+    match answer.text.trim() {
+        "" => Err(Error::invalid("the model said nothing about it")),
+        words => Ok(cut(words)),
+    }
+}
+
+/// What the bytes are, by their signature: a file's name and a platform's claim may be wrong.
+fn picture(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.char_indices().nth(MAX_WORDS).map_or_else(|| text.to_owned(), |(end, _)| format!("{} […]", &text[..end]))
+}
+
+fn keep(seat: &mut Seat, media: &Media, words: &str) {
+    for own in seat.memories_mut().flat_map(|m| &mut m.content.attachments).filter(|a| a.id == media.id && a.url == media.url) {
+        let place = if own.content_type == MediaKind::Image { &mut own.description } else { &mut own.text };
+        words.clone_into(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_are_told_by_their_first_bytes() {
+        assert_eq!(picture(b"\x89PNG\r\n\x1a\n"), Some("image/png"));
+        assert_eq!(picture(b"RIFF\0\0\0\0WEBPVP8 "), Some("image/webp"));
+        assert_eq!(picture(b"RIFF\0\0\0\0WAVE"), None);
+        assert_eq!(picture(b"<svg onload=x>"), None);
+        assert_eq!(picture(b""), None);
+    }
+
+    #[test]
+    fn text_files_are_told_by_type_or_name() {
+        let file = |mime: Option<&str>, title: &str| Media { mime: mime.map(str::to_owned), title: title.into(), ..Media::default() };
+        for (media, text) in [
+            (file(Some("text/plain"), "a.bin"), true),
+            (file(Some("application/pdf"), "a.txt"), false),
+            (file(None, "notes.MD"), true),
+            (file(None, "md"), false),
+        ] {
+            assert_eq!(is_text(&media), text, "{media:?}");
+        }
+    }
+
+    #[test]
+    fn long_files_are_cut_between_characters() {
+        assert_eq!(cut("é"), "é");
+        assert_eq!(cut(&"é".repeat(MAX_WORDS + 1)), format!("{} […]", "é".repeat(MAX_WORDS)));
+    }
+}

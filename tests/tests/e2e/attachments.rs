@@ -1,0 +1,49 @@
+//! Pictures and files people send.
+
+use galatea_testkit::models::Reply;
+
+use crate::stage::Stage;
+
+/// Signature of PNG (RFC 2083 §3.1); the loopback model looks no further.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n rest";
+
+#[tokio::test]
+async fn a_picture_is_looked_at_and_remembered() {
+    let stage = Stage::set().await;
+    stage.model.answer_with(|request| {
+        let body = request.body.to_string();
+        let picture = body.contains("data:image/png;base64,");
+        Reply::text(match (picture, body.contains("A red bicycle.")) {
+            (true, _) => "A red bicycle.",
+            (false, true) => "Nice bicycle!",
+            (false, false) => "What picture?",
+        })
+    });
+    let _galatea = stage.start().await;
+    let direct = stage.ann.direct();
+    stage.ann.sends_photo(&direct, PNG, "how do you like it?").send();
+    stage.wait_text(&direct, "Nice bicycle!").await;
+    let looks = || stage.model.requests().iter().filter(|r| r.body.to_string().contains("data:image")).count();
+    assert_eq!(looks(), 1);
+    stage.ann.says(&direct, "and the colour?").send();
+    stage.telegram.wait_shown(direct.id, 2).await;
+    assert_eq!(stage.texts(&direct), ["Nice bicycle!", "Nice bicycle!"], "its description stays in the conversation");
+    assert_eq!(looks(), 1, "nobody looks twice");
+}
+
+#[tokio::test]
+async fn a_text_file_is_read_and_what_is_no_picture_is_said_so() {
+    let stage = Stage::set().await;
+    stage.model.answer_with(|request| {
+        let body = request.body.to_string();
+        Reply::text(if body.contains("the key is under the mat") { "Under the mat." } else { "I cannot see it." })
+    });
+    let _galatea = stage.start().await;
+    let direct = stage.ann.direct();
+    stage.ann.sends_document(&direct, "note.txt", "text/plain", &b"the key is under the mat"[..], "where is the key?").send();
+    stage.wait_text(&direct, "Under the mat.").await;
+    let odd = stage.ann.sends_photo(&direct, &b"<html>"[..], "and this?").send();
+    stage.telegram.wait_shown(direct.id, 2).await;
+    let told = stage.program().args(["explain", &format!("{}:{odd}", direct.id)]).run().await;
+    assert!(told.stdout.contains("it is none of PNG, JPEG, GIF and WebP"), "{}", told.stdout);
+}
