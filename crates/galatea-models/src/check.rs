@@ -114,9 +114,7 @@ fn works(endpoint: &Endpoint, model: &str) -> Finding {
 }
 
 fn failure(error: &Error) -> Finding {
-    let mut finding = Finding::failure("model", error);
-    finding.origin = error.context().iter().find(|(key, _)| *key == "where").map(|(_, place)| place.clone());
-    finding
+    Finding::failure("model", error)
 }
 
 fn by_id(list: &Value) -> Vec<String> {

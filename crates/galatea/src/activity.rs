@@ -7,6 +7,8 @@ use std::{
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
+use crate::{output::Output, trouble::Trouble};
+
 /// Turns followed at the same time; older ones are forgotten, which costs a line of talk.
 const MOST: usize = 1024;
 
@@ -118,8 +120,9 @@ fn word(decision: Decision) -> &'static str {
     }
 }
 
-/// Logs until the bus closes. Rooms are looked up once each, outside of any turn.
-pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>) {
+/// Logs until the bus closes. Rooms are looked up once each, outside of any turn. Troubles are shown on `people`, in the form of every
+/// other error; without one the log is read by programs, and they are lines of it.
+pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, people: Option<Output>) {
     let mut turns = Turns::default();
     let mut sources: HashMap<RoomId, String> = HashMap::new();
     loop {
@@ -145,7 +148,7 @@ pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>) {
                 };
                 log(&source, &handled);
             }
-            Some(Note::Connector { source, health }) => log_health(&source, &health),
+            Some(Note::Connector { source, health }) => log_health(&source, &health, people.as_ref()),
             None => {}
         }
     }
@@ -162,13 +165,24 @@ fn duration(millis: u64) -> String {
     if millis < 1000 { format!("{millis} ms") } else { format!("{}.{} s", millis / 1000, millis % 1000 / 100) }
 }
 
-fn log_health(source: &Source, health: &Health) {
-    match health {
-        Health::Starting => tracing::debug!("{source}  starting"),
-        Health::Up { detail } => tracing::info!("{source}  {detail}"),
-        Health::Degraded { reason } => tracing::warn!("{source}  works in part: {reason}"),
-        Health::Retrying { reason, code } => tracing::warn!(code, "{source}  not connected, trying again: {reason}"),
-        Health::Down { reason, code, fix } => tracing::error!(code, fix, "{source}  stopped: {reason}"),
+fn log_health(source: &Source, health: &Health, people: Option<&Output>) {
+    match (Trouble::of_connector(health), people) {
+        (Some(trouble), Some(people)) => people.report(&trouble.report(source.as_str())),
+        (Some(trouble), None) => log_trouble(source, health, &trouble),
+        (None, _) => match health {
+            Health::Up { detail } => tracing::info!("{source}  {detail}"),
+            Health::Degraded { reason } => tracing::warn!("{source}  works in part: {reason}"),
+            Health::Starting | Health::Retrying { .. } | Health::Down { .. } => tracing::debug!("{source}  starting"),
+        },
+    }
+}
+
+fn log_trouble(source: &Source, health: &Health, trouble: &Trouble) {
+    let Trouble { message, code, cause, origin, fix, next } = trouble;
+    if matches!(health, Health::Down { .. }) {
+        tracing::error!(code, cause, "where" = origin, fix, "{source}  stopped: {message}");
+    } else {
+        tracing::warn!(code, cause, "where" = origin, fix, next, "{source}  not connected: {message}");
     }
 }
 

@@ -58,6 +58,12 @@ pub(crate) struct Reason {
     /// Stable code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<String>,
+    /// What was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<String>,
+    /// Where the setting comes from.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub(crate) origin: Option<String>,
     /// The next action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fix: Option<String>,

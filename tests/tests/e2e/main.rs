@@ -5,6 +5,7 @@ mod stage;
 
 mod answers;
 mod crashes;
+mod errors;
 mod explains;
 mod order;
 mod secrets;

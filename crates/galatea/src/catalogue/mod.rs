@@ -23,6 +23,13 @@ use crate::{
 #[serde(transparent)]
 pub(crate) struct Entry(Explanation);
 
+impl Entry {
+    /// What to do.
+    pub(crate) fn fix(self) -> &'static str {
+        self.0.fix
+    }
+}
+
 /// Shorthand of the lists in this folder: code, what happened, why, what to do.
 const fn page(code: &'static str, title: &'static str, cause: &'static str, fix: &'static str) -> Explanation {
     Explanation { code, title, cause, fix }

@@ -3,11 +3,12 @@
 use clap::{Args, Subcommand};
 use galatea_core::{Clock, Error, Finding, Host, Severity, SystemClock};
 use serde_json::json;
-use std::{fmt::Write as _, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 use crate::{
     cli::{
-        flags::{Characters, Json},
+        flags::{Characters, Fix, Json},
+        repairs::Repairs,
         status,
     },
     connectors::{Built, PLATFORMS, Taken},
@@ -15,7 +16,8 @@ use crate::{
     data_dir::DataDir,
     exit::Exit,
     failure::Result,
-    output::{Color, Style},
+    findings,
+    output::Color,
     personas::{self, Persona},
 };
 
@@ -48,6 +50,8 @@ struct Check {
     #[arg(value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
+    fix: Fix,
+    #[command(flatten)]
     characters: Characters,
     #[command(flatten)]
     json: Json,
@@ -69,6 +73,13 @@ struct Entry {
     source: String,
     title: &'static str,
     built: Built,
+}
+
+impl Entry {
+    /// For people: `Telegram of Ada`.
+    fn of(&self) -> String {
+        format!("{} of {}", self.title, self.agent)
+    }
 }
 
 fn entries(personas: &[Persona], data_dir: &DataDir) -> Result<Vec<Entry>> {
@@ -149,7 +160,13 @@ impl Check {
         let mut checked = Vec::new();
         for entry in entries.iter().filter(|e| wanted.as_ref().is_none_or(|w| e.source == *w)) {
             match &entry.built {
-                Built::On(connector) => checked.push((entry, connector.check().await)),
+                Built::On(connector) => {
+                    let mut found = connector.check().await;
+                    if self.fix.fix {
+                        found = Repairs { yes: self.fix.yes }.offer(connector.as_ref(), &entry.of(), found, context).await?;
+                    }
+                    checked.push((entry, found));
+                }
                 // Only what was asked for by name is worth a word when it is off.
                 Built::Off(why) if wanted.is_some() => {
                     let off = Finding::new(Severity::Error, "GAL-CONNECTOR-OFF", "connector", format!("{} is off", entry.title)).with_fix(why.clone());
@@ -164,7 +181,8 @@ impl Check {
             context.output.json("galatea.connector.check/1", json!({ "connectors": items }));
         } else {
             for (entry, findings) in &checked {
-                context.output.data(render(&format!("{} of {}", entry.title, entry.agent), findings, context.output.style).trim_end());
+                let style = context.output.style;
+                context.output.data(format_args!("{}\n{}", style.bold(Color::Cyan, &entry.of()), findings::render(findings, style).trim_end()));
             }
         }
         Ok(if failed { Exit::Findings.into() } else { ExitCode::SUCCESS })
@@ -181,44 +199,9 @@ fn unknown(name: &str) -> Error {
     }
 }
 
-fn render(title: &str, findings: &[Finding], style: Style) -> String {
-    let mut text = format!("{}\n", style.bold(Color::Cyan, title));
-    for finding in findings {
-        let (mark, color) = match finding.severity {
-            Severity::Ok => ("✓", Color::Green),
-            Severity::Info => ("·", Color::Cyan),
-            Severity::Warning => ("!", Color::Yellow),
-            Severity::Error => ("✗", Color::Red),
-        };
-        let code = if finding.severity >= Severity::Warning { format!("  {}", finding.id) } else { String::new() };
-        let _ = writeln!(text, "  {} {}{code}", style.paint(color, mark), finding.message);
-        for (label, line) in [("cause", &finding.cause), ("where", &finding.origin), ("fix", &finding.fix)] {
-            if let Some(line) = line {
-                let _ = writeln!(text, "    {:<6} {line}", format!("{label}:"));
-            }
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn findings_come_with_their_next_action() {
-        let findings = [
-            Finding::ok("GAL-TG-OK", "connector", "@acme_bot"),
-            Finding::new(Severity::Error, "GAL-TG-WEBHOOK", "connector", "a webhook owns this bot").with_cause("getWebhookInfo").with_fix("remove it"),
-        ];
-        insta::assert_snapshot!(render("Telegram of Ada", &findings, Style::plain()), @r"
-        Telegram of Ada
-          ✓ @acme_bot
-          ✗ a webhook owns this bot  GAL-TG-WEBHOOK
-            cause: getWebhookInfo
-            fix:   remove it
-        ");
-    }
 
     #[test]
     fn a_misspelt_platform_is_corrected() {

@@ -23,6 +23,7 @@ use crate::{
     failure::Result,
     health,
     lock::InstanceLock,
+    logging,
     output::Color,
     personas, readiness,
 };
@@ -62,7 +63,8 @@ impl Start {
 
         let stopping = Arc::new(AtomicBool::new(false));
         tokio::spawn(health::serve(listener, readiness::probe(&booted, began, Arc::clone(&stopping))));
-        tokio::spawn(activity::watch(booted.orchestrator.events().subscribe(), Arc::clone(&booted.store)));
+        let people = (!logging::is_json(context)).then(|| context.output.clone());
+        tokio::spawn(activity::watch(booted.orchestrator.events().subscribe(), Arc::clone(&booted.store), people));
         lock.announce(address)?;
         context.output.say(overview::banner(&booted, &data_dir, address, demo, context).render(context.output.talk_style).trim_end());
         booted.orchestrator.start()?;
