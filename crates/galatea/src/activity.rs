@@ -7,7 +7,7 @@ use std::{
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
-use crate::{output::Output, trouble::Trouble};
+use crate::{models::ModelHealth, output::Output, trouble::Trouble};
 
 /// Turns followed at the same time; older ones are forgotten, which costs a line of talk.
 const MOST: usize = 1024;
@@ -122,8 +122,9 @@ fn word(decision: Decision) -> &'static str {
 
 /// Logs until the bus closes. Rooms are looked up once each, outside of any turn. Troubles are shown on `people`, in the form of every
 /// other error; without one the log is read by programs, and they are lines of it.
-pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, people: Option<Output>) {
+pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, models: Vec<(AgentId, ModelHealth)>, people: Option<Output>) {
     let mut turns = Turns::default();
+    let mut told: HashMap<AgentId, Trouble> = HashMap::new();
     let mut sources: HashMap<RoomId, String> = HashMap::new();
     loop {
         let event = match events.recv().await {
@@ -147,6 +148,17 @@ pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, pe
                     },
                 };
                 log(&source, &handled);
+                let trouble = models.iter().find(|(agent, _)| *agent == handled.agent).and_then(|(_, health)| health.trouble());
+                // Once until it is another: every message fails alike.
+                if let Some(trouble) = &trouble
+                    && told.get(&handled.agent) != Some(trouble)
+                {
+                    log_model(trouble, people.as_ref());
+                }
+                match trouble {
+                    Some(trouble) => told.insert(handled.agent, trouble),
+                    None => told.remove(&handled.agent),
+                };
             }
             Some(Note::Connector { source, health }) => log_health(&source, &health, people.as_ref()),
             None => {}
@@ -174,6 +186,14 @@ fn log_health(source: &Source, health: &Health, people: Option<&Output>) {
             Health::Degraded { reason } => tracing::warn!("{source}  works in part: {reason}"),
             Health::Starting | Health::Retrying { .. } | Health::Down { .. } => tracing::debug!("{source}  starting"),
         },
+    }
+}
+
+fn log_model(trouble: &Trouble, people: Option<&Output>) {
+    let Trouble { message, code, cause, origin, fix, .. } = trouble;
+    match people {
+        Some(people) => people.report(&trouble.report("model")),
+        None => tracing::error!(code, cause, "where" = origin, fix, "model  does not answer: {message}"),
     }
 }
 

@@ -45,10 +45,16 @@ impl Trouble {
             Health::Retrying { reason, code } => (reason, code.clone(), code.as_deref().and_then(usual_fix)),
             Health::Down { reason, code, fix } => (reason, code.clone(), fix.clone()),
         };
-        let (message, context, rest) = take_apart(reason);
+        Some(Self { code, fix, ..Self::of_text(reason) })
+    }
+
+    /// Of what an error displays, as it is kept in verdicts.
+    pub(crate) fn of_text(text: &str) -> Self {
+        let (message, context, rest) = take_apart(text);
         let told = |key: &str| context.iter().find(|(known, _)| *known == key).map(|(_, value)| (*value).to_owned());
         let next = rest.trim_start_matches([';', ' ']);
-        Some(Self { message: message.to_owned(), code, cause: told("cause"), origin: told("where"), fix, next: (!next.is_empty()).then(|| next.to_owned()) })
+        let next = (!next.is_empty()).then(|| next.to_owned());
+        Self { message: message.to_owned(), code: None, cause: told("cause"), origin: told("where"), fix: None, next }
     }
 
     /// In the form of every error.
@@ -141,7 +147,15 @@ mod tests {
     #[test]
     fn it_is_shown_like_any_error() {
         let trouble = Trouble { fix: Some("stop the other copy".into()), next: Some("next try in 30 s".into()), ..Trouble::of(&conflict()) };
-        insta::assert_snapshot!(trouble.report("telegram").render(Style::plain()), @"");
+        insta::assert_snapshot!(trouble.report("telegram").render(Style::plain()), @r###"
+error[GAL-TG-409]: telegram: another program (or person) is reading this
+  Telegram bot's messages
+  cause: getUpdates answered 409 Conflict: terminated by other getUpdates
+         request; make sure, please (once)
+  where: TELEGRAM_BOT_TOKEN from .env line 4
+  fix:   stop the other copy. Next try in 30 s.
+  more:  galatea explain GAL-TG-409
+"###);
     }
 
     #[test]

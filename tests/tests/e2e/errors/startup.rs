@@ -78,12 +78,7 @@ async fn a_login_page_that_forbids() {
 
 #[tokio::test]
 async fn a_connection_that_is_closed() {
-    is_survived(
-        String::new(),
-        "GAL-TG-CONNECT",
-        &["Telegram cannot be reached", "cause: getMe:", "where: TELEGRAM_API_ROOT from .env line 2", "fix:"],
-    )
-    .await;
+    is_survived(String::new(), "GAL-TG-CONNECT", &["Telegram cannot be reached", "cause: getMe:", "where: TELEGRAM_API_ROOT from .env line 2", "fix:"]).await;
 }
 
 #[tokio::test]

@@ -18,7 +18,8 @@ async fn with_a_webhook() -> Scene {
     scene
 }
 
-const OWNED: &[&str] = &["A webhook to 127.0.0.1 owns this bot", "cause: getWebhookInfo names it", "where: TELEGRAM_BOT_TOKEN from .env line 1", "fix:", "--fix"];
+const OWNED: &[&str] =
+    &["A webhook to 127.0.0.1 owns this bot", "cause: getWebhookInfo names it", "where: TELEGRAM_BOT_TOKEN from .env line 1", "fix:", "--fix"];
 
 #[tokio::test]
 async fn a_webhook_in_the_way_is_named_by_its_host() {
@@ -45,7 +46,10 @@ async fn without_an_answer_nothing_is_removed() {
     for args in [&["connector", "check", "telegram", "--fix"][..], &["doctor", "--fix"], &["--no-input", "doctor", "--fix", "--json"]] {
         let refused = scene.run(args).await;
         assert_eq!(refused.code, Some(2), "{args:?}: {}", refused.stderr);
-        says(&refused.stderr, &["error[GAL-FIX-ASK]", "Remove the webhook to 127.0.0.1?", "cause: Telegram of Eliza: A webhook to 127.0.0.1 owns this bot", "fix: add --yes"]);
+        says(
+            &refused.stderr,
+            &["error[GAL-FIX-ASK]", "Remove the webhook to 127.0.0.1?", "cause: Telegram of Eliza: A webhook to 127.0.0.1 owns this bot", "fix: add --yes"],
+        );
     }
     assert!(scene.stage.telegram.calls_of("deleteWebhook").is_empty());
     let alone = scene.run(&["connector", "check", "--yes"]).await;
@@ -111,7 +115,8 @@ async fn a_second_poller_is_told_and_does_not_end_it() {
 async fn privacy_mode_is_told_with_the_way_to_change_it() {
     let scene = Scene::set().await;
     scene.stage.telegram.set_privacy(true);
-    let expected = ["privacy mode is on: in groups it sees commands, replies and @mentions", "fix: fine for a helper; to change: @BotFather → /setprivacy → Disable"];
+    let expected =
+        ["privacy mode is on: in groups it sees commands, replies and @mentions", "fix: fine for a helper; to change: @BotFather → /setprivacy → Disable"];
     let check = scene.run(&["connector", "check", "telegram"]).await;
     assert_eq!(check.code, Some(0), "it is no fault: {}", check.stdout);
     says(&check.stdout, &expected);
