@@ -199,7 +199,7 @@ fn a_taken_port_is_told_and_not_dodged() {
 fn the_health_server_stays_on_this_machine() {
     let home = Home::new();
     let refused = home.command(&["start"]).env("SERVER_HOST", "0.0.0.0").output().unwrap();
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(3));
     assert!(err(&refused).contains("GAL-BIND"), "{}", err(&refused));
 }
 

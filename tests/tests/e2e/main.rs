@@ -8,6 +8,7 @@ mod crashes;
 mod errors;
 mod explains;
 mod order;
+mod places;
 mod secrets;
 mod stops;
 mod troubles;
