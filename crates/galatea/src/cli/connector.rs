@@ -150,7 +150,7 @@ fn why(entry: &Entry) -> Option<&str> {
 
 impl Check {
     async fn run(&self, context: &Context) -> Result<ExitCode> {
-        let (entries, _) = configured(&self.characters, context)?;
+        let (entries, data_dir) = configured(&self.characters, context)?;
         let wanted = self.name.as_ref().map(|name| name.to_lowercase());
         if let Some(wanted) = &wanted
             && !PLATFORMS.iter().any(|p| p.source.as_str() == wanted)
@@ -160,6 +160,10 @@ impl Check {
         let mut checked = Vec::new();
         for entry in entries.iter().filter(|e| wanted.as_ref().is_none_or(|w| e.source == *w)) {
             match &entry.built {
+                Built::On(_) if entry.source == galatea_terminal::SOURCE.as_str() && !data_dir.path().exists() => {
+                    let later = Finding::new(Severity::Info, "GAL-DATA-DIR", "connector", "its socket is made at the first start, and the data folder for it");
+                    checked.push((entry, vec![later]));
+                }
                 Built::On(connector) => {
                     let mut found = connector.check().await;
                     if self.fix.fix {

@@ -34,9 +34,20 @@ impl Status {
     /// Asks and prints.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
-        let readiness = readiness(&data_dir).await?;
+        let readiness = match readiness(&data_dir).await {
+            Ok(readiness) => readiness,
+            Err(error) => {
+                if self.json.json {
+                    let told = json!({ "code": error.code(), "message": error.message(), "fix": error.fix() });
+                    context.output.json("galatea.status/1", json!({ "running": false, "ready": false, "error": told }));
+                }
+                return Err(error.into());
+            }
+        };
         if self.json.json {
-            context.output.json("galatea.status/1", json!(readiness));
+            let mut body = json!(readiness);
+            body["running"] = json!(true);
+            context.output.json("galatea.status/1", body);
         } else {
             context.output.data(render(&readiness, context.output.style).trim_end());
         }
