@@ -9,7 +9,16 @@ async fn a_direct_message_is_answered() {
     let direct = stage.ann.direct();
     stage.ann.says(&direct, "Q1: are you there?").send();
     assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"]);
-    assert!(stage.telegram.actions().iter().any(|(chat, _, action)| *chat == direct.id && action == "typing"), "it was seen typing");
+}
+
+#[tokio::test]
+async fn a_slow_answer_is_seen_coming() {
+    let stage = Stage::set().await;
+    stage.model_hangs();
+    let _galatea = stage.start().await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1: are you there?").send();
+    stage.telegram.wait_for("typing", |t| t.actions().iter().find(|(chat, _, action)| *chat == direct.id && action == "typing").map(drop)).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What can go wrong with an answer: a person who blocked the bot, a group that moved, a flood wait.
 
-use galatea_testkit::telegram::{Effect, Fault};
+use galatea_testkit::telegram::{Chat, Effect, Fault};
 
 use super::{Scene, says};
 
@@ -11,23 +11,28 @@ async fn explained(scene: &Scene, chat: i64, message: i64) -> String {
     told.stdout
 }
 
+/// Ann asks, and the answer is on its way, held back for a moment by a flood wait.
+async fn ask_and_hold(scene: &Scene, chat: &Chat, text: &str) -> i64 {
+    scene.stage.telegram.fault(Fault::new(Effect::RateLimited(1)).on("sendMessage"));
+    let asked = scene.stage.ann.says(chat, text).send();
+    scene.stage.telegram.wait_calls("sendMessage", 1).await;
+    asked
+}
+
 #[tokio::test]
 async fn a_person_who_blocked_the_bot_is_told_and_others_are_answered() {
     let scene = Scene::set().await;
     let running = scene.start().await;
     let ann = &scene.stage.ann;
-    scene.stage.model_hangs();
-    let asked = ann.says(&ann.direct(), "Q1").send();
-    scene.stage.telegram.wait_confirmed().await;
+    let asked = ask_and_hold(&scene, &ann.direct(), "Q1").await;
     ann.blocks_bot();
-    scene.stage.model_wakes();
     running.wait_for_line("not delivered").await;
     let bob = scene.stage.telegram.user("Bob", "");
     bob.says(&bob.direct(), "Q2").send();
     assert_eq!(scene.stage.wait_text(&bob.direct(), "A2").await, ["A2"]);
     let why = explained(&scene, ann.id, asked).await;
-    says(&why, &["1 of 1 parts are not delivered", "dead 1 attempt", "blocked", "cause: sendMessage answered 403 Forbidden: bot was blocked by the user"]);
-    assert_eq!(scene.stage.telegram.calls_of("sendMessage").iter().filter(|c| c.chat() == Some(ann.id)).count(), 1, "nobody insists");
+    says(&why, &["1 of 1 parts are not delivered", "dead", "blocked", "cause: sendMessage answered 403 Forbidden: bot was blocked by the user"]);
+    assert_eq!(scene.stage.telegram.calls_of("sendMessage").iter().filter(|c| c.chat() == Some(ann.id)).count(), 2, "nobody insists");
     says(&scene.run(&["explain", "GAL-TG-403"]).await.stdout, &["The person blocked the bot", "Fix"]);
     // Whoever comes back is answered again.
     ann.unblocks_bot();
@@ -75,11 +80,8 @@ async fn a_group_that_moved_is_followed_without_a_word() {
     let group = scene.stage.telegram.group("Band", &[ann]);
     let running = scene.start().await;
     let mention = format!("@{}", scene.stage.telegram.bot_username());
-    scene.stage.model_hangs();
-    let asked = ann.says(&group, &format!("{mention} Q1")).send();
-    scene.stage.telegram.wait_confirmed().await;
+    let asked = ask_and_hold(&scene, &group, &format!("{mention} Q1")).await;
     let new = ann.migrates(&group);
-    scene.stage.model_wakes();
     assert_eq!(scene.stage.wait_text(&new, "A1").await, ["A1"], "the answer to the old group arrives in the new one");
     says(&explained(&scene, group.id, asked).await, &["answered", "sent", &new.id.to_string()]);
     let said = scene.end(running).await.stderr;
