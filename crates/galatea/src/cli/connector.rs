@@ -72,7 +72,8 @@ struct Entry {
     agent: String,
     source: String,
     title: &'static str,
-    built: Built,
+    /// A platform whose settings make no sense is one of the list like any other.
+    built: galatea_core::Result<Built>,
 }
 
 impl Entry {
@@ -82,7 +83,7 @@ impl Entry {
     }
 }
 
-fn entries(personas: &[Persona], data_dir: &DataDir) -> Result<Vec<Entry>> {
+fn entries(personas: &[Persona], data_dir: &DataDir) -> Vec<Entry> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mut taken = Taken::default();
     let mut entries = Vec::new();
@@ -91,18 +92,18 @@ fn entries(personas: &[Persona], data_dir: &DataDir) -> Result<Vec<Entry>> {
         let identity = persona.character.identity();
         let host = Host { agent: identity, agent_name: agent.clone(), data_dir: data_dir.path().to_owned(), clock: Arc::clone(&clock) };
         for platform in PLATFORMS {
-            let built = platform.connector(&persona.settings, &host, &mut taken)?;
+            let built = platform.connector(&persona.settings, &host, &mut taken);
             entries.push(Entry { agent: agent.clone(), source: platform.source.to_string(), title: platform.title, built });
         }
     }
-    Ok(entries)
+    entries
 }
 
 fn configured(characters: &Characters, context: &Context) -> Result<(Vec<Entry>, DataDir)> {
     let configuration = context.configuration()?;
     let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
     let personas = personas::load(&characters.characters, configuration, &context.working_dir)?;
-    Ok((entries(&personas, &data_dir)?, data_dir))
+    Ok((entries(&personas, &data_dir), data_dir))
 }
 
 impl List {
@@ -119,7 +120,7 @@ impl List {
                 .iter()
                 .map(|e| {
                     json!({
-                        "agent": e.agent, "source": e.source, "on": matches!(e.built, Built::On(_)), "why": why(e), "running": live(e),
+                        "agent": e.agent, "source": e.source, "on": matches!(e.built, Ok(Built::On(_))), "why": why(e), "running": live(e),
                     })
                 })
                 .collect();
@@ -131,8 +132,9 @@ impl List {
         for entry in &entries {
             let state = match (&entry.built, live(entry)) {
                 (_, Some(running)) => format!("{}  {}", style.paint(Color::Green, &format!("{:<4}", running.state)), running.detail),
-                (Built::On(_), None) => format!("{}  not running", style.paint(Color::Green, "on  ")),
-                (Built::Off(why), None) => format!("{}  {why}", style.paint(Color::Yellow, "off ")),
+                (Err(error), None) => format!("{}  {}", style.paint(Color::Red, "wrong"), error.message()),
+                (Ok(Built::On(_)), None) => format!("{}  not running", style.paint(Color::Green, "on  ")),
+                (Ok(Built::Off(why)), None) => format!("{}  {why}", style.paint(Color::Yellow, "off ")),
             };
             let whose = if several { format!("{:<12} ", entry.agent) } else { String::new() };
             context.output.data(format_args!("{whose}{}  {state}", style.paint(Color::Cyan, &format!("{:<9}", entry.title))));
@@ -143,8 +145,9 @@ impl List {
 
 fn why(entry: &Entry) -> Option<&str> {
     match &entry.built {
-        Built::Off(why) => Some(why),
-        Built::On(_) => None,
+        Ok(Built::Off(why)) => Some(why),
+        Ok(Built::On(_)) => None,
+        Err(error) => Some(error.message()),
     }
 }
 
@@ -160,11 +163,12 @@ impl Check {
         let mut checked = Vec::new();
         for entry in entries.iter().filter(|e| wanted.as_ref().is_none_or(|w| e.source == *w)) {
             match &entry.built {
-                Built::On(_) if entry.source == galatea_terminal::SOURCE.as_str() && !data_dir.path().exists() => {
+                Err(error) => checked.push((entry, vec![Finding::failure("connector", error)])),
+                Ok(Built::On(_)) if entry.source == galatea_terminal::SOURCE.as_str() && !data_dir.path().exists() => {
                     let later = Finding::new(Severity::Info, "GAL-DATA-DIR", "connector", "its socket is made at the first start, and the data folder for it");
                     checked.push((entry, vec![later]));
                 }
-                Built::On(connector) => {
+                Ok(Built::On(connector)) => {
                     let mut found = connector.check().await;
                     if self.fix.fix {
                         found = Repairs { yes: self.fix.yes }.offer(connector.as_ref(), &entry.of(), found, context).await?;
@@ -172,11 +176,11 @@ impl Check {
                     checked.push((entry, found));
                 }
                 // Only what was asked for by name is worth a word when it is off.
-                Built::Off(why) if wanted.is_some() => {
+                Ok(Built::Off(why)) if wanted.is_some() => {
                     let off = Finding::new(Severity::Error, "GAL-CONNECTOR-OFF", "connector", format!("{} is off", entry.title)).with_fix(why.clone());
                     checked.push((entry, vec![off]));
                 }
-                Built::Off(_) => {}
+                Ok(Built::Off(_)) => {}
             }
         }
         let failed = checked.iter().flat_map(|(_, findings)| findings).any(|f| f.severity == Severity::Error);

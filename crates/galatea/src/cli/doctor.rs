@@ -10,7 +10,7 @@ mod storage;
 use clap::Args;
 use galatea_core::{Finding, Severity};
 use serde_json::json;
-use std::process::ExitCode;
+use std::{cmp::Reverse, process::ExitCode};
 
 use crate::{
     cli::{
@@ -59,6 +59,8 @@ impl Doctor {
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let mut found = if self.fix.fix { repair::repair(context) } else { Vec::new() };
         found.extend(self.examine(context).await?);
+        // Stable: within one severity, the order in which things depend on each other.
+        found.sort_by_key(|finding| Reverse(finding.severity));
         let broken = found.iter().any(|f| f.severity == Severity::Error);
         if self.json.json {
             context.output.json("galatea.doctor/1", json!({ "version": env!("CARGO_PKG_VERSION"), "ok": !broken, "findings": found }));

@@ -28,8 +28,11 @@ async fn what_is_no_token_is_told_by_its_shape() {
         assert_eq!(doctor.code, Some(7));
         says(&doctor.stdout, &expected);
         let check = scene.run(&["connector", "check", "telegram"]).await;
-        assert_eq!(check.code, Some(3), "{}", check.stderr);
-        says(&check.stderr, &expected);
+        assert_eq!(check.code, Some(7), "{}", check.stderr);
+        says(&check.stdout, &expected);
+        let list = scene.run(&["connector", "ls"]).await;
+        assert_eq!(list.code, Some(0));
+        says(&list.stdout, &["Telegram", "wrong", "Not a valid bot token", "Terminal"]);
         assert!(scene.stage.telegram.calls().is_empty(), "nothing was asked");
     }
 }
@@ -73,6 +76,21 @@ async fn is_refused(scene: &Scene, cause: &str) {
     let said = scene.end(running).await.stderr;
     says(&said, &["error[GAL-TG-401]: telegram:"]);
     says(&said, &expected);
+}
+
+#[tokio::test]
+async fn a_log_for_programs_holds_the_same_in_fields() {
+    let mut scene = Scene::set().await;
+    scene.env("TELEGRAM_BOT_TOKEN", "7000000001:AAwrong-canary-wrong-canary-wrong-xx");
+    scene.canary("AAwrong-canary");
+    let running = scene.program().env("LOG_JSON_FORMAT", "true").arg("start").spawn();
+    let line = running.wait_for("the trouble", |line| line.contains("telegram  stopped").then(|| line.to_owned())).await;
+    let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&told["level"], &told["code"]), (&"ERROR".into(), &"GAL-TG-401".into()), "{line}");
+    assert_eq!(told["cause"], "getMe answered 401 Unauthorized", "{line}");
+    assert_eq!(told["where"], "TELEGRAM_BOT_TOKEN from .env line 1", "{line}");
+    assert!(told["fix"].as_str().unwrap().starts_with("copy the token again"), "{line}");
+    assert!(!scene.end(running).await.stderr.contains("error["), "one form at a time");
 }
 
 #[tokio::test]
