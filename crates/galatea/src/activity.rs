@@ -19,6 +19,8 @@ pub(crate) enum Note {
     Handled(Handled),
     /// A connector changed its state.
     Connector {
+        /// Whose.
+        agent: AgentId,
         /// Platform.
         source: Source,
         /// How it is.
@@ -85,7 +87,7 @@ impl Turns {
                 let (memory, decision) = open.decided?;
                 Some(Note::Handled(Handled { agent, room, memory, outcome: word(decision), millis: Some(millis), usage: open.usage }))
             }
-            Event::ConnectorHealth { source, health, .. } => Some(Note::Connector { source, health }),
+            Event::ConnectorHealth { agent, source, health, .. } => Some(Note::Connector { agent, source, health }),
             _ => None,
         }
     }
@@ -125,6 +127,7 @@ fn word(decision: Decision) -> &'static str {
 pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, models: Vec<(AgentId, ModelHealth)>, people: Option<Output>) {
     let mut turns = Turns::default();
     let mut told: HashMap<AgentId, Trouble> = HashMap::new();
+    let mut down: HashMap<(AgentId, Source), Trouble> = HashMap::new();
     let mut sources: HashMap<RoomId, String> = HashMap::new();
     loop {
         let event = match events.recv().await {
@@ -160,7 +163,23 @@ pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, mo
                     None => told.remove(&handled.agent),
                 };
             }
-            Some(Note::Connector { source, health }) => log_health(&source, &health, people.as_ref()),
+            Some(Note::Connector { agent, source, health }) => {
+                let trouble = Trouble::of_connector(&health);
+                let known = match (&trouble, &health) {
+                    // It says nothing about how the attempt will end.
+                    (None, Health::Starting) => continue,
+                    (None, _) => down.remove(&(agent, source.clone())),
+                    (Some(trouble), _) => down.insert((agent, source.clone()), Trouble { next: None, ..trouble.clone() }),
+                };
+                match trouble {
+                    // Told once until it is another; every attempt ends alike.
+                    Some(trouble) if known == Some(Trouble { next: None, ..trouble.clone() }) => {
+                        tracing::debug!(next = trouble.next, "{source}  still not connected: {}", trouble.message);
+                    }
+                    Some(trouble) => log_trouble(&source, &health, &trouble, people.as_ref()),
+                    None => log_health(&source, &health),
+                }
+            }
             None => {}
         }
     }
@@ -177,15 +196,11 @@ fn duration(millis: u64) -> String {
     if millis < 1000 { format!("{millis} ms") } else { format!("{}.{} s", millis / 1000, millis % 1000 / 100) }
 }
 
-fn log_health(source: &Source, health: &Health, people: Option<&Output>) {
-    match (Trouble::of_connector(health), people) {
-        (Some(trouble), Some(people)) => people.report(&trouble.report(source.as_str())),
-        (Some(trouble), None) => log_trouble(source, health, &trouble),
-        (None, _) => match health {
-            Health::Up { detail } => tracing::info!("{source}  {detail}"),
-            Health::Degraded { reason } => tracing::warn!("{source}  works in part: {reason}"),
-            Health::Starting | Health::Retrying { .. } | Health::Down { .. } => tracing::debug!("{source}  starting"),
-        },
+fn log_health(source: &Source, health: &Health) {
+    match health {
+        Health::Up { detail } => tracing::info!("{source}  {detail}"),
+        Health::Degraded { reason } => tracing::warn!("{source}  works in part: {reason}"),
+        Health::Starting | Health::Retrying { .. } | Health::Down { .. } => {}
     }
 }
 
@@ -197,7 +212,10 @@ fn log_model(trouble: &Trouble, people: Option<&Output>) {
     }
 }
 
-fn log_trouble(source: &Source, health: &Health, trouble: &Trouble) {
+fn log_trouble(source: &Source, health: &Health, trouble: &Trouble, people: Option<&Output>) {
+    if let Some(people) = people {
+        return people.report(&trouble.report(source.as_str()));
+    }
     let Trouble { message, code, cause, origin, fix, next } = trouble;
     if matches!(health, Health::Down { .. }) {
         tracing::error!(code, cause, "where" = origin, fix, "{source}  stopped: {message}");

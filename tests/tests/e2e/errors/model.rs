@@ -99,6 +99,19 @@ async fn a_page_at_the_models_address() {
 }
 
 #[tokio::test]
+async fn without_a_model_the_start_says_where_it_stays_silent() {
+    let mut scene = Scene::set().await;
+    scene.env("OPENAI_BASE_URL", "");
+    scene.env("OPENAI_API_KEY", "");
+    let running = scene.start().await;
+    running.wait_for_line("polling").await;
+    says(&scene.end(running).await.stderr, &["offline script — pattern matching, not AI", "silent on telegram until a model is set"]);
+    scene.env("OFFLINE_RESPONDER_PUBLIC", "true");
+    let running = scene.start().await;
+    assert!(!scene.end(running).await.stderr.contains("silent on"));
+}
+
+#[tokio::test]
 async fn without_embeddings_it_says_how_memory_is_searched() {
     let mut scene = Scene::set().await;
     let expected = ["memory search uses keywords until an embedding model is set"];

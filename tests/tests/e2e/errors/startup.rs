@@ -88,6 +88,7 @@ async fn it_comes_up_by_itself_when_telegram_does() {
     let running = scene.start().await;
     running.wait_for_line("error[GAL-TG-GARBAGE]").await;
     running.wait_for_line("polling").await;
+    assert_eq!(running.stderr().matches("error[GAL-TG-GARBAGE]").count(), 1, "two attempts, one trouble:\n{}", running.stderr());
     let status = scene.run(&["status"]).await;
     assert_eq!(status.code, Some(0), "{}", status.stdout);
     scene.end(running).await;
