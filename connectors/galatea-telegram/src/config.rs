@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use url::Url;
 
-use crate::{connector::TelegramConnector, error};
+use crate::{
+    connector::TelegramConnector,
+    error::{self, codes},
+};
 
 const TOKEN: Variable = Variable::new("TELEGRAM_BOT_TOKEN", "the token @BotFather gave for the bot").secret().required();
 const API_ROOT: Variable = Variable::new("TELEGRAM_API_ROOT", "address of the Bot API server").or("https://api.telegram.org");
@@ -66,6 +69,18 @@ pub struct TelegramConfig {
     /// Seconds a poll may stay open.
     #[serde(default = "default_poll")]
     pub poll_timeout: u64,
+    /// Where token and address were set, for messages.
+    #[serde(skip)]
+    pub(crate) origins: Origins,
+}
+
+/// Where settings come from, as people are told: `TELEGRAM_BOT_TOKEN from .env line 4`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origins {
+    /// Of the token.
+    pub(crate) token: Option<String>,
+    /// Of the Bot API server's address, unless it is the default.
+    pub(crate) root: Option<String>,
 }
 
 fn default_root() -> Url {
@@ -93,6 +108,7 @@ impl TelegramConfig {
             webhook_secret: None,
             drop_pending: false,
             poll_timeout: default_poll(),
+            origins: Origins::default(),
         }
     }
 
@@ -101,10 +117,11 @@ impl TelegramConfig {
     /// # Errors
     /// `Invalid` with `GAL-TG-TOKEN` for anything that is not shaped like a token. The token is not repeated.
     pub fn account(&self) -> Result<Account> {
-        let (id, secret) = self.token.expose_secret().split_once(':').ok_or_else(error::token_shape)?;
+        let token = self.token.expose_secret();
+        let (id, secret) = token.split_once(':').ok_or_else(|| error::token_shape(token))?;
         let digits = !id.is_empty() && id.len() <= 19 && id.bytes().all(|b| b.is_ascii_digit()) && id.parse::<i64>().is_ok();
         let plain = !secret.is_empty() && secret.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-        if digits && plain { Ok(Account(id.to_owned())) } else { Err(error::token_shape()) }
+        if digits && plain { Ok(Account(id.to_owned())) } else { Err(error::token_shape(token)) }
     }
 
     /// How long a poll may stay open.
@@ -152,7 +169,9 @@ impl ConnectorConfig for TelegramConfig {
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
         let mut config = Self::new(token);
-        config.account().map_err(|e| e.with("where", settings.origin(&TOKEN)))?;
+        let from = |variable: &Variable| settings.find(variable).map(|setting| format!("{} from {}", variable.name, setting.origin));
+        config.origins = Origins { token: from(&TOKEN), root: from(&API_ROOT) };
+        config.account().map_err(|e| config.origins.add(e))?;
         if let Some(root) = address(settings, &API_ROOT)? {
             config.api_root = root;
         }
@@ -181,6 +200,21 @@ impl ConnectorConfig for TelegramConfig {
 
     fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
         Ok(Arc::new(self.connector(host)?))
+    }
+}
+
+impl Origins {
+    /// The error with the place of the setting it is about.
+    pub(crate) fn add(&self, error: Error) -> Error {
+        let place = match error.code() {
+            Some(codes::TOKEN | codes::UNAUTHORIZED | codes::CONFLICT | codes::WEBHOOK) => &self.token,
+            Some(codes::CONNECT | codes::TIMEOUT | codes::GARBAGE) => &self.root,
+            _ => &None,
+        };
+        match place {
+            Some(place) => error.with("where", place),
+            None => error,
+        }
     }
 }
 

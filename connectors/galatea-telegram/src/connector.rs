@@ -62,7 +62,7 @@ impl TelegramConnector {
     pub(crate) fn new(config: TelegramConfig, host: &Host) -> Result<Self> {
         let account = config.account()?;
         let clock: Arc<dyn Clock> = host.clock.clone();
-        let api = Api::new(&config.api_root, &config.token, clock.clone())?;
+        let api = Api::new(&config, clock.clone())?;
         let book = Arc::new(Book::default());
         let sender = Arc::new(TelegramSender::new(api.clone(), book.clone(), clock, &host.data_dir));
         let capabilities = Capabilities {
@@ -94,19 +94,21 @@ impl TelegramConnector {
         self.sender.download(url).await
     }
 
-    /// Removes whatever webhook is set: the repair of `GAL-TG-WEBHOOK`. Ask first; another program may live off it.
+    /// Removes whatever webhook is set. Ask first; another program may live off it. What it has not been given yet is kept.
     ///
     /// # Errors
     /// As any call.
     pub async fn remove_webhook(&self) -> Result<()> {
-        self.api.request::<_, bool>(&DeleteWebhook::new()).await.map_err(|f| f.into_error("deleteWebhook"))?;
+        let request = DeleteWebhook::new().drop_pending_updates(false);
+        self.api.request::<_, bool>(&request).await.map_err(|f| self.api.error(f, "deleteWebhook"))?;
         Ok(())
     }
 
     async fn me(&self) -> Result<Myself> {
-        let me = self.api.me().await.map_err(|f| f.into_error("getMe"))?;
+        let me = self.api.me().await.map_err(|f| self.api.error(f, "getMe"))?;
         if me.id.to_string() != self.info.account.0 {
-            return Err(Error::unexpected("the Bot API server says this token belongs to another bot").with_code(codes::GARBAGE).with("host", self.api.host()));
+            let error = Error::unexpected("the Bot API server says this token belongs to another bot").with_code(codes::GARBAGE);
+            return Err(self.api.placed(error.with("cause", format!("getMe at {} answered with another id", self.api.host()))));
         }
         Ok(me)
     }
@@ -118,13 +120,13 @@ impl TelegramConnector {
     }
 
     async fn clear_the_way(&self) -> Result<()> {
-        let found = self.api.webhook().await.map_err(|f| f.into_error("getWebhookInfo"))?;
+        let found = self.api.webhook().await.map_err(|f| self.api.error(f, "getWebhookInfo"))?;
         if !found.url.is_empty() && !self.is_ours(&found) {
-            return Err(in_the_way(&found));
+            return Err(self.api.placed(in_the_way(&found)));
         }
         if !found.url.is_empty() || (self.config.drop_pending && found.pending_update_count > 0) {
             let request = DeleteWebhook::new().drop_pending_updates(self.config.drop_pending);
-            self.api.request::<_, bool>(&request).await.map_err(|f| f.into_error("deleteWebhook"))?;
+            self.api.request::<_, bool>(&request).await.map_err(|f| self.api.error(f, "deleteWebhook"))?;
         }
         Ok(())
     }
@@ -137,7 +139,7 @@ impl TelegramConnector {
             return;
         }
         if let Err(failure) = self.api.request::<_, bool>(&SetMyCommands::new(wanted)).await {
-            tracing::warn!(error = %failure.into_error("setMyCommands"), "the command menu could not be set");
+            tracing::warn!(error = %self.api.error(failure, "setMyCommands"), "the command menu could not be set");
         }
     }
 
@@ -157,7 +159,7 @@ impl TelegramConnector {
         let register = async {
             self.api.request::<_, bool>(&set).await.map_err(|f| {
                 let fix = "Telegram calls https addresses on ports 443, 80, 88 or 8443 only; check TELEGRAM_WEBHOOK_URL";
-                let error = f.into_error("setWebhook");
+                let error = self.api.error(f, "setWebhook");
                 if error.kind() == ErrorKind::Invalid { error.with_code(codes::WEBHOOK).with_fix(fix) } else { error }
             })?;
             intake.gateway.report(up.clone());
@@ -175,7 +177,13 @@ impl TelegramConnector {
 fn in_the_way(found: &Webhook) -> Error {
     Error::new(ErrorKind::Conflict, format!("A webhook to {} owns this bot", found.host()))
         .with_code(codes::WEBHOOK)
+        .with("cause", "getWebhookInfo names it; while it is set, messages cannot be polled")
         .with_fix("`galatea connector check telegram --fix` removes it; or stop here and leave the bot to that program")
+}
+
+/// What the repair is about to do. It names the host, since another program may live off it.
+fn question(found: &Webhook) -> String {
+    format!("Remove the webhook to {}?", found.host())
 }
 
 #[async_trait]
@@ -192,7 +200,7 @@ impl Connector for TelegramConnector {
         let mut findings =
             vec![Finding::ok("GAL-TG-TOKEN", "connector", format!("@{}", me.username)).with_cause(format!("getMe answered on {}", self.api.host()))];
         findings.push(match self.api.webhook().await {
-            Err(failure) => failed(&failure.into_error("getWebhookInfo")),
+            Err(failure) => failed(&self.api.error(failure, "getWebhookInfo")),
             Ok(found) if found.url.is_empty() => Finding::ok(codes::WEBHOOK, "connector", "no webhook in the way"),
             Ok(found) if self.is_ours(&found) => match (self.config.mode, &found.last_error_message) {
                 (Mode::Webhook, Some(why)) => {
@@ -206,7 +214,7 @@ impl Connector for TelegramConnector {
             Ok(found) if self.config.mode == Mode::Webhook => {
                 Finding::new(Severity::Warning, codes::WEBHOOK, "connector", format!("a webhook to {} is replaced at the next start", found.host()))
             }
-            Ok(found) => failed(&in_the_way(&found)),
+            Ok(found) => failed(&self.api.placed(in_the_way(&found))).with_repair(question(&found)),
         });
         findings.push(if me.can_read_all_group_messages {
             Finding::ok(codes::PRIVACY, "connector", "privacy mode is off: it sees every message of its groups")
@@ -214,6 +222,21 @@ impl Connector for TelegramConnector {
             Finding::new(Severity::Info, codes::PRIVACY, "connector", PRIVACY).with_fix(PRIVACY_FIX)
         });
         findings
+    }
+
+    async fn repair(&self, finding: &Finding) -> Result<()> {
+        let Some(agreed) = finding.repair.as_ref().filter(|_| finding.id == codes::WEBHOOK) else {
+            return Err(Error::invalid("this cannot be repaired from here").with("finding", &finding.id));
+        };
+        let found = self.api.webhook().await.map_err(|f| self.api.error(f, "getWebhookInfo"))?;
+        if found.url.is_empty() {
+            return Ok(());
+        }
+        // A person agreed to the removal of that one, not of whatever was set since.
+        if question(&found) != *agreed {
+            return Err(self.api.placed(in_the_way(&found)));
+        }
+        self.remove_webhook().await
     }
 
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
@@ -249,9 +272,6 @@ impl Connector for TelegramConnector {
     }
 }
 
-/// A finding that keeps what was seen.
 fn failed(error: &Error) -> Finding {
-    let seen = error.context().iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(", ");
-    let finding = Finding::failure("connector", error);
-    if seen.is_empty() { finding } else { finding.with_cause(seen) }
+    Finding::failure("connector", error)
 }

@@ -1,7 +1,7 @@
 //! What goes wrong on Telegram, as [`galatea_core::Error`]: kind, retry advice, a sentence for people. Never a token, an address's path, or message text.
 
 use galatea_core::{Error, ErrorKind, Retry, Sent};
-use galatea_http::{shorten, status_error};
+use galatea_http::shorten;
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ pub(crate) mod codes {
     pub(crate) const GARBAGE: &str = "GAL-TG-GARBAGE";
 }
 
+/// What to do about a fault of the other side.
+const PASSES: &str = "it is tried again by itself; if it stays, check TELEGRAM_API_ROOT and the proxy variables";
 /// How long to stay away after another program took the updates.
 pub(crate) const CONFLICT_WAIT: Duration = Duration::from_secs(30);
 /// Longest wait that is believed; Telegram's bans can last hours.
@@ -93,11 +95,17 @@ impl Failure {
     /// As the workspace's error. `method` is the Bot API's name of the call.
     pub(crate) fn into_error(self, method: &'static str) -> Error {
         match self {
-            Self::Refused(refusal) => refused(&refusal).with("method", method).with("telegram", shorten(&refusal.description, 200)),
-            Self::Transport(error) => transport(error).with("method", method),
-            Self::Garbage { status, place } => garbage(status, &place).with("method", method),
+            Self::Refused(refusal) => refused(&refusal).with("cause", answered(method, &refusal)),
+            Self::Transport(error) => transport(error, method),
+            Self::Garbage { status, place } => garbage(status).with("cause", format!("{method} at {place} answered {status} and something else")),
         }
     }
+}
+
+/// What was seen: `getMe answered 401 Unauthorized`.
+fn answered(method: &str, refusal: &Refusal) -> String {
+    // Telegram's own words begin with what the code means, and never hold a token.
+    format!("{method} answered {} {}", refusal.code, shorten(&refusal.description, 200)).trim_end().to_owned()
 }
 
 fn refused(refusal: &Refusal) -> Error {
@@ -105,7 +113,7 @@ fn refused(refusal: &Refusal) -> Error {
         return Error::new(ErrorKind::RateLimited, "Telegram asked to wait")
             .with_code(codes::FLOOD)
             .with_retry(Retry::After(wait))
-            .with("seconds", wait.as_secs());
+            .with_fix("nothing to do: what is to be sent is queued and sent after that time");
     }
     match refusal.code {
         401 | 404 => Error::new(ErrorKind::Unauthorized, "Not a valid bot token; expected digits, a colon, then about 35 characters")
@@ -121,7 +129,7 @@ fn refused(refusal: &Refusal) -> Error {
             .with_code(codes::CONFLICT)
             .with_retry(Retry::After(CONFLICT_WAIT))
             .with_fix("stop the other copy (old terminal, container, server), or make a second bot for testing"),
-        500.. => Error::new(ErrorKind::Unavailable, "Telegram has a fault").with_code(codes::CONNECT).with_sent(Sent::Maybe).with("status", refusal.code),
+        500.. => Error::new(ErrorKind::Unavailable, "Telegram has a fault").with_code(codes::CONNECT).with_sent(Sent::Maybe).with_fix(PASSES),
         _ => bad_request(refusal),
     }
 }
@@ -145,41 +153,66 @@ fn bad_request(refusal: &Refusal) -> Error {
     Error::invalid("Telegram found the request invalid").with_code(codes::INVALID)
 }
 
-fn transport(error: Error) -> Error {
+fn transport(error: Error, method: &str) -> Error {
     let (code, message) = match error.kind() {
         ErrorKind::Timeout => (codes::TIMEOUT, "Telegram did not answer in time"),
         ErrorKind::Unavailable => (codes::CONNECT, "Telegram cannot be reached"),
-        _ => return error,
+        _ => return error.with("method", method),
     };
     let mut made = Error::new(error.kind(), message).with_code(code).with_sent(error.sent()).with_retry(error.retry());
     for (key, value) in error.context() {
         made = made.with(key, value);
     }
-    made.with("cause", error.message()).with_fix("check the network, the proxy variables and TELEGRAM_API_ROOT").with_source(error)
+    made.with("cause", format!("{method}: {}", error.message())).with_fix("check the network, the proxy variables and TELEGRAM_API_ROOT").with_source(error)
 }
 
-fn garbage(status: u16, place: &str) -> Error {
-    if (200..300).contains(&status) {
-        return Error::new(ErrorKind::Unavailable, "the answer is not the Telegram Bot API's")
-            .with_code(codes::GARBAGE)
-            .with_sent(Sent::Maybe)
-            .with("host", place)
-            .with("status", status)
-            .with_fix("check TELEGRAM_API_ROOT: it must be the address of a Bot API server");
-    }
-    let error = status_error(status, place, None);
+/// Something else than the Bot API answered: a proxy, a login page, a wrong address. None of them stays for ever.
+fn garbage(status: u16) -> Error {
     if status >= 500 {
-        error.with_code(codes::CONNECT)
-    } else {
-        error.with_code(codes::GARBAGE).with_fix("check TELEGRAM_API_ROOT: it must be the address of a Bot API server")
+        return Error::new(ErrorKind::Unavailable, "Telegram, or something on the way to it, has a fault")
+            .with_code(codes::CONNECT)
+            .with_sent(Sent::Maybe)
+            .with_fix(PASSES);
     }
+    let sent = if (200..300).contains(&status) { Sent::Maybe } else { Sent::No };
+    Error::new(ErrorKind::Unavailable, "the answer is not the Telegram Bot API's")
+        .with_code(codes::GARBAGE)
+        .with_sent(sent)
+        .with_fix("check TELEGRAM_API_ROOT: it must be the address of a Bot API server")
 }
 
-/// The failure of a token's shape; the token itself is never repeated.
-pub(crate) fn token_shape() -> Error {
-    Error::invalid("Not a valid bot token; expected digits, a colon, then about 35 characters")
-        .with_code(codes::TOKEN)
-        .with_fix("copy it from @BotFather without quotes, spaces or the word Bot: TELEGRAM_BOT_TOKEN=123456789:AA…")
+/// What is wrong with a token by its shape alone, told by what people paste in its place. The token itself is never repeated.
+pub(crate) fn token_shape(token: &str) -> Error {
+    let fix = "copy it from @BotFather as it is: TELEGRAM_BOT_TOKEN=123456789:AA…";
+    let bare = token.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let starts = |prefix: &str| bare.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix));
+    let (cause, fix) = if starts("sk-ant-") {
+        ("it looks like an Anthropic key", "set that one as ANTHROPIC_API_KEY; TELEGRAM_BOT_TOKEN is the one from @BotFather")
+    } else if starts("sk-") {
+        ("it looks like an OpenAI key", "set that one as OPENAI_API_KEY; TELEGRAM_BOT_TOKEN is the one from @BotFather")
+    } else if is_discords(bare) {
+        ("it looks like a Discord token", "set that one as DISCORD_API_TOKEN; TELEGRAM_BOT_TOKEN is the one from @BotFather")
+    } else if starts("bot") {
+        ("it begins with the word bot", "leave out the word and what follows it up to the digits: TELEGRAM_BOT_TOKEN=123456789:AA…")
+    } else if token.contains(['"', '\'', '`', '“', '”', '‘', '’', '«', '»']) {
+        ("it holds quotes", fix)
+    } else if token.contains(char::is_whitespace) {
+        ("it holds spaces", fix)
+    } else if !token.contains(':') && token.bytes().all(|b| b.is_ascii_digit()) {
+        ("it is a number only, such as a bot's or a chat's id", fix)
+    } else if !token.contains(':') {
+        ("it has no colon", fix)
+    } else {
+        ("it has a part or a character that no token has", fix)
+    };
+    Error::invalid("Not a valid bot token; expected digits, a colon, then about 35 characters").with_code(codes::TOKEN).with("cause", cause).with_fix(fix)
+}
+
+/// Discord's form: three parts with dots, the first the bot's id in Base64 (Discord's documentation, "Authentication").
+fn is_discords(token: &str) -> bool {
+    let parts: Vec<&str> = token.split('.').collect();
+    let plain = |part: &&str| part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    parts.len() == 3 && parts[0].len() >= 18 && parts[1].len() == 6 && parts[2].len() >= 27 && parts.iter().all(plain)
 }
 
 #[cfg(test)]
@@ -207,6 +240,26 @@ mod tests {
             let error = refusal(status, words);
             assert_eq!((error.code(), error.kind(), error.retry()), (Some(code), kind, retry), "{words}");
             assert_eq!(error.sent(), if status >= 500 { Sent::Maybe } else { Sent::No }, "{words}");
+        }
+    }
+
+    #[test]
+    fn what_people_paste_in_place_of_a_token_is_named() {
+        for (pasted, named) in [
+            ("sk-proj-canaryCANARYcanary", "OpenAI"),
+            ("sk-ant-api03-canaryCANARYcanary", "Anthropic"),
+            ("MTE4MjAwMDAwMDAwMDAwMDAw.GcanAr.canaryCANARYcanaryCANARYcanaryCANARYcanary", "Discord"),
+            ("bot123456789:AAcanaryCANARYcanaryCANARYcanaryCAN", "word bot"),
+            ("Bot 123456789:AAcanaryCANARYcanaryCANARYcanaryCAN", "word bot"),
+            ("“123456789:AAcanaryCANARYcanaryCANARYcanaryCAN”", "quotes"),
+            ("123456789: AAcanaryCANARY", "spaces"),
+            ("123456789", "a number only"),
+            ("AAcanaryCANARY", "no colon"),
+            ("123456789:AA/canary", "no token has"),
+        ] {
+            let error = token_shape(pasted);
+            assert!(error.to_string().contains(named), "{pasted}: {error}");
+            assert!(!format!("{error:?}").to_lowercase().contains("canary"), "{pasted}");
         }
     }
 

@@ -13,7 +13,7 @@ mod send;
 
 pub use config::{Mode, TelegramConfig};
 pub use connector::TelegramConnector;
-pub use decode::place::parse_link;
+pub use decode::place::{parse_link, parse_public_link};
 
 /// The platform's name.
 pub(crate) const SOURCE: galatea_core::Source = galatea_core::Source::new(SOURCE_NAME);

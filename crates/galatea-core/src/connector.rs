@@ -234,11 +234,13 @@ impl Finding {
     pub fn new(severity: Severity, id: impl Into<String>, subject: impl Into<String>, message: impl Into<String>) -> Self {
         Self { id: id.into(), severity, subject: subject.into(), message: message.into(), cause: None, origin: None, fix: None, repair: None }
     }
-    /// A failure, from an error's own code, message and fix.
+    /// A failure, from an error's own code, message and fix; its context `cause` and `where` are the cause and the origin.
     pub fn failure(subject: impl Into<String>, error: &Error) -> Self {
+        let told = |key: &str| error.context().iter().find(|(k, _)| *k == key).map(|(_, v)| v.clone());
         Self {
             fix: error.fix().map(str::to_owned),
-            cause: error.context().iter().find(|(k, _)| *k == "cause").map(|(_, v)| v.clone()),
+            cause: told("cause"),
+            origin: told("where"),
             ..Self::new(Severity::Error, error.code().unwrap_or("GAL-UNEXPECTED"), subject, error.message())
         }
     }

@@ -126,12 +126,10 @@ impl HttpClient {
     /// Starts a request of any method. A bad URL is reported by [`Request::send`].
     pub fn request(&self, method: Method, url: &str) -> Request {
         match Url::parse(url) {
-            Ok(url) if matches!(url.scheme(), "http" | "https") => {
-                match if is_loopback(&url) { self.direct() } else { self.proxied() } {
-                    Ok(client) => Request::new(self.clone(), client.request(method, url.clone()), place(&url)),
-                    Err(error) => Request::broken(self.clone(), error),
-                }
-            }
+            Ok(url) if matches!(url.scheme(), "http" | "https") => match if is_loopback(&url) { self.direct() } else { self.proxied() } {
+                Ok(client) => Request::new(self.clone(), client.request(method, url.clone()), place(&url)),
+                Err(error) => Request::broken(self.clone(), error),
+            },
             Ok(_) => Request::broken(self.clone(), Error::invalid("only http and https addresses can be called").with_code(codes::URL)),
             Err(error) => Request::broken(self.clone(), Error::invalid("this is no valid URL").with_code(codes::URL).with("cause", error)),
         }

@@ -19,10 +19,7 @@ pub(crate) fn connector() -> Result<TlsConnector> {
         TlsConnector::builder().request_alpns(&["h2", "http/1.1"]).build().map_err(|error| error.to_string())
     });
     built.clone().map_err(|cause| {
-        Error::unexpected("TLS could not be set up")
-            .with_code(codes::SETUP)
-            .with("cause", cause)
-            .with_fix("check the certificate file named by SSL_CERT_FILE")
+        Error::unexpected("TLS could not be set up").with_code(codes::SETUP).with("cause", cause).with_fix("check the certificate file named by SSL_CERT_FILE")
     })
 }
 

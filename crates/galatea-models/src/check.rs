@@ -8,6 +8,9 @@ use crate::{
     wire::{Call, Endpoint, Hint, Refusal, codes},
 };
 
+/// What it means that no embedding model is set.
+pub const NO_EMBEDDING: &str = "memory search uses keywords until an embedding model is set";
+
 /// What is asked of which service.
 #[derive(Clone)]
 pub(crate) enum Probe {
@@ -39,7 +42,7 @@ impl Probe {
             ],
         };
         if !embedding && !matches!(self, Self::Offline) {
-            findings.push(Finding::new(Severity::Info, "GAL-MODEL-EMBEDDING", "model", "memory search uses keywords until an embedding model is set"));
+            findings.push(Finding::new(Severity::Info, "GAL-MODEL-EMBEDDING", "model", NO_EMBEDDING));
         }
         findings
     }
@@ -114,9 +117,7 @@ fn works(endpoint: &Endpoint, model: &str) -> Finding {
 }
 
 fn failure(error: &Error) -> Finding {
-    let mut finding = Finding::failure("model", error);
-    finding.origin = error.context().iter().find(|(key, _)| *key == "where").map(|(_, place)| place.clone());
-    finding
+    Finding::failure("model", error)
 }
 
 fn by_id(list: &Value) -> Vec<String> {

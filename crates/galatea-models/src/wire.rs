@@ -7,7 +7,7 @@ mod schema;
 mod stream;
 
 pub(crate) use endpoint::Call;
-pub use endpoint::{Auth, Endpoint, Names, Times};
+pub use endpoint::{Auth, Endpoint, Names, Origins, Times};
 pub(crate) use refusal::{Hint, Refusal, says};
 pub(crate) use schema::object_schema;
 pub(crate) use stream::{Gather, Progress, drive, event_frames, line_frames};

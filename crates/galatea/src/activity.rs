@@ -7,6 +7,8 @@ use std::{
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
+use crate::{models::ModelHealth, output::Output, trouble::Trouble};
+
 /// Turns followed at the same time; older ones are forgotten, which costs a line of talk.
 const MOST: usize = 1024;
 
@@ -17,6 +19,8 @@ pub(crate) enum Note {
     Handled(Handled),
     /// A connector changed its state.
     Connector {
+        /// Whose.
+        agent: AgentId,
         /// Platform.
         source: Source,
         /// How it is.
@@ -83,7 +87,7 @@ impl Turns {
                 let (memory, decision) = open.decided?;
                 Some(Note::Handled(Handled { agent, room, memory, outcome: word(decision), millis: Some(millis), usage: open.usage }))
             }
-            Event::ConnectorHealth { source, health, .. } => Some(Note::Connector { source, health }),
+            Event::ConnectorHealth { agent, source, health, .. } => Some(Note::Connector { agent, source, health }),
             _ => None,
         }
     }
@@ -118,9 +122,12 @@ fn word(decision: Decision) -> &'static str {
     }
 }
 
-/// Logs until the bus closes. Rooms are looked up once each, outside of any turn.
-pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>) {
+/// Logs until the bus closes. Rooms are looked up once each, outside of any turn. Troubles are shown on `people`, in the form of every
+/// other error; without one the log is read by programs, and they are lines of it.
+pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, models: Vec<(AgentId, ModelHealth)>, people: Option<Output>) {
     let mut turns = Turns::default();
+    let mut told: HashMap<AgentId, Trouble> = HashMap::new();
+    let mut down: HashMap<(AgentId, Source), Trouble> = HashMap::new();
     let mut sources: HashMap<RoomId, String> = HashMap::new();
     loop {
         let event = match events.recv().await {
@@ -144,8 +151,35 @@ pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>) {
                     },
                 };
                 log(&source, &handled);
+                let trouble = models.iter().find(|(agent, _)| *agent == handled.agent).and_then(|(_, health)| health.trouble());
+                // Once until it is another: every message fails alike.
+                if let Some(trouble) = &trouble
+                    && told.get(&handled.agent) != Some(trouble)
+                {
+                    log_model(trouble, people.as_ref());
+                }
+                match trouble {
+                    Some(trouble) => told.insert(handled.agent, trouble),
+                    None => told.remove(&handled.agent),
+                };
             }
-            Some(Note::Connector { source, health }) => log_health(&source, &health),
+            Some(Note::Connector { agent, source, health }) => {
+                let trouble = Trouble::of_connector(&health);
+                let known = match (&trouble, &health) {
+                    // It says nothing about how the attempt will end.
+                    (None, Health::Starting) => continue,
+                    (None, _) => down.remove(&(agent, source.clone())),
+                    (Some(trouble), _) => down.insert((agent, source.clone()), Trouble { next: None, ..trouble.clone() }),
+                };
+                match trouble {
+                    // Told once until it is another; every attempt ends alike.
+                    Some(trouble) if known == Some(Trouble { next: None, ..trouble.clone() }) => {
+                        tracing::debug!(next = trouble.next, "{source}  still not connected: {}", trouble.message);
+                    }
+                    Some(trouble) => log_trouble(&source, &health, &trouble, people.as_ref()),
+                    None => log_health(&source, &health),
+                }
+            }
             None => {}
         }
     }
@@ -164,11 +198,29 @@ fn duration(millis: u64) -> String {
 
 fn log_health(source: &Source, health: &Health) {
     match health {
-        Health::Starting => tracing::debug!("{source}  starting"),
         Health::Up { detail } => tracing::info!("{source}  {detail}"),
         Health::Degraded { reason } => tracing::warn!("{source}  works in part: {reason}"),
-        Health::Retrying { reason, code } => tracing::warn!(code, "{source}  not connected, trying again: {reason}"),
-        Health::Down { reason, code, fix } => tracing::error!(code, fix, "{source}  stopped: {reason}"),
+        Health::Starting | Health::Retrying { .. } | Health::Down { .. } => {}
+    }
+}
+
+fn log_model(trouble: &Trouble, people: Option<&Output>) {
+    let Trouble { message, code, cause, origin, fix, .. } = trouble;
+    match people {
+        Some(people) => people.report(&trouble.report("model")),
+        None => tracing::error!(code, cause, "where" = origin, fix, "model  does not answer: {message}"),
+    }
+}
+
+fn log_trouble(source: &Source, health: &Health, trouble: &Trouble, people: Option<&Output>) {
+    if let Some(people) = people {
+        return people.report(&trouble.report(source.as_str()));
+    }
+    let Trouble { message, code, cause, origin, fix, next } = trouble;
+    if matches!(health, Health::Down { .. }) {
+        tracing::error!(code, cause, "where" = origin, fix, "{source}  stopped: {message}");
+    } else {
+        tracing::warn!(code, cause, "where" = origin, fix, next, "{source}  not connected: {message}");
     }
 }
 

@@ -104,10 +104,15 @@ struct Parts {
 fn parts(persona: &Persona, data_dir: &DataDir, platforms: Platforms, http: &HttpClient, clock: &Arc<dyn Clock>, taken: &mut Taken) -> Result<Parts> {
     let identity = persona.character.identity();
     let configured = galatea_models::build(&persona.settings, http, Arc::clone(clock))?;
-    let model = if configured.is_offline() { models::describe(configured.models.large.info()) } else { configured.description };
+    let offline = configured.is_offline();
+    let model = if offline { models::describe(configured.models.large.info()) } else { configured.description };
+    let mut notes = configured.notes;
+    if !offline && configured.models.embedding.is_none() {
+        notes.push(galatea_models::check::NO_EMBEDDING.to_owned());
+    }
     let (models, health) = models::watch(configured.models);
     let host = Host { agent: identity.clone(), agent_name: persona.character.name.clone(), data_dir: data_dir.path().to_owned(), clock: Arc::clone(clock) };
-    let mut connectors = Vec::new();
+    let mut connectors: Vec<Arc<dyn galatea_core::Connector>> = Vec::new();
     let mut states = Vec::new();
     for platform in PLATFORMS.iter().filter(|p| platforms == Platforms::All || p.source == galatea_terminal::SOURCE) {
         match platform.connector(&persona.settings, &host, taken)? {
@@ -118,6 +123,10 @@ fn parts(persona: &Persona, data_dir: &DataDir, platforms: Platforms, http: &Htt
             Built::Off(why) => states.push((platform.title, Some(why))),
         }
     }
-    let agent = BootedAgent { id: identity.id(), name: persona.character.name.clone(), model, health, notes: configured.notes, platforms: states };
+    let public: Vec<_> = connectors.iter().filter(|c| c.info().capabilities.public).map(|c| c.info().source.to_string()).collect();
+    if offline && !configured.offline_public && !public.is_empty() {
+        notes.push(format!("silent on {} until a model is set, or OFFLINE_RESPONDER_PUBLIC=true", public.join(" and ")));
+    }
+    let agent = BootedAgent { id: identity.id(), name: persona.character.name.clone(), model, health, notes, platforms: states };
     Ok(Parts { agent, models, connectors })
 }

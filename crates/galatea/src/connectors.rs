@@ -7,8 +7,10 @@ use galatea_core::{
 use std::{collections::HashMap, sync::Arc};
 
 /// Every platform, in the order it is shown.
-pub(crate) const PLATFORMS: &[Platform] =
-    &[platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link), platform::<galatea_terminal::Config>("Terminal", no_links)];
+pub(crate) const PLATFORMS: &[Platform] = &[
+    platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link).public(galatea_telegram::parse_public_link),
+    platform::<galatea_terminal::Config>("Terminal", no_links),
+];
 
 /// One platform.
 pub(crate) struct Platform {
@@ -20,6 +22,8 @@ pub(crate) struct Platform {
     pub(crate) variables: &'static [Variable],
     /// A link to a message, as people copy it from the platform.
     pub(crate) parse_link: fn(&str) -> Option<Link>,
+    /// The same for a place that is linked by its public name: that name, and how the link reads once the place's id is known.
+    pub(crate) parse_public_link: fn(&str) -> Option<PublicLink>,
     build: Build,
 }
 
@@ -28,6 +32,9 @@ type Build = fn(&Settings, &Host) -> Result<Option<Arc<dyn Connector>>>;
 
 /// A message by its platform ids: the room, if the link tells it, and the message.
 pub(crate) type Link = (Option<RemoteId>, RemoteId);
+
+/// A message in a place known by its public name.
+pub(crate) type PublicLink = (String, Box<dyn FnOnce(&RemoteId) -> Option<Link>>);
 
 /// Whether an agent is on a platform.
 pub(crate) enum Built {
@@ -45,11 +52,16 @@ pub(crate) struct Taken {
 }
 
 const fn platform<C: ConnectorConfig + 'static>(title: &'static str, parse_link: fn(&str) -> Option<Link>) -> Platform {
-    Platform { source: C::SOURCE, title, variables: C::VARIABLES, parse_link, build: build::<C> }
+    Platform { source: C::SOURCE, title, variables: C::VARIABLES, parse_link, parse_public_link: no_public_links, build: build::<C> }
 }
 
 fn build<C: ConnectorConfig>(settings: &Settings, host: &Host) -> Result<Option<Arc<dyn Connector>>> {
     C::from_settings(settings)?.map(|config| config.build(host)).transpose()
+}
+
+/// Most platforms link by id.
+fn no_public_links(_: &str) -> Option<PublicLink> {
+    None
 }
 
 /// The terminal has nothing to copy a link from.
@@ -58,6 +70,11 @@ fn no_links(_: &str) -> Option<Link> {
 }
 
 impl Platform {
+    const fn public(mut self, parse: fn(&str) -> Option<PublicLink>) -> Self {
+        self.parse_public_link = parse;
+        self
+    }
+
     /// This platform's connector for one agent.
     ///
     /// # Errors

@@ -19,6 +19,8 @@ pub(crate) struct Context {
     configuration: OnceLock<std::result::Result<Configuration, Vec<crate::report::Report>>>,
     announced: OnceLock<()>,
     no_input: bool,
+    /// `--log-json` is given.
+    pub(crate) log_json: bool,
 }
 
 impl Context {
@@ -32,6 +34,7 @@ impl Context {
             configuration: OnceLock::new(),
             announced: OnceLock::new(),
             no_input: globals.no_input,
+            log_json: globals.log_json,
         }
     }
 

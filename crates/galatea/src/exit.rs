@@ -38,6 +38,8 @@ impl Exit {
             return Self::Configuration;
         }
         match error.kind() {
+            // A setting, since its place is known.
+            ErrorKind::Invalid if error.context().iter().any(|(key, _)| *key == "where") => Self::Configuration,
             ErrorKind::Unauthorized | ErrorKind::Forbidden => Self::Authentication,
             ErrorKind::RateLimited | ErrorKind::Unavailable | ErrorKind::Timeout => Self::Network,
             ErrorKind::Conflict => Self::Conflict,
@@ -56,5 +58,6 @@ mod tests {
         assert_eq!(Exit::of(&Error::new(ErrorKind::Conflict, "x").with_code("GAL-CFG-SECRET-FILE")), Exit::Configuration);
         assert_eq!(Exit::of(&Error::new(ErrorKind::Timeout, "x")), Exit::Network);
         assert_eq!(Exit::of(&Error::unexpected("x")), Exit::Failure);
+        assert_eq!(Exit::of(&Error::invalid("x").with("where", ".env line 1")), Exit::Configuration);
     }
 }

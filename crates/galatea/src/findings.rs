@@ -18,7 +18,7 @@ pub(crate) fn render(findings: &[Finding], style: Style) -> String {
             Severity::Warning => ("!", Color::Yellow),
             Severity::Error => ("✗", Color::Red),
         };
-        let code = if finding.severity >= Severity::Warning { format!("  {}", finding.id) } else { String::new() };
+        let code = if finding.severity >= Severity::Warning && !finding.id.is_empty() { format!("  {}", finding.id) } else { String::new() };
         let lines = wrap(&format!("{}{code}", finding.message), WIDTH - 2, WIDTH - 2);
         let _ = writeln!(text, "{} {}", style.paint(color, mark), lines.join("\n  "));
         if finding.severity == Severity::Ok {

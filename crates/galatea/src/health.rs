@@ -61,6 +61,12 @@ pub(crate) struct Reason {
     /// Stable code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<String>,
+    /// What was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<String>,
+    /// Where the setting comes from.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub(crate) origin: Option<String>,
     /// The next action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fix: Option<String>,
@@ -121,23 +127,31 @@ pub(crate) fn address(settings: &Settings, port: Option<u16>) -> Result<SocketAd
 ///
 /// # Errors
 /// `Conflict` (`GAL-PORT`) naming the process that has it, where that can be told.
-pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(|e| refused(address, e))
+pub(crate) async fn bind(address: SocketAddr, origin: &str) -> Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|e| refused(address, e).with("where", origin))
+}
+
+/// Where the port comes from, for messages; `port` is the flag's.
+pub(crate) fn origin(settings: &Settings, port: Option<u16>) -> String {
+    match (port, settings.find(&SERVER_PORT)) {
+        (Some(_), _) => "--port on the command line".to_owned(),
+        (None, Some(setting)) => format!("{} from {}", SERVER_PORT.name, setting.origin),
+        (None, None) => format!("the default of {}", SERVER_PORT.name),
+    }
 }
 
 fn refused(address: SocketAddr, source: io::Error) -> Error {
     if source.kind() != io::ErrorKind::AddrInUse {
         return Error::new(ErrorKind::Unavailable, "the health server cannot listen")
             .with_code("GAL-BIND")
-            .with("cause", &source)
-            .with("where", address)
+            .with("cause", format!("{address}: {source}"))
             .with_fix("choose another port with `--port` or SERVER_PORT")
             .with_source(source);
     }
     let who = owner::of(address).unwrap_or_else(|| "another process".to_owned());
     Error::new(ErrorKind::Conflict, format!("port {} is taken by {who}", address.port()))
         .with_code("GAL-PORT")
-        .with("where", address)
+        .with("cause", format!("something listens on {address} already"))
         .with_fix("stop that process, or choose another port with `--port` or SERVER_PORT")
 }
 
@@ -215,7 +229,7 @@ mod tests {
     }
 
     async fn server(ready: bool) -> SocketAddr {
-        let listener = bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let listener = bind("127.0.0.1:0".parse().unwrap(), "here").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(serve(listener, probe(ready)));
         address
@@ -259,8 +273,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_taken_port_names_its_owner() {
-        let first = bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
-        let error = bind(first.local_addr().unwrap()).await.unwrap_err();
+        let first = bind("127.0.0.1:0".parse().unwrap(), "here").await.unwrap();
+        let error = bind(first.local_addr().unwrap(), "here").await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Some("GAL-PORT")));
         #[cfg(target_os = "linux")]
         assert!(error.message().contains(&std::process::id().to_string()), "{error}");

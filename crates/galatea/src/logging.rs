@@ -24,13 +24,18 @@ pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
         (Err(error), _) | (_, Err(error)) if runs => return Err(error),
         _ => (EnvFilter::new("error"), false),
     };
-    let json = json || cli.globals.log_json;
+    let json = json || context.log_json;
     let redactor = context.output.redactor.clone();
     let writer = move || CleanStderr::new(redactor.clone());
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_target(cli.globals.verbose > 0 || json);
     // Nobody else installs a subscriber in this process; if one is there, its lines are as good.
     let _ = if json { builder.json().flatten_event(true).try_init() } else { builder.with_ansi(context.output.talk_style.is_colored()).try_init() };
     Ok(())
+}
+
+/// Whether a process that runs agents writes its log as JSON. What it has to tell people is part of the log then.
+pub(crate) fn is_json(context: &Context) -> bool {
+    context.log_json || context.quiet_configuration().is_ok_and(|c| json(&c.settings, true).unwrap_or(false))
 }
 
 /// Whether the settings of logging make sense, for `doctor`.

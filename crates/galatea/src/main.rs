@@ -24,6 +24,7 @@ mod plugins;
 mod readiness;
 mod redact;
 mod report;
+mod trouble;
 
 use clap::FromArgMatches;
 use std::process::ExitCode;

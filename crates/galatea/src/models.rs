@@ -7,20 +7,11 @@ use galatea_core::{
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::trouble::Trouble;
+
 /// How the models of one agent do. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ModelHealth(Arc<Mutex<Option<Trouble>>>);
-
-/// Why no model answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Trouble {
-    /// One sentence.
-    pub(crate) message: String,
-    /// Stable code, if it has one.
-    pub(crate) code: Option<&'static str>,
-    /// The next action.
-    pub(crate) fix: Option<String>,
-}
 
 impl ModelHealth {
     /// What is wrong; none while models answer or have not been asked.
@@ -32,7 +23,7 @@ impl ModelHealth {
         let trouble = match outcome {
             // One request that breaks a rule says nothing about the next.
             Some(error) if error.kind() == ErrorKind::Invalid => return,
-            Some(error) => Some(Trouble { message: error.to_string(), code: error.code(), fix: error.fix().map(str::to_owned) }),
+            Some(error) => Some(Trouble::of(error)),
             None => None,
         };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = trouble;

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{config::Configuration, failure::Result};
+use crate::{config::Configuration, failure::Result, report::Report};
 
 /// Which character files run when none is named on the command line.
 pub(crate) const CHARACTER_FILES: Variable =
@@ -32,7 +32,7 @@ pub(crate) struct Persona {
     /// What it sees.
     pub(crate) settings: Settings,
     /// What could be better in its file, ready to show.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Report>,
 }
 
 /// Reads the characters named by `files`, else those of the settings, else the built-in one.
@@ -59,7 +59,7 @@ pub(crate) fn load(files: &[PathBuf], configuration: &Configuration, working_dir
 
 fn persona(loaded: Loaded, file: Option<&Path>, configuration: &Configuration) -> Result<Persona> {
     let Loaded { character, warnings, .. } = loaded;
-    let warnings = warnings.iter().map(ToString::to_string).collect();
+    let warnings = warnings.iter().map(Report::from).collect();
     Ok(Persona { settings: configuration.settings_for(&character, file)?, file: file.map(Path::to_path_buf), warnings, character })
 }
 
@@ -73,7 +73,7 @@ fn read(path: &Path) -> galatea_core::Result<Vec<u8>> {
             std::io::ErrorKind::PermissionDenied => ErrorKind::Forbidden,
             _ => ErrorKind::Unavailable,
         };
-        Error::new(kind, "the character file cannot be read")
+        Error::new(kind, format!("the character file {} cannot be read", path.file_name().unwrap_or_default().display()))
             .with_code("GAL-CHAR-FILE")
             .with("cause", &e)
             .with("where", path.display())
@@ -119,7 +119,7 @@ mod tests {
     fn the_built_in_character_needs_no_file_and_has_no_warnings() {
         let (dir, configuration) = folder(&[]);
         let [eliza] = load(&[], &configuration, dir.path()).unwrap().try_into().unwrap();
-        assert_eq!((eliza.character.name.as_str(), &eliza.file, eliza.warnings.as_slice()), ("Eliza", &None, &[] as &[String]));
+        assert_eq!((eliza.character.name.as_str(), &eliza.file, eliza.warnings.as_slice()), ("Eliza", &None, &[] as &[Report]));
     }
 
     #[test]

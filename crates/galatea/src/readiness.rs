@@ -15,6 +15,7 @@ use crate::{
     boot::Booted,
     health::{AgentState, ConnectorState, Probe, Readiness, Reason},
     models::ModelHealth,
+    trouble::Trouble,
 };
 
 /// Longest wait for the database to answer a question.
@@ -54,12 +55,9 @@ impl Watched {
                 reasons.extend(reason);
                 connectors.push(state);
             }
-            reasons.extend(health.trouble().map(|trouble| Reason {
-                subject: "model".into(),
-                agent: Some(name.clone()),
-                message: format!("no model answers: {}", trouble.message),
-                code: trouble.code.map(str::to_owned),
-                fix: trouble.fix,
+            reasons.extend(health.trouble().map(|trouble| {
+                let message = format!("no model answers: {}", trouble.message);
+                reason("model", name, Trouble { message, ..trouble })
             }));
             agents.push(AgentState { name: name.clone(), model: model.clone(), connectors });
         }
@@ -86,21 +84,37 @@ impl Watched {
 
 /// A connector for the list, and what is wrong with it.
 fn judge(status: &ConnectorStatus) -> (ConnectorState, Option<Reason>) {
-    let (state, detail, code, fix) = match &status.health {
-        Health::Starting => ("starting", "not connected yet", None, None),
-        Health::Up { detail } => ("up", detail.as_str(), None, None),
-        Health::Degraded { reason } => ("degraded", reason.as_str(), None, None),
-        Health::Retrying { reason, code } => ("retrying", reason.as_str(), code.clone(), None),
-        Health::Down { reason, code, fix } => ("down", reason.as_str(), code.clone(), fix.clone()),
-    };
     let source = status.info.source.to_string();
+    let trouble = Trouble::of_connector(&status.health);
+    let (state, detail) = match &status.health {
+        Health::Starting => ("starting", "not connected yet".to_owned()),
+        Health::Up { detail } => ("up", detail.clone()),
+        Health::Degraded { reason } => ("degraded", reason.clone()),
+        Health::Retrying { .. } => ("retrying", trouble.as_ref().map_or_else(String::new, short)),
+        Health::Down { .. } => ("down", trouble.as_ref().map_or_else(String::new, short)),
+    };
     // One that works in part works.
-    let reason = (!matches!(state, "up" | "degraded")).then(|| Reason {
-        subject: format!("connector {source}"),
-        agent: Some(status.agent_name.clone()),
-        message: detail.to_owned(),
-        code,
-        fix,
-    });
-    (ConnectorState { source, account: status.info.account.to_string(), state: state.to_owned(), detail: detail.to_owned() }, reason)
+    let in_the_way = match state {
+        "up" | "degraded" => None,
+        _ => Some(trouble.unwrap_or_else(|| Trouble { message: detail.clone(), ..Trouble::default() })),
+    };
+    let reason = in_the_way.map(|trouble| reason(&format!("connector {source}"), &status.agent_name, trouble));
+    (ConnectorState { source, account: status.info.account.to_string(), state: state.to_owned(), detail }, reason)
+}
+
+/// In one line.
+fn short(trouble: &Trouble) -> String {
+    trouble.next.as_ref().map_or_else(|| trouble.message.clone(), |next| format!("{}; {next}", trouble.message))
+}
+
+fn reason(subject: &str, agent: &str, trouble: Trouble) -> Reason {
+    Reason {
+        subject: subject.to_owned(),
+        agent: Some(agent.to_owned()),
+        message: short(&trouble),
+        code: trouble.code,
+        cause: trouble.cause,
+        origin: trouble.origin,
+        fix: trouble.fix,
+    }
 }

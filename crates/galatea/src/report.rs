@@ -125,6 +125,7 @@ impl Report {
         for (label, line) in self.lines.iter().chain(&more) {
             // Labels line up on the widest usual one: `  cause: `.
             let label = format!("  {:<7}", format!("{label}:"));
+            let label = if label.ends_with(' ') { label } else { format!("{label} ") };
             let indent = format!("\n{}", " ".repeat(label.len()));
             let body = line.lines().flat_map(|l| wrap(l, WIDTH - label.len(), WIDTH - label.len())).collect::<Vec<_>>();
             let _ = writeln!(text, "{}{}", style.paint(Color::Cyan, &label), body.join(&indent));

@@ -15,3 +15,29 @@ async fn explain_tells_why_a_group_message_was_not_answered() {
     assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
     assert!(told.stdout.contains("GROUP_POLICY") || told.stdout.contains("mention"), "{}", told.stdout);
 }
+
+#[tokio::test]
+async fn the_link_of_a_public_group_and_of_a_topic_is_understood() {
+    let stage = Stage::set().await;
+    stage.telegram.set_privacy(false);
+    let forum = stage.telegram.forum("Band", &[&stage.ann]);
+    forum.publish("the_band");
+    let topic = stage.ann.opens_topic(&forum, "Cats");
+    let _galatea = stage.start().await;
+    let ignored = stage.ann.says(&forum, "Q1 to nobody").in_topic(topic).send();
+    stage.ann.says(&forum, &format!("@{} Q2", stage.telegram.bot_username())).in_topic(topic).send();
+    stage.wait_text(&forum, "A2").await;
+    let internal = forum.id.to_string().trim_start_matches("-100").to_owned();
+    for link in [
+        format!("https://t.me/the_band/{topic}/{ignored}"),
+        format!("t.me/The_Band/{topic}/{ignored}?single"),
+        format!("https://t.me/c/{internal}/{topic}/{ignored}"),
+    ] {
+        let told = stage.program().args(["explain", link.as_str()]).run().await;
+        assert_eq!(told.code, Some(0), "{link}: {}{}", told.stdout, told.stderr);
+        assert!(told.stdout.starts_with("not answered") && told.stdout.contains("To change it: GROUP_POLICY="), "{}", told.stdout);
+    }
+    let elsewhere = stage.program().args(["explain", &format!("https://t.me/another_band/{topic}/{ignored}")]).run().await;
+    assert_eq!(elsewhere.code, Some(1));
+    assert!(elsewhere.stderr.contains("GAL-EXPLAIN-UNKNOWN"), "{}", elsewhere.stderr);
+}

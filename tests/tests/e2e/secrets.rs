@@ -6,7 +6,7 @@ use galatea_testkit::telegram::{Effect, ErrorBody, Fault};
 
 use crate::stage::Stage;
 
-fn search(folder: &Path, canaries: &[String], found: &mut Vec<String>) {
+pub(crate) fn search(folder: &Path, canaries: &[String], found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

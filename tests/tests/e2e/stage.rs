@@ -23,11 +23,11 @@ pub(crate) fn binary() -> PathBuf {
     std::env::var_os("GALATEA_BIN").map_or_else(|| env!("CARGO_BIN_EXE_galatea").into(), PathBuf::from)
 }
 
-/// The model answers question `Q7` with `A7`: of several in the conversation, the latest.
+/// The model answers question `Q7` with `A7`: of several in the conversation the last one, which is the one to be answered.
 fn answer(request: &Recorded) -> Reply {
-    let text = request.body.to_string();
+    let text = request.body["messages"].to_string();
     let numbers = text.split('Q').skip(1).filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
-    Reply::text(numbers.max().map_or("I did not catch that.".to_owned(), |n| format!("A{n}")))
+    Reply::text(numbers.last().map_or("I did not catch that.".to_owned(), |n| format!("A{n}")))
 }
 
 impl Stage {

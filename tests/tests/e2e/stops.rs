@@ -18,16 +18,15 @@ async fn sigterm_ends_it_with_code_0() {
 async fn a_second_poller_is_told_and_the_first_gives_way_without_ending() {
     let stage = Stage::set().await;
     let galatea = stage.start().await;
-    // Another program takes the updates: each poll of its own ends ours with 409.
+    stage.telegram.wait_for("our poll", |t| (!t.calls_of("getUpdates").is_empty()).then_some(())).await;
+    // Another program takes the updates: a poll of its own ends ours with 409.
     let url = format!("{}/bot{}/getUpdates", stage.telegram.url(), stage.telegram.token());
-    let other = reqwest::Client::builder().no_proxy().build().unwrap();
-    let polls = tokio::spawn(async move {
-        loop {
-            let _ = other.post(&url).json(&serde_json::json!({ "timeout": 50 })).send().await;
-        }
-    });
+    let other = reqwest::Client::builder().no_proxy().build().unwrap().post(url).json(&serde_json::json!({ "timeout": 50 }));
+    let poll = tokio::spawn(other.send());
     galatea.wait_for_line("GAL-TG-409").await;
-    polls.abort();
+    poll.abort();
     stage.ann.says(&stage.ann.direct(), "Q1").send();
+    // It stays away for half a minute, so that the other one can be stopped.
+    galatea.wait_for_line("telegram  answered").await;
     stage.wait_text(&stage.ann.direct(), "A1").await;
 }

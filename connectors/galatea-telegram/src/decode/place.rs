@@ -58,8 +58,7 @@ pub(crate) fn parse_message(id: &RemoteId) -> Option<(Option<i64>, i32)> {
 /// Understands what people paste when they mean a message: a link from Telegram's "copy message link"
 /// (`https://t.me/c/<internal>/<message>`, `https://t.me/c/<internal>/<topic>/<message>`) or `chat:message`.
 ///
-/// Returns the room, where the text tells it, and the message. Links of public groups (`https://t.me/name/7`) carry no chat id
-/// and are not understood.
+/// Returns the room, where the text tells it, and the message. Links of public groups carry no chat id: see [`parse_public_link`].
 pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     let text = text.trim();
     let Some(path) = ["https://t.me/c/", "http://t.me/c/", "t.me/c/"].iter().find_map(|prefix| text.strip_prefix(prefix)) else {
@@ -67,17 +66,47 @@ pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
         let chat: i64 = chat.parse().ok()?;
         return Some((Some(room_id(chat, None)), message_id(chat, positive(message)?)));
     };
-    let path = path.split(['?', '#']).next().unwrap_or(path).trim_end_matches('/');
-    let mut parts = path.split('/');
-    let internal = parts.next().filter(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()))?;
+    let (internal, thread, message) = parts(path)?;
+    if !internal.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
     // Supergroup and channel ids are -100 followed by the number that links show (Bot API, "Chat").
     let chat: i64 = format!("-100{internal}").parse().ok()?;
+    Some((Some(room_id(chat, thread)), message_id(chat, message)))
+}
+
+/// Understands links of public groups and channels: `https://t.me/<name>/<message>`, `https://t.me/<name>/<topic>/<message>`.
+///
+/// Returns the chat's user name, and how the link reads as by [`parse_link`] once the chat's id is known.
+#[allow(clippy::type_complexity, reason = "one use, and the caller names it")]
+pub fn parse_public_link(text: &str) -> Option<(String, Box<dyn FnOnce(&RemoteId) -> Option<(Option<RemoteId>, RemoteId)>>)> {
+    let path = ["https://t.me/", "http://t.me/", "t.me/"].iter().find_map(|prefix| text.trim().strip_prefix(prefix))?;
+    // The preview page of a channel.
+    let path = path.strip_prefix("s/").unwrap_or(path);
+    let (name, thread, message) = parts(path)?;
+    // User names have 4 to 32 letters, digits and underscores and begin with a letter (core.telegram.org/method/account.checkUsername).
+    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if !plain || !(4..=32).contains(&name.len()) {
+        return None;
+    }
+    let read = move |chat: &RemoteId| {
+        let chat = Target::parse(chat).ok()?.chat;
+        Some((Some(room_id(chat, thread)), message_id(chat, message)))
+    };
+    Some((name.to_owned(), Box::new(read)))
+}
+
+/// What a link's path holds: the place, the topic if there is one, the message.
+fn parts(path: &str) -> Option<(&str, Option<i32>, i32)> {
+    let path = path.split(['?', '#']).next().unwrap_or(path).trim_end_matches('/');
+    let mut parts = path.split('/');
+    let place = parts.next().filter(|p| !p.is_empty())?;
     let first = positive(parts.next()?)?;
     let (thread, message) = match parts.next() {
         Some(second) => (Some(first), positive(second)?),
         None => (None, first),
     };
-    parts.next().is_none().then(|| (Some(room_id(chat, thread)), message_id(chat, message)))
+    parts.next().is_none().then_some((place, thread, message))
 }
 
 fn positive(text: &str) -> Option<i32> {
@@ -104,6 +133,20 @@ mod tests {
     }
 
     #[test]
+    fn public_links_are_read_once_the_chat_is_known() {
+        let id = |text: &str| RemoteId(text.to_owned());
+        for (link, room) in [("https://t.me/my_band/7", "-1005"), ("t.me/my_band/42/7?single", "-1005-42"), ("https://t.me/s/my_band/7/", "-1005")] {
+            let (name, read) = parse_public_link(link).unwrap();
+            assert_eq!((name.as_str(), read(&id("-1005"))), ("my_band", Some((Some(id(room)), id("-1005:7")))), "{link}");
+        }
+        for wrong in
+            ["https://t.me/c/1234/7", "https://t.me/my_band", "https://t.me/my_band/x", "https://t.me/7_band/7", "https://example.com/my_band/7", "my_band/7"]
+        {
+            assert!(parse_public_link(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn general_is_the_chat_itself() {
         assert_eq!(room_id(-1005, Some(1)), room_id(-1005, None));
         assert_eq!(Target::parse(&RemoteId("-1005-1".into())).unwrap(), Target { chat: -1005, thread: None });
@@ -126,6 +169,8 @@ mod tests {
         #[test]
         fn parsing_never_panics(text in ".*") {
             let _ = parse_link(&text);
+            let _ = parse_public_link(&text);
+            let _ = parse_public_link(&format!("t.me/{text}"));
             let _ = Target::parse(&RemoteId(text.clone()));
             let _ = parse_message(&RemoteId(text));
         }

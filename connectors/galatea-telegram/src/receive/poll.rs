@@ -6,7 +6,7 @@ use std::time::Duration;
 use teloxide::payloads::{GetUpdates, GetUpdatesSetters};
 
 use super::{ALLOWED, Intake, album::Waiting};
-use crate::error::{CONFLICT_WAIT, Failure, codes};
+use crate::error::{CONFLICT_WAIT, codes};
 
 /// Name of the stream whose cursor is the next offset.
 pub(crate) const STREAM: &str = "updates";
@@ -57,7 +57,7 @@ pub(crate) async fn run(mut intake: Intake, hold: Duration, detail: &str) -> Res
                     // Whoever holds the other poll must not find ours still open.
                     intake.api = intake.api.reconnected()?;
                 }
-                Err(asked(failure))
+                Err(intake.api.error(failure, "getUpdates"))
             }
         };
         let pause = match outcome {
@@ -76,10 +76,6 @@ pub(crate) async fn run(mut intake: Intake, hold: Duration, detail: &str) -> Res
             }
         }
     }
-}
-
-fn asked(failure: Failure) -> Error {
-    failure.into_error("getUpdates")
 }
 
 /// Only a person can repair it. A store that refuses a batch is not among these: the updates stay with Telegram until it works.
@@ -121,8 +117,10 @@ impl<'a> Troubles<'a> {
         let code = error.code().unwrap_or("GAL-UNEXPECTED");
         if self.told != Some(code) {
             self.told = Some(code);
-            tracing::warn!(code, error = %error.report(), seconds = pause.as_secs_f32(), "receiving from Telegram is interrupted and tried again");
-            intake.gateway.report(Health::Retrying { reason: error.to_string(), code: error.code().map(str::to_owned) });
+            tracing::debug!(code, error = %error.report(), seconds = pause.as_secs_f32(), "receiving from Telegram is interrupted and tried again");
+            intake
+                .gateway
+                .report(Health::Retrying { reason: format!("{error}; next try in {} s", pause.as_secs().max(1)), code: error.code().map(str::to_owned) });
         }
         pause
     }
@@ -130,7 +128,7 @@ impl<'a> Troubles<'a> {
     fn over(&mut self, intake: &Intake) {
         self.backoff = None;
         if self.told.take().is_some() {
-            tracing::info!("receiving from Telegram again");
+            tracing::debug!("receiving from Telegram again");
             intake.gateway.report(Health::Up { detail: self.detail.to_owned() });
         }
     }

@@ -13,6 +13,7 @@ use teloxide::{
 use url::Url;
 
 use crate::{
+    config::{Origins, TelegramConfig},
     decode::raw::{self, Item},
     error::{Failure, Parameters, Refusal, codes},
 };
@@ -38,6 +39,7 @@ pub(crate) struct Api {
     methods: Arc<SecretString>,
     files: Arc<SecretString>,
     host: Arc<str>,
+    origins: Arc<Origins>,
 }
 
 impl fmt::Debug for Api {
@@ -102,7 +104,8 @@ impl Api {
     ///
     /// # Errors
     /// As [`HttpClient::new`].
-    pub(crate) fn new(root: &Url, token: &SecretString, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub(crate) fn new(config: &TelegramConfig, clock: Arc<dyn Clock>) -> Result<Self> {
+        let (root, token) = (&config.api_root, &config.token);
         let base = root.as_str().trim_end_matches('/');
         let token = token.expose_secret();
         Ok(Self {
@@ -111,6 +114,7 @@ impl Api {
             methods: Arc::new(SecretString::from(format!("{base}/bot{token}/"))),
             files: Arc::new(SecretString::from(format!("{base}/file/bot{token}/"))),
             host: root.host_str().unwrap_or("unknown host").into(),
+            origins: Arc::new(config.origins.clone()),
         })
     }
 
@@ -120,6 +124,16 @@ impl Api {
     /// As [`HttpClient::new`].
     pub(crate) fn reconnected(&self) -> Result<Self> {
         Ok(Self { http: client(self.clock.clone())?, ..self.clone() })
+    }
+
+    /// A failure as an error that knows where the setting it is about comes from.
+    pub(crate) fn error(&self, failure: Failure, method: &'static str) -> Error {
+        self.origins.add(failure.into_error(method))
+    }
+
+    /// An error with that place.
+    pub(crate) fn placed(&self, error: Error) -> Error {
+        self.origins.add(error)
     }
 
     /// Host of the Bot API server.
@@ -298,7 +312,7 @@ mod tests {
 
     #[test]
     fn the_token_is_not_shown() {
-        let api = Api::new(&Url::parse("http://127.0.0.1:1").unwrap(), &SecretString::from("1:CANARYcanary".to_owned()), Arc::new(SystemClock)).unwrap();
+        let api = Api::new(&TelegramConfig::new(SecretString::from("1:CANARYcanary".to_owned())), Arc::new(SystemClock)).unwrap();
         assert!(!format!("{api:?}").to_lowercase().contains("canary"));
     }
 }

@@ -8,7 +8,9 @@ mod find;
 use async_trait::async_trait;
 use bytes::Bytes;
 use dashmap::DashMap;
-use galatea_core::{Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Media, Outgoing, Receipt, RemoteId, Result, Retry, SendHandler, Trail};
+use galatea_core::{
+    Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Media, Outgoing, Receipt, RemoteId, Result, Retry, SendHandler, Trail,
+};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 use std::{

@@ -93,6 +93,32 @@ async fn a_foreign_webhook_is_named_and_left_alone() {
 }
 
 #[tokio::test]
+async fn a_foreign_webhook_is_removed_after_a_yes_and_what_waits_is_kept() {
+    let api = BotApi::start().await;
+    foreign_webhook(&api).await;
+    let ann = api.user("Ann", "ann_b");
+    ann.says(&ann.direct(), "old").send();
+    let folder = tempfile::tempdir().unwrap();
+    let connector = build(config(&api), folder.path(), Arc::new(SystemClock));
+    let found = connector.check().await;
+    let finding = found.iter().find(|f| f.repair.is_some()).unwrap();
+    assert_eq!((finding.id.as_str(), finding.repair.as_deref()), ("GAL-TG-WEBHOOK", Some("Remove the webhook to 127.0.0.1?")));
+    // Other findings, and a yes to another webhook than the one that is set, change nothing.
+    let error = connector.repair(&found[0]).await.unwrap_err();
+    assert_eq!(error.kind(), galatea_core::ErrorKind::Invalid);
+    let other = finding.clone().with_repair("Remove the webhook to example.com?");
+    assert_eq!(connector.repair(&other).await.unwrap_err().code(), Some("GAL-TG-WEBHOOK"));
+    assert!(api.calls_of("deleteWebhook").is_empty());
+    connector.repair(finding).await.unwrap();
+    assert!(connector.check().await.iter().all(|f| f.repair.is_none() && f.severity != Severity::Error));
+    connector.repair(finding).await.unwrap();
+    assert_eq!(api.calls_of("deleteWebhook").len(), 1, "it is gone already");
+    let running = Running::start(config(&api));
+    assert_eq!(running.backend.messages(1).await[0].content.text, "old");
+    running.end().await;
+}
+
+#[tokio::test]
 async fn our_own_webhook_gives_way_to_polling() {
     let api = BotApi::start().await;
     foreign_webhook(&api).await;

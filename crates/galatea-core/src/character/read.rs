@@ -100,8 +100,17 @@ fn unknown(fields: &Fields<'_>, character: &mut Character, notes: &mut Notes<'_>
 
 /// Keeps a field nobody reads under its dotted name, and remarks it.
 fn keep(entry: &Entry, path: &str, known: &[&str], extra: &mut Map<String, Value>, notes: &mut Notes<'_>) {
-    notes.warn(KEY, &entry.key_range, "nobody reads this field", suggestion(&entry.key, known, notes));
+    let message =
+        if entry.key.is_empty() { "nobody reads a field without a name".to_owned() } else { format!("nobody reads the field `{}`", brief(&entry.key)) };
+    notes.warn(KEY, &entry.key_range, message, suggestion(&entry.key, known, notes));
     extra.insert(path.to_owned(), entry.value.to_value());
+}
+
+/// A name from a file as it may stand in a sentence: one line, not long.
+fn brief(key: &str) -> String {
+    const LONGEST: usize = 40;
+    let shown: String = key.chars().take(LONGEST).map(|c| if c.is_control() || c == '`' { ' ' } else { c }).collect();
+    if key.chars().nth(LONGEST).is_some() { format!("{shown}…") } else { shown }
 }
 
 /// The known name that was probably meant. Not worked out when the remark would only be counted: a file may hold 100,000 odd names.

@@ -22,7 +22,7 @@ use crate::{
     openai::{Dialect, OpenAiEmbedding, OpenAiText},
     retry::{RetryPolicy, Retrying},
     tuned::Tuned,
-    wire::{Auth, Endpoint, Names, Times, codes},
+    wire::{Auth, Endpoint, Names, Origins, Times, codes},
 };
 
 /// Largest script file read.
@@ -88,7 +88,20 @@ impl<'a> Context<'a> {
     }
 
     fn endpoint(&self, names: Names, base: &str, auth: Auth, key: &Variable) -> Result<Endpoint> {
-        Ok(Endpoint::new(self.http.clone(), names, base, auth, self.times)?.with_origin(self.settings.origin(key).to_string()))
+        Ok(Endpoint::new(self.http.clone(), names, base, auth, self.times)?.with_origins(self.origins(names, key)))
+    }
+
+    /// Where key, address and model names of a provider come from.
+    fn origins(&self, names: Names, key: &Variable) -> Origins {
+        let from = |variable: &Variable| self.settings.find(variable).map(|setting| format!("{} from {}", variable.name, setting.origin));
+        let all = || var::VARIABLES.iter().flat_map(|(_, list)| list.iter());
+        let own = format!("{}_", names.provider.to_uppercase());
+        let named = all().filter(|v| v.name.ends_with("_MODEL") && (v.name.starts_with(&own) || [SMALL_MODEL.name, LARGE_MODEL.name].contains(&v.name)));
+        // What somebody set explains a name better than a default that happens to be the same.
+        let (set, unset): (Vec<_>, Vec<_>) = named.partition(|v| self.settings.find(v).is_some());
+        let place = |v: &Variable| from(v).unwrap_or_else(|| format!("the default of {}", v.name));
+        let models = set.into_iter().chain(unset).filter_map(|v| Some((self.settings.text(v)?.trim().to_owned(), v.name, place(v)))).collect();
+        Origins { key: Some(self.settings.origin(key).to_string()), url: all().find(|v| v.name == names.url).and_then(from), models }
     }
 
     /// The provider's own variable, the common one, the default.

@@ -78,7 +78,18 @@ pub struct Endpoint {
     headers: Vec<(&'static str, String)>,
     times: Times,
     max_body: usize,
-    origin: Option<String>,
+    origins: Origins,
+}
+
+/// Where the settings of an endpoint come from, for messages.
+#[derive(Debug, Clone, Default)]
+pub struct Origins {
+    /// Of the key: `.env line 4`.
+    pub key: Option<String>,
+    /// Of the address: `OPENAI_BASE_URL from .env line 3`. None while it is the default.
+    pub url: Option<String>,
+    /// Of each model's name: the name, its variable, and the variable with its place.
+    pub models: Vec<(String, &'static str, String)>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -108,7 +119,7 @@ impl Endpoint {
         let place = galatea_http::client::place(&url);
         let site = url.origin().ascii_serialization();
         let base = url.as_str().trim_end_matches('/').to_owned();
-        Ok(Self { http, names, base, place, site, auth, headers: Vec::new(), times, max_body: 16 << 20, origin: None })
+        Ok(Self { http, names, base, place, site, auth, headers: Vec::new(), times, max_body: 16 << 20, origins: Origins::default() })
     }
 
     /// With a public header on every call.
@@ -118,10 +129,10 @@ impl Endpoint {
         self
     }
 
-    /// With the place the key's setting comes from, for messages.
+    /// With the places its settings come from, for messages.
     #[must_use]
-    pub fn with_origin(mut self, origin: impl Into<String>) -> Self {
-        self.origin = Some(origin.into());
+    pub fn with_origins(mut self, origins: Origins) -> Self {
+        self.origins = origins;
         self
     }
 
@@ -202,7 +213,12 @@ impl Endpoint {
             }
             _ => (codes::URL, format!("{label} cannot be called with these settings"), Some(format!("check {url} and {}", self.names.key))),
         };
-        let told = Error::new(error.kind(), message).with_code(code).with_retry(error.retry()).with_sent(error.sent()).with("host", &self.place);
+        let told = Error::new(error.kind(), message).with_code(code).with_retry(error.retry()).with_sent(error.sent());
+        let told = told.with("cause", format!("the call to {}: {}", self.place, error.message())).with("host", &self.place);
+        let told = match &self.origins.url {
+            Some(place) => told.with("where", place),
+            None => told,
+        };
         let told = match fix {
             Some(fix) => told.with_fix(fix),
             None => told,
@@ -234,9 +250,12 @@ impl Endpoint {
             Some(Hint::UnknownModel) if provider == "ollama" => {
                 Error::not_found(format!("Ollama has not pulled the model {model}")).with_code(codes::UNKNOWN).with_fix(format!("ollama pull {model}"))
             }
-            Some(Hint::UnknownModel) => Error::not_found(format!("{label} has no model {model} for this key"))
-                .with_code(codes::UNKNOWN)
-                .with_fix(format!("set {0}_SMALL_MODEL and {0}_LARGE_MODEL to models that {label} offers", provider.to_uppercase())),
+            Some(Hint::UnknownModel) => {
+                Error::not_found(format!("{label} has no model {model} for this key")).with_code(codes::UNKNOWN).with_fix(match self.origin_of(model) {
+                    Some((variable, _)) => format!("set {variable} to a model that {label} offers"),
+                    None => format!("set {0}_SMALL_MODEL and {0}_LARGE_MODEL to models that {label} offers", provider.to_uppercase()),
+                })
+            }
             Some(Hint::TooLong) => Error::invalid(format!("the conversation is too long for {model}"))
                 .with_code(codes::TOO_LONG)
                 .with_fix("shorten the character or the history, or choose a model with a longer context"),
@@ -266,23 +285,40 @@ impl Endpoint {
             cause.push_str(word);
         }
         let error = error.with("cause", self.clean(&cause)).with("host", &self.place);
-        let error = match (&self.origin, hint) {
-            (Some(origin), Some(Hint::BadKey | Hint::NoMoney)) => error.with("where", format!("{key} from {origin}")),
-            _ => error,
+        let place = match hint {
+            Some(Hint::BadKey | Hint::NoMoney) => self.origins.key.as_ref().map(|origin| format!("{key} from {origin}")),
+            Some(Hint::UnknownModel) => self.origin_of(model).map(|(_, place)| place.to_owned()),
+            Some(Hint::WrongPath) => self.origins.url.clone(),
+            _ => None,
+        };
+        let error = match place {
+            Some(place) => error.with("where", place),
+            None => error,
         };
         // A sentence about a refused key may hold parts of it that no search finds.
         if refusal.sentence.is_empty() || matches!(hint, Some(Hint::BadKey)) { error } else { error.with_source(self.clean(&refusal.sentence)) }
     }
 
+    /// The variable that names a model, and its place.
+    fn origin_of(&self, model: &str) -> Option<(&'static str, &str)> {
+        self.origins.models.iter().find(|(name, ..)| name == model).map(|(_, variable, place)| (*variable, place.as_str()))
+    }
+
     /// A failure found while decoding.
     pub(crate) fn fail(&self, fail: Fail, model: &str) -> Error {
         match fail {
-            Fail::Garbage(expected) => Error::unexpected(format!("{} answered with something that is no model answer", self.names.label))
-                .with_code(codes::GARBAGE)
-                .with("host", &self.place)
-                .with("expected", expected)
-                .with_sent(Sent::Maybe)
-                .with_fix(format!("check {}", self.names.url)),
+            Fail::Garbage(expected) => {
+                let error = Error::unexpected(format!("{} answered with something that is no model answer", self.names.label))
+                    .with_code(codes::GARBAGE)
+                    .with("host", &self.place)
+                    .with("expected", expected)
+                    .with_sent(Sent::Maybe)
+                    .with_fix(format!("check {}", self.names.url));
+                match &self.origins.url {
+                    Some(place) => error.with("where", place),
+                    None => error,
+                }
+            }
             Fail::Refused(status, refusal) => self.refused(status, None, &refusal, model),
         }
     }

@@ -23,6 +23,13 @@ use crate::{
 #[serde(transparent)]
 pub(crate) struct Entry(Explanation);
 
+impl Entry {
+    /// What to do.
+    pub(crate) fn fix(self) -> &'static str {
+        self.0.fix
+    }
+}
+
 /// Shorthand of the lists in this folder: code, what happened, why, what to do.
 const fn page(code: &'static str, title: &'static str, cause: &'static str, fix: &'static str) -> Explanation {
     Explanation { code, title, cause, fix }
@@ -58,8 +65,10 @@ pub(crate) fn unknown(code: &str) -> Error {
         .map(|entry| (strsim::damerau_levenshtein(&wanted, entry.0.code), entry.0.code))
         .min()
         .filter(|(distance, known)| wanted.len() <= 64 && (*distance <= 3 || known.starts_with(&wanted)));
+    let area: Vec<_> = all().map(|entry| entry.0.code).filter(|known| wanted.len() > "GAL-".len() && known.starts_with(&wanted)).collect();
     let error = Error::not_found("there is no such code").with_code("GAL-EXPLAIN-CODE").with("asked for", code.chars().take(64).collect::<String>());
     match nearest {
+        _ if area.len() > 1 => error.with_fix(format!("did you mean one of {}?", area.join(", "))),
         Some((_, known)) => error.with_fix(format!("did you mean {known}?")),
         None => error.with_fix("codes stand in brackets behind the word error, as in error[GAL-TG-409]"),
     }

@@ -85,6 +85,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Choose one of those named, or leave the name out for the first.",
     ),
     page(
+        "GAL-CHAT-FAILED",
+        "The agent could not answer",
+        "The model refused or did not answer, or a part of the program failed; what was said in its place is an apology.",
+        "`galatea doctor` asks the model and tells what to do. The message is not lost: `galatea explain` with its id shows what happened.",
+    ),
+    page(
         "GAL-CHAT-SILENT",
         "The agent decided not to answer",
         "The verdict names the rule: muted, policy, or a model's decision.",

@@ -80,6 +80,8 @@ fn pages_are_whole_and_there_is_one_of_each() {
 fn codes_are_found_in_any_case_and_near_misses_are_suggested() {
     assert_eq!(find("gal-tg-409").unwrap().0.code, "GAL-TG-409");
     assert!(unknown("GAL-TG-408").fix().unwrap().starts_with("did you mean GAL-TG-40"));
+    let area = unknown("gal-tg-4");
+    assert!(area.fix().unwrap().starts_with("did you mean one of GAL-TG-401, GAL-TG-403"), "{area:?}");
     assert!(unknown("GAL-ENTIRELY-ELSE").fix().unwrap().contains("brackets"));
 }
 

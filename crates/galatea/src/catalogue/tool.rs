@@ -95,6 +95,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Set what the fix line names; `galatea init` does it step by step.",
     ),
     page(
+        "GAL-FIX-ASK",
+        "A repair has to be agreed to",
+        "--fix changes something on a platform only after somebody said yes, and here is nobody to ask.",
+        "Read the question; then add --yes, or run the command in a terminal.",
+    ),
+    page(
         "GAL-DOCTOR-CLOCK",
         "The clock of this machine is wrong",
         "It shows a time before this version was made, so certificates look invalid and messages look old.",

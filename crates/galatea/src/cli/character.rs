@@ -109,6 +109,9 @@ impl New {
             return Ok(ExitCode::SUCCESS);
         }
         let file = self.output.clone().unwrap_or_else(|| usual_file(name));
+        if file.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml")) {
+            return Err(Failure::usage("a new character is written as JSON, and this name ends in .toml", "choose a name that ends in .json"));
+        }
         write_new(context, name, &file, self.force)?;
         context.output.say(format_args!("Start it with  galatea start --character {}", file.display()));
         Ok(ExitCode::SUCCESS)
@@ -122,7 +125,7 @@ pub(crate) fn usual_file(name: &str) -> PathBuf {
     Path::new("characters").join(format!("{}.json", if slug.is_empty() { "character" } else { &slug }))
 }
 
-/// Writes the template and, if it is not there, its schema; says what was written.
+/// Writes the template and, unless it lies there already, its schema; says what was written.
 ///
 /// # Errors
 /// `GAL-FILE-EXISTS` unless forced, `GAL-FILE-WRITE`.
@@ -137,8 +140,10 @@ pub(crate) fn write_new(context: &Context, name: &str, file: &Path, force: bool)
     wrote(&context.output, file);
     let schema = file.with_file_name(SCHEMA_FILE);
     let path = context.working_dir.join(&schema);
-    if !path.exists() {
-        files::replace(&path, &format!("{:#}\n", character::schema()), Access::Usual)?;
+    let text = format!("{:#}\n", character::schema());
+    // One of an earlier version would mark new fields as mistakes.
+    if std::fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+        files::replace(&path, &text, Access::Usual)?;
         wrote(&context.output, &schema);
     }
     Ok(())

@@ -3,11 +3,12 @@
 use clap::{Args, Subcommand};
 use galatea_core::{Clock, Error, Finding, Host, Severity, SystemClock};
 use serde_json::json;
-use std::{fmt::Write as _, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 use crate::{
     cli::{
-        flags::{Characters, Json},
+        flags::{Characters, Fix, Json},
+        repairs::Repairs,
         status,
     },
     connectors::{Built, PLATFORMS, Taken},
@@ -15,7 +16,8 @@ use crate::{
     data_dir::DataDir,
     exit::Exit,
     failure::Result,
-    output::{Color, Style},
+    findings,
+    output::Color,
     personas::{self, Persona},
 };
 
@@ -48,6 +50,8 @@ struct Check {
     #[arg(value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
+    fix: Fix,
+    #[command(flatten)]
     characters: Characters,
     #[command(flatten)]
     json: Json,
@@ -68,10 +72,18 @@ struct Entry {
     agent: String,
     source: String,
     title: &'static str,
-    built: Built,
+    /// A platform whose settings make no sense is one of the list like any other.
+    built: galatea_core::Result<Built>,
 }
 
-fn entries(personas: &[Persona], data_dir: &DataDir) -> Result<Vec<Entry>> {
+impl Entry {
+    /// For people: `Telegram of Ada`.
+    fn of(&self) -> String {
+        format!("{} of {}", self.title, self.agent)
+    }
+}
+
+fn entries(personas: &[Persona], data_dir: &DataDir) -> Vec<Entry> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mut taken = Taken::default();
     let mut entries = Vec::new();
@@ -80,18 +92,18 @@ fn entries(personas: &[Persona], data_dir: &DataDir) -> Result<Vec<Entry>> {
         let identity = persona.character.identity();
         let host = Host { agent: identity, agent_name: agent.clone(), data_dir: data_dir.path().to_owned(), clock: Arc::clone(&clock) };
         for platform in PLATFORMS {
-            let built = platform.connector(&persona.settings, &host, &mut taken)?;
+            let built = platform.connector(&persona.settings, &host, &mut taken);
             entries.push(Entry { agent: agent.clone(), source: platform.source.to_string(), title: platform.title, built });
         }
     }
-    Ok(entries)
+    entries
 }
 
 fn configured(characters: &Characters, context: &Context) -> Result<(Vec<Entry>, DataDir)> {
     let configuration = context.configuration()?;
     let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
     let personas = personas::load(&characters.characters, configuration, &context.working_dir)?;
-    Ok((entries(&personas, &data_dir)?, data_dir))
+    Ok((entries(&personas, &data_dir), data_dir))
 }
 
 impl List {
@@ -108,7 +120,7 @@ impl List {
                 .iter()
                 .map(|e| {
                     json!({
-                        "agent": e.agent, "source": e.source, "on": matches!(e.built, Built::On(_)), "why": why(e), "running": live(e),
+                        "agent": e.agent, "source": e.source, "on": matches!(e.built, Ok(Built::On(_))), "why": why(e), "running": live(e),
                     })
                 })
                 .collect();
@@ -120,8 +132,9 @@ impl List {
         for entry in &entries {
             let state = match (&entry.built, live(entry)) {
                 (_, Some(running)) => format!("{}  {}", style.paint(Color::Green, &format!("{:<4}", running.state)), running.detail),
-                (Built::On(_), None) => format!("{}  not running", style.paint(Color::Green, "on  ")),
-                (Built::Off(why), None) => format!("{}  {why}", style.paint(Color::Yellow, "off ")),
+                (Err(error), None) => format!("{}  {}", style.paint(Color::Red, "wrong"), error.message()),
+                (Ok(Built::On(_)), None) => format!("{}  not running", style.paint(Color::Green, "on  ")),
+                (Ok(Built::Off(why)), None) => format!("{}  {why}", style.paint(Color::Yellow, "off ")),
             };
             let whose = if several { format!("{:<12} ", entry.agent) } else { String::new() };
             context.output.data(format_args!("{whose}{}  {state}", style.paint(Color::Cyan, &format!("{:<9}", entry.title))));
@@ -132,14 +145,15 @@ impl List {
 
 fn why(entry: &Entry) -> Option<&str> {
     match &entry.built {
-        Built::Off(why) => Some(why),
-        Built::On(_) => None,
+        Ok(Built::Off(why)) => Some(why),
+        Ok(Built::On(_)) => None,
+        Err(error) => Some(error.message()),
     }
 }
 
 impl Check {
     async fn run(&self, context: &Context) -> Result<ExitCode> {
-        let (entries, _) = configured(&self.characters, context)?;
+        let (entries, data_dir) = configured(&self.characters, context)?;
         let wanted = self.name.as_ref().map(|name| name.to_lowercase());
         if let Some(wanted) = &wanted
             && !PLATFORMS.iter().any(|p| p.source.as_str() == wanted)
@@ -149,13 +163,24 @@ impl Check {
         let mut checked = Vec::new();
         for entry in entries.iter().filter(|e| wanted.as_ref().is_none_or(|w| e.source == *w)) {
             match &entry.built {
-                Built::On(connector) => checked.push((entry, connector.check().await)),
+                Err(error) => checked.push((entry, vec![Finding::failure("connector", error)])),
+                Ok(Built::On(_)) if entry.source == galatea_terminal::SOURCE.as_str() && !data_dir.path().exists() => {
+                    let later = Finding::new(Severity::Info, "GAL-DATA-DIR", "connector", "its socket is made at the first start, and the data folder for it");
+                    checked.push((entry, vec![later]));
+                }
+                Ok(Built::On(connector)) => {
+                    let mut found = connector.check().await;
+                    if self.fix.fix {
+                        found = Repairs { yes: self.fix.yes }.offer(connector.as_ref(), &entry.of(), found, context).await?;
+                    }
+                    checked.push((entry, found));
+                }
                 // Only what was asked for by name is worth a word when it is off.
-                Built::Off(why) if wanted.is_some() => {
+                Ok(Built::Off(why)) if wanted.is_some() => {
                     let off = Finding::new(Severity::Error, "GAL-CONNECTOR-OFF", "connector", format!("{} is off", entry.title)).with_fix(why.clone());
                     checked.push((entry, vec![off]));
                 }
-                Built::Off(_) => {}
+                Ok(Built::Off(_)) => {}
             }
         }
         let failed = checked.iter().flat_map(|(_, findings)| findings).any(|f| f.severity == Severity::Error);
@@ -164,7 +189,8 @@ impl Check {
             context.output.json("galatea.connector.check/1", json!({ "connectors": items }));
         } else {
             for (entry, findings) in &checked {
-                context.output.data(render(&format!("{} of {}", entry.title, entry.agent), findings, context.output.style).trim_end());
+                let style = context.output.style;
+                context.output.data(format_args!("{}\n{}", style.bold(Color::Cyan, &entry.of()), findings::render(findings, style).trim_end()));
             }
         }
         Ok(if failed { Exit::Findings.into() } else { ExitCode::SUCCESS })
@@ -181,44 +207,9 @@ fn unknown(name: &str) -> Error {
     }
 }
 
-fn render(title: &str, findings: &[Finding], style: Style) -> String {
-    let mut text = format!("{}\n", style.bold(Color::Cyan, title));
-    for finding in findings {
-        let (mark, color) = match finding.severity {
-            Severity::Ok => ("✓", Color::Green),
-            Severity::Info => ("·", Color::Cyan),
-            Severity::Warning => ("!", Color::Yellow),
-            Severity::Error => ("✗", Color::Red),
-        };
-        let code = if finding.severity >= Severity::Warning { format!("  {}", finding.id) } else { String::new() };
-        let _ = writeln!(text, "  {} {}{code}", style.paint(color, mark), finding.message);
-        for (label, line) in [("cause", &finding.cause), ("where", &finding.origin), ("fix", &finding.fix)] {
-            if let Some(line) = line {
-                let _ = writeln!(text, "    {:<6} {line}", format!("{label}:"));
-            }
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn findings_come_with_their_next_action() {
-        let findings = [
-            Finding::ok("GAL-TG-OK", "connector", "@acme_bot"),
-            Finding::new(Severity::Error, "GAL-TG-WEBHOOK", "connector", "a webhook owns this bot").with_cause("getWebhookInfo").with_fix("remove it"),
-        ];
-        insta::assert_snapshot!(render("Telegram of Ada", &findings, Style::plain()), @r"
-        Telegram of Ada
-          ✓ @acme_bot
-          ✗ a webhook owns this bot  GAL-TG-WEBHOOK
-            cause: getWebhookInfo
-            fix:   remove it
-        ");
-    }
 
     #[test]
     fn a_misspelt_platform_is_corrected() {

@@ -10,10 +10,13 @@ mod storage;
 use clap::Args;
 use galatea_core::{Finding, Severity};
 use serde_json::json;
-use std::process::ExitCode;
+use std::{cmp::Reverse, process::ExitCode};
 
 use crate::{
-    cli::flags::{Characters, Json},
+    cli::{
+        flags::{Characters, Fix, Json},
+        repairs::Repairs,
+    },
     config::Configuration,
     context::Context,
     data_dir::DataDir,
@@ -26,14 +29,13 @@ use crate::{
 /// Find out what works and what does not; exit 7 when something does not
 ///
 /// Reads the configuration, tries the storage, and asks the configured platforms and model providers. That costs no tokens and changes
-/// nothing, unless --fix is given.
+/// nothing, unless --fix is given: that puts rights of files with secrets, the data folder and .gitignore right, and asks before it
+/// changes anything on a platform.
 #[derive(Debug, Clone, Args)]
 #[command(before_help = "Examples:\n  galatea doctor\n  galatea doctor --fix\n  galatea doctor --json | jq '.findings[] | select(.severity == \"error\")'")]
 pub(crate) struct Doctor {
-    /// Repair what can be repaired safely: rights of files with secrets, the
-    /// data folder, .gitignore
-    #[arg(long)]
-    fix: bool,
+    #[command(flatten)]
+    fix: Fix,
     /// Ask no platform and no model provider
     #[arg(long)]
     offline: bool,
@@ -55,8 +57,10 @@ struct Examined<'a> {
 impl Doctor {
     /// Looks at everything and prints it.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
-        let mut found = if self.fix { repair::repair(context) } else { Vec::new() };
-        found.extend(self.examine(context).await);
+        let mut found = if self.fix.fix { repair::repair(context) } else { Vec::new() };
+        found.extend(self.examine(context).await?);
+        // Stable: within one severity, the order in which things depend on each other.
+        found.sort_by_key(|finding| Reverse(finding.severity));
         let broken = found.iter().any(|f| f.severity == Severity::Error);
         if self.json.json {
             context.output.json("galatea.doctor/1", json!({ "version": env!("CARGO_PKG_VERSION"), "ok": !broken, "findings": found }));
@@ -71,10 +75,10 @@ impl Doctor {
         Ok(if broken { Exit::Findings.into() } else { ExitCode::SUCCESS })
     }
 
-    async fn examine(&self, context: &Context) -> Vec<Finding> {
+    async fn examine(&self, context: &Context) -> Result<Vec<Finding>> {
         let (configuration, mut found) = configuration::check(context);
         found.extend(machine::clock());
-        let Some(configuration) = configuration else { return found };
+        let Some(configuration) = configuration else { return Ok(found) };
         let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
         let running = lock::holder(data_dir.path()).unwrap_or_default();
         let examined = Examined { context, configuration, data_dir, running };
@@ -83,10 +87,11 @@ impl Doctor {
         found.extend(storage::check(&examined).await);
         if !self.offline {
             found.extend(services::models(&personas).await);
-            found.extend(services::connectors(&examined, &personas).await);
+            let repairs = self.fix.fix.then_some(Repairs { yes: self.fix.yes });
+            found.extend(services::connectors(&examined, &personas, repairs).await?);
         }
         found.extend(machine::port(&examined).await);
-        found
+        Ok(found)
     }
 }
 

@@ -3,7 +3,7 @@
 mod story;
 
 use clap::Args;
-use galatea_core::{Error, MemoryId, RemoteId, Source};
+use galatea_core::{Error, MemoryId, RemoteId, Source, Store};
 use galatea_runtime::explain::{ExplainQuery, Explanation, explain};
 use serde_json::json;
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ impl Explain {
         let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
         let store = data_dir.open_beside().await?;
         let mut found: Vec<Explanation> = Vec::new();
-        for query in queries {
+        for query in public(&store, &self.what).await?.iter().chain(queries) {
             found = explain(&store, query).await?;
             if !found.is_empty() {
                 break;
@@ -86,11 +86,27 @@ fn parse(what: &str) -> Asked {
     Asked::Message(links.chain(plain).collect())
 }
 
+/// What a link by a public name means, if an agent knows the place of that name. Names are told apart without regard to case.
+async fn public(store: &dyn Store, what: &str) -> galatea_core::Result<Vec<ExplainQuery>> {
+    let mut queries = Vec::new();
+    for platform in PLATFORMS {
+        let Some((name, _)) = (platform.parse_public_link)(what) else { continue };
+        for (agent, _) in store.agents().await? {
+            for world in store.worlds(agent).await?.into_iter().filter(|world| world.source == platform.source) {
+                let named = world.metadata.extra.get("username").and_then(|known| known.as_str()).is_some_and(|known| known.eq_ignore_ascii_case(&name));
+                let link = (platform.parse_public_link)(what).filter(|_| named).and_then(|(_, read)| read(&world.remote));
+                queries.extend(link.map(|(room, message)| ExplainQuery::Remote { source: platform.source.clone(), room, message }));
+            }
+        }
+    }
+    Ok(queries)
+}
+
 fn unknown_message(what: &str) -> Error {
     Error::not_found("this message is not stored here")
         .with_code("GAL-EXPLAIN-UNKNOWN")
         .with("asked for", what)
-        .with_fix("it never arrived: `galatea status` tells whether its platform is connected. Links to public groups (t.me/name/7) hold no id; use the memory id from the log")
+        .with_fix("it never arrived: `galatea status` tells whether its platform is connected. The memory id from the log works too")
 }
 
 #[cfg(test)]

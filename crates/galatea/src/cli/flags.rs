@@ -43,6 +43,17 @@ pub(crate) struct Characters {
     pub(crate) characters: Vec<PathBuf>,
 }
 
+/// `--fix`, for commands that find what they can repair.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct Fix {
+    /// Repair what can be repaired; asks before it changes anything elsewhere
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Say yes to every question of --fix
+    #[arg(short, long, requires = "fix")]
+    pub(crate) yes: bool,
+}
+
 /// Consent to what a command writes or removes.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct Consent {

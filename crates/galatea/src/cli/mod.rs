@@ -12,6 +12,7 @@ mod init;
 mod man;
 mod pairing;
 mod reference;
+mod repairs;
 mod start;
 mod status;
 
@@ -54,7 +55,7 @@ pub(crate) enum Command {
     #[command(before_help = "Examples:\n  galatea explain GAL-TG-409\n  galatea explain https://t.me/c/1234567890/42")]
     Explain(explain::Explain),
     Character(character::Character),
-    #[command(before_help = "Examples:\n  galatea connector ls\n  galatea connector check telegram")]
+    #[command(before_help = "Examples:\n  galatea connector ls\n  galatea connector check telegram\n  galatea connector check telegram --fix")]
     Connector(connector::Connector),
     Config(config::Config),
     Pairing(pairing::Pairing),

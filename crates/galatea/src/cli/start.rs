@@ -23,6 +23,7 @@ use crate::{
     failure::Result,
     health,
     lock::InstanceLock,
+    logging,
     output::Color,
     personas, readiness,
 };
@@ -50,19 +51,21 @@ impl Start {
         let settings = &configuration.settings;
         let personas = personas::load(&self.characters.characters, configuration, &context.working_dir)?;
         for warning in personas.iter().flat_map(|p| &p.warnings) {
-            context.output.say(warning);
+            context.output.report(warning);
         }
         let demo = personas.iter().all(|p| p.file.is_none());
         let data_dir = DataDir::locate(settings, &context.working_dir);
         data_dir.create()?;
         let mut lock = InstanceLock::take(data_dir.path())?;
-        let listener = health::bind(health::address(settings, self.port)?).await?;
+        let listener = health::bind(health::address(settings, self.port)?, &health::origin(settings, self.port)).await?;
         let address = listener.local_addr().map_err(|e| galatea_core::Error::unexpected("the health server has no address").with("cause", e))?;
         let booted = boot::boot(&data_dir, personas, Platforms::All).await?;
 
         let stopping = Arc::new(AtomicBool::new(false));
         tokio::spawn(health::serve(listener, readiness::probe(&booted, began, Arc::clone(&stopping))));
-        tokio::spawn(activity::watch(booted.orchestrator.events().subscribe(), Arc::clone(&booted.store)));
+        let people = (!logging::is_json(context)).then(|| context.output.clone());
+        let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
+        tokio::spawn(activity::watch(booted.orchestrator.events().subscribe(), Arc::clone(&booted.store), models, people));
         lock.announce(address)?;
         context.output.say(overview::banner(&booted, &data_dir, address, demo, context).render(context.output.talk_style).trim_end());
         booted.orchestrator.start()?;

@@ -1,7 +1,7 @@
 //! status: how the running process does, as it says itself.
 
 use clap::Args;
-use galatea_core::{Error, ErrorKind};
+use galatea_core::{Error, ErrorKind, Finding, Severity};
 use galatea_http::{HttpClient, HttpOptions};
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode, time::Duration};
@@ -12,7 +12,8 @@ use crate::{
     data_dir::DataDir,
     exit::Exit,
     failure::Result,
-    health::Readiness,
+    findings,
+    health::{Readiness, Reason},
     lock::{self, Holder},
     output::{Color, Style},
 };
@@ -33,9 +34,20 @@ impl Status {
     /// Asks and prints.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
-        let readiness = readiness(&data_dir).await?;
+        let readiness = match readiness(&data_dir).await {
+            Ok(readiness) => readiness,
+            Err(error) => {
+                if self.json.json {
+                    let told = json!({ "code": error.code(), "message": error.message(), "fix": error.fix() });
+                    context.output.json("galatea.status/1", json!({ "running": false, "ready": false, "error": told }));
+                }
+                return Err(error.into());
+            }
+        };
         if self.json.json {
-            context.output.json("galatea.status/1", json!(readiness));
+            let mut body = json!(readiness);
+            body["running"] = json!(true);
+            context.output.json("galatea.status/1", body);
         } else {
             context.output.data(render(&readiness, context.output.style).trim_end());
         }
@@ -65,14 +77,18 @@ fn render(readiness: &Readiness, style: Style) -> String {
             let _ = writeln!(text, "    {:<9}  {:<9} {}", connector.source, connector.state, connector.detail);
         }
     }
-    for reason in &readiness.reasons {
-        let whose = reason.agent.as_ref().map(|agent| format!(" of {agent}")).unwrap_or_default();
-        let _ = writeln!(text, "\n  {} {}{whose}: {}", style.paint(Color::Red, "✗"), reason.subject, reason.message);
-        if let Some(fix) = &reason.fix {
-            let _ = writeln!(text, "    fix: {fix}");
-        }
+    let found: Vec<_> = readiness.reasons.iter().map(finding).collect();
+    if !found.is_empty() {
+        text.push('\n');
     }
-    text
+    text + &findings::render(&found, style)
+}
+
+fn finding(reason: &Reason) -> Finding {
+    let whose = reason.agent.as_ref().map(|agent| format!(" of {agent}")).unwrap_or_default();
+    let message = format!("{}{whose}: {}", reason.subject, reason.message);
+    let found = Finding::new(Severity::Error, reason.code.clone().unwrap_or_default(), reason.subject.clone(), message);
+    Finding { cause: reason.cause.clone(), origin: reason.origin.clone(), fix: reason.fix.clone(), ..found }
 }
 
 fn duration(seconds: u64) -> String {
@@ -101,7 +117,7 @@ fn no_health(holder: Holder) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::health::{AgentState, ConnectorState, Reason};
+    use crate::health::{AgentState, ConnectorState};
 
     #[test]
     fn what_is_in_the_way_comes_with_its_next_action() {
@@ -113,6 +129,8 @@ mod tests {
                 agent: Some("Ada".into()),
                 message: "the token was refused".into(),
                 code: Some("GAL-TG-401".into()),
+                cause: Some("getMe answered 401 Unauthorized".into()),
+                origin: Some("TELEGRAM_BOT_TOKEN from .env line 1".into()),
                 fix: Some("set another TELEGRAM_BOT_TOKEN".into()),
             }],
             agents: vec![AgentState { name: "Ada".into(), model: "ollama llama3.2".into(), connectors: vec![connector] }],
@@ -127,8 +145,10 @@ mod tests {
           Ada  ollama llama3.2
             telegram   down      the token was refused
 
-          ✗ connector telegram of Ada: the token was refused
-            fix: set another TELEGRAM_BOT_TOKEN
+        ✗ connector telegram of Ada: the token was refused GAL-TG-401
+            cause: getMe answered 401 Unauthorized
+            where: TELEGRAM_BOT_TOKEN from .env line 1
+            fix:   set another TELEGRAM_BOT_TOKEN
         ");
     }
 

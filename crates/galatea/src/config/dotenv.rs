@@ -188,6 +188,45 @@ error[GAL-CFG-ENV]: this value is cut by a space or holds an unknown escape
     }
 
     #[test]
+    fn a_pasted_token_is_named_without_repeating_it() {
+        insta::assert_snapshot!(errors("123456:AAcanary\n"), @r###"
+error[GAL-CFG-ENV]: this line has no = (.env line 1)
+ --> .env:1:1
+  |
+ 1| •••••••••••••••
+  | ^
+  fix:   write NAME=value; a # begins a comment
+  more:  galatea explain GAL-CFG-ENV
+"###);
+    }
+
+    #[test]
+    fn an_open_quote_is_named_without_repeating_the_value() {
+        insta::assert_snapshot!(errors("A=1\nB=\"canary\nC=3\n"), @r###"
+error[GAL-CFG-ENV]: a quote is opened and never closed (.env line 2)
+ --> .env:2:3
+  |
+ 2| B="••••••
+  |   ^
+  fix:   close it, or put the whole value into the other kind of quotes
+  more:  galatea explain GAL-CFG-ENV
+"###);
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_named_without_repeating_the_value() {
+        insta::assert_snapshot!(errors("1A=canary\n"), @r###"
+error[GAL-CFG-ENV]: this is not a name (.env line 1)
+ --> .env:1:1
+  |
+ 1| 1A=••••••
+  | ^
+  fix:   names are letters, digits, _ and ., and begin with a letter or _
+  more:  galatea explain GAL-CFG-ENV
+"###);
+    }
+
+    #[test]
     fn twice_and_dollar_are_warned_about() {
         let parsed = file("A=1\nA=2\nB=x$y\nC='x$y'\nD=x\\$y\nE=x # $y\n");
         let codes: Vec<_> = parsed.warnings.iter().map(|w| (w.code.clone().unwrap(), w.place.clone().unwrap().line)).collect();

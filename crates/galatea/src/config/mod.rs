@@ -172,6 +172,7 @@ fn learn(layer: &Layer, redactor: &Redactor) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use galatea_core::Variable;
 
     fn load(dir: &Path, environment: &[(&str, &str)]) -> Result<Configuration, Vec<Report>> {
         let environment = environment.iter().map(|(k, v)| (OsString::from(k), OsString::from(v)));
@@ -189,6 +190,23 @@ mod tests {
         assert_eq!(shown("GROUP_POLICY"), ("always".into(), ".env line 3".into()));
         assert_eq!(shown("ALLOW_BOTS"), ("true".into(), "galatea.toml line 2".into()), "an empty value is unset");
         assert_eq!(shown("SERVER_PORT"), ("3001".into(), "galatea.toml line 4".into()));
+    }
+
+    #[test]
+    fn a_character_has_its_own_variables_and_beats_them() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("token"), "from-a-file\n").unwrap();
+        std::fs::write(dir.path().join(".env"), "MY_HELPER_TELEGRAM_BOT_TOKEN_FILE=token\nCHARACTER.MY_HELPER.OPENAI_API_KEY=own-key\n").unwrap();
+        let configuration = load(dir.path(), &[("TELEGRAM_BOT_TOKEN", "everybodys"), ("OPENAI_API_KEY", "everybodys")]).unwrap();
+        let mut character = Character { name: "My Helper".into(), ..Character::default() };
+        let settings = configuration.settings_for(&character, None).unwrap();
+        let token = Variable::new("TELEGRAM_BOT_TOKEN", "").secret();
+        assert_eq!(settings.text(&token).unwrap(), "from-a-file");
+        assert_eq!(settings.raw("OPENAI_API_KEY").unwrap().text(), "own-key");
+        character.secrets.insert("TELEGRAM_BOT_TOKEN", "written-in-character");
+        let settings = configuration.settings_for(&character, None).unwrap();
+        assert_eq!(settings.text(&token).unwrap(), "written-in-character");
+        assert_eq!(configuration.redactor.clean("x written-in-character from-a-file own-key"), "x [secret] [secret] [secret]");
     }
 
     #[test]

@@ -83,11 +83,11 @@ pub(super) fn unknown(parsed: &Parsed) -> Vec<Report> {
         .iter()
         .filter(|named| !is_known(&named.name))
         .filter_map(|named| {
-            let meant = nearest(&named.name);
+            let meant = meant(&named.name);
             if !parsed.only_ours && !is_family(&named.name) && meant.is_none() {
                 return None;
             }
-            Some(warning(&named.name, meant).place(named.place.clone()))
+            Some(warning(&named.name, meant.as_deref()).place(named.place.clone()))
         })
         .collect()
 }
@@ -116,6 +116,19 @@ fn is_known(name: &str) -> bool {
 fn is_prefixed(name: &str, at: usize) -> bool {
     let rest = &name[at + 1..];
     !is_family(name) && (find(rest).is_some() || rest.strip_suffix("_FILE").is_some_and(|base| find(base).is_some_and(|v| v.secret)))
+}
+
+/// What a name was probably meant to be, a character's part kept: `CHARACTER.<NAME>.X`, `<NAME>_X`.
+fn meant(name: &str) -> Option<String> {
+    if let Some((who, rest)) = name.strip_prefix("CHARACTER.").and_then(|rest| rest.split_once('.')) {
+        return Some(format!("CHARACTER.{who}.{}", nearest(rest)?));
+    }
+    let whole = || nearest(name).map(str::to_owned);
+    let prefixed = |(at, _): (usize, char)| {
+        let (who, rest) = name.split_at(at + 1);
+        is_family(rest).then(|| nearest(rest)).flatten().map(|known| format!("{who}{known}"))
+    };
+    whole().or_else(|| name.char_indices().filter(|(_, c)| *c == '_').find_map(prefixed))
 }
 
 /// Whether a name begins like ours.
@@ -169,6 +182,20 @@ warning[GAL-CFG-UNKNOWN]: TELEGRAM_BOT_TOKN is not a setting of Galatea
         let text = "COMPOSE_PROJECT_NAME=x\nDISCORD_API_TOKEN=x\nHELPER_TELEGRAM_BOT_TOKEN=x\nCHARACTER.HELPER.OPENAI_API_KEY=x\n\
                     OPENAI_API_KEY_FILE=x\nMODEL_PATH=/m\nHELPER_OPENAI_API_KEY_FILE=x\n";
         assert_eq!(warnings(text), Vec::new());
+    }
+
+    #[test]
+    fn a_wrong_name_for_a_character_and_of_our_own_is_told() {
+        for name in ["CHARACTER.HELPER.TELEGRAM_BOT_TOKN", "GALATEA_NONSENSE", "TELEGRAM_NONSENSE", "telegram_bot_token"] {
+            assert_eq!(warnings(&format!("{name}=x\n")).len(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_meant_for_a_character_keeps_its_name() {
+        assert_eq!(meant("CHARACTER.HELPER.TELEGRAM_BOT_TOKN").as_deref(), Some("CHARACTER.HELPER.TELEGRAM_BOT_TOKEN"));
+        assert_eq!(meant("MY_HELPER_TELEGRAM_BOT_TOKN").as_deref(), Some("MY_HELPER_TELEGRAM_BOT_TOKEN"));
+        assert_eq!(meant("COMPOSE_PROJECT_NAME"), None);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(super) fn resolve(layer: &mut Layer, working_dir: &Path) -> Vec<Report> {
         }
         match read(&working_dir.join(&path)) {
             Ok(secret) => {
+                // Gone with its question: a character's layer is cut from this one and resolved again.
+                layer.remove(&key);
                 layer.insert(name, Setting { value: secret.into(), origin: Origin::File { path, line: 1 } });
             }
             Err(cause) => errors.push(
@@ -72,6 +74,7 @@ mod tests {
         assert!(resolve(&mut found, dir.path()).is_empty());
         assert_eq!((found["OPENAI_API_KEY"].text().as_str(), found["OPENAI_API_KEY"].origin.to_string().as_str()), ("sk-1", "key line 1"));
         assert!(!found.contains_key("DM_POLICY"), "not a secret");
+        assert!(!found.contains_key("OPENAI_API_KEY_FILE"), "replaced");
     }
 
     #[test]

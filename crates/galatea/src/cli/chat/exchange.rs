@@ -77,6 +77,9 @@ async fn finish(client: &mut TerminalClient, turn: TurnId, on: &mut impl FnMut(P
 
 /// Knows why a message stays without an answer.
 pub(crate) trait Silence {
+    /// Why what was said is no answer but an apology; nothing when it was one.
+    fn failure(&self, memory: MemoryId) -> impl Future<Output = Option<Error>> + Send;
+
     /// Completes when it is certain that no answer will come, with the reason; pends for ever otherwise.
     fn reason(&self, memory: Option<MemoryId>) -> impl Future<Output = Error> + Send;
 }

@@ -75,7 +75,11 @@ pub(crate) async fn talk(client: &mut TerminalClient, output: &Output, history: 
         };
         page.untype();
         match answered {
-            Ok(_) => {}
+            Ok(memory) => {
+                if let Some(error) = silent.failure(memory).await {
+                    output.report(&crate::report::Report::from(&error));
+                }
+            }
             Err(error) if error.code() == Some("GAL-CHAT-CLOSED") || error.code() == Some("GAL-TERM-CLOSED") => return Err(error),
             Err(error) => output.report(&crate::report::Report::from(&error)),
         }

@@ -15,7 +15,7 @@ use crate::output::Output;
 /// Says one thing and prints what is answered.
 ///
 /// # Errors
-/// As [`exchange::ask`].
+/// As [`exchange::ask`], and `Unavailable` (`GAL-CHAT-FAILED`) after an apology in place of an answer.
 pub(crate) async fn say(client: &mut TerminalClient, text: &str, silence: &impl Silence, as_json: bool, output: &Output) -> Result<()> {
     let agent = client.agent().to_owned();
     let mut answers = Vec::new();
@@ -31,7 +31,7 @@ pub(crate) async fn say(client: &mut TerminalClient, text: &str, silence: &impl 
     if as_json {
         output.json("galatea.chat/1", json!({ "agent": client.agent(), "agentId": client.agent_id(), "memory": memory, "answers": answers }));
     }
-    Ok(())
+    silence.failure(memory).await.map_or(Ok(()), Err)
 }
 
 /// Says every line of standard input, one after the other.

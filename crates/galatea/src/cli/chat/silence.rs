@@ -1,10 +1,10 @@
 //! Silence: why a message stays without an answer, read from the database beside the running process.
 
-use galatea_core::{Decision, Error, MemoryId, Store, store::InboxState};
+use galatea_core::{Decision, Error, ErrorKind, MemoryId, Store, store::InboxState};
 use std::{sync::Arc, time::Duration};
 
 use super::exchange::Silence;
-use crate::data_dir::DataDir;
+use crate::{data_dir::DataDir, trouble::Trouble};
 
 /// How often to look. Answers arrive by themselves; this only has to beat a person's patience.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -13,6 +13,20 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub(crate) struct Verdicts(pub(crate) Option<Arc<dyn Store>>);
 
 impl Silence for Verdicts {
+    async fn failure(&self, memory: MemoryId) -> Option<Error> {
+        let item = self.0.as_ref()?.inbox_item(memory).await.ok()??;
+        let verdict = item.verdict.filter(|verdict| verdict.decision == Decision::Failed)?;
+        let step = verdict.steps.iter().rfind(|step| step.outcome == "failed")?;
+        let trouble = Trouble::of_text(&step.reason);
+        let mut error = Error::new(ErrorKind::Unavailable, format!("the agent could not answer: {}", trouble.message)).with_code("GAL-CHAT-FAILED");
+        for (key, value) in [("cause", trouble.cause), ("where", trouble.origin)] {
+            if let Some(value) = value {
+                error = error.with(key, value);
+            }
+        }
+        Some(error.with_fix(format!("`galatea doctor` tells what to do; more: galatea explain {memory}")))
+    }
+
     async fn reason(&self, memory: Option<MemoryId>) -> Error {
         let (Some(store), Some(memory)) = (&self.0, memory) else { return std::future::pending().await };
         loop {

@@ -16,7 +16,7 @@ pub(super) fn check(context: &Context) -> (Option<&Configuration>, Vec<Finding>)
     };
     let settings = &configuration.settings;
     let mut found: Vec<_> = configuration.warnings.iter().map(|w| findings::from_report("variable", w)).collect();
-    found.extend([check_database(settings), logging::check(settings)].into_iter().filter_map(Result::err).map(|error| with_origin(&error)));
+    found.extend([check_database(settings), logging::check(settings)].into_iter().filter_map(Result::err).map(|error| Finding::failure("variable", &error)));
     let read: Vec<_> = configuration.files.iter().filter(|f| f.found).map(|f| f.path.display().to_string()).collect();
     if read.is_empty() {
         found.push(
@@ -49,10 +49,4 @@ pub(super) fn holds_secrets(configuration: &Configuration, path: &std::path::Pat
             && !setting.text().is_empty()
             && matches!(&setting.origin, galatea_core::settings::Origin::File { path: from, .. } if from == path)
     })
-}
-
-/// A failure as a finding with its place.
-pub(super) fn with_origin(error: &galatea_core::Error) -> Finding {
-    let origin = error.context().iter().find(|(key, _)| *key == "where").map(|(_, place)| place.clone());
-    Finding { origin, ..Finding::failure("variable", error) }
 }

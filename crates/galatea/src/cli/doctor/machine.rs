@@ -3,7 +3,7 @@
 use galatea_core::{Finding, Severity};
 use std::time::{Duration, SystemTime};
 
-use super::{Examined, configuration::with_origin};
+use super::Examined;
 use crate::health;
 
 /// 2026-01-01T00:00:00Z in Unix seconds: this version was made later, so no right clock shows an earlier time.
@@ -26,14 +26,15 @@ pub(super) async fn port(examined: &Examined<'_>) -> Vec<Finding> {
     if examined.running.is_some() {
         return Vec::new();
     }
-    let subject = |finding| Finding { subject: "port".to_owned(), ..finding };
-    let address = match health::address(&examined.configuration.settings, None) {
+    let settings = &examined.configuration.settings;
+    let address = match health::address(settings, None) {
         Ok(address) => address,
-        Err(error) => return vec![subject(with_origin(&error))],
+        Err(error) => return vec![Finding::failure("port", &error)],
     };
-    match health::bind(address).await {
+    match health::bind(address, &health::origin(settings, None)).await {
+        Ok(_) if address.port() == 0 => vec![Finding::ok("GAL-PORT", "port", "the health server takes any free port")],
         Ok(_) => vec![Finding::ok("GAL-PORT", "port", format!("{address} is free for the health server"))],
-        Err(error) => vec![subject(with_origin(&error))],
+        Err(error) => vec![Finding::failure("port", &error)],
     }
 }
 

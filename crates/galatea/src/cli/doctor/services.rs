@@ -5,9 +5,11 @@ use galatea_core::{Clock, Finding, Host, Severity, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
-use super::{Examined, configuration::with_origin};
+use super::Examined;
 use crate::{
+    cli::repairs::Repairs,
     connectors::{Built, PLATFORMS, Taken},
+    failure::Result,
     personas::Persona,
 };
 
@@ -19,7 +21,7 @@ pub(super) async fn models(personas: &[Persona]) -> Vec<Finding> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let http = match HttpClient::new(HttpOptions::default()) {
         Ok(http) => http,
-        Err(error) => return vec![Finding { subject: "model".to_owned(), ..with_origin(&error) }],
+        Err(error) => return vec![Finding::failure("model", &error)],
     };
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
@@ -28,7 +30,7 @@ pub(super) async fn models(personas: &[Persona]) -> Vec<Finding> {
         match galatea_models::build(&persona.settings, &http, Arc::clone(&clock)) {
             Ok(configured) if seen.insert(configured.description.clone()) => asked.push(configured),
             Ok(_) => {}
-            Err(error) => found.push(Finding { subject: "model".to_owned(), ..with_origin(&error) }),
+            Err(error) => found.push(Finding::failure("model", &error)),
         }
     }
     for configured in &asked {
@@ -40,7 +42,10 @@ pub(super) async fn models(personas: &[Persona]) -> Vec<Finding> {
 }
 
 /// Asks every platform an agent is on. A platform that is off is worth a word only if somebody configured it.
-pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona]) -> Vec<Finding> {
+///
+/// # Errors
+/// As [`Repairs::offer`].
+pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona], repairs: Option<Repairs>) -> Result<Vec<Finding>> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mut taken = Taken::default();
     let mut found = Vec::new();
@@ -64,20 +69,18 @@ pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona]) ->
                         );
                     }
                 }
-                Err(error) => found.push(Finding { subject: "connector".to_owned(), ..with_origin(&error) }),
+                Err(error) => found.push(Finding::failure("connector", &error)),
             }
         }
     }
-    let answers = join_all(asked.iter().map(|(title, connector)| async move {
-        let mut findings = patiently("connector", title, "GAL-HTTP-TIMEOUT", connector.check()).await;
-        for finding in &mut findings {
-            finding.message = format!("{title}: {}", finding.message);
+    let answers = join_all(asked.iter().map(|(title, connector)| patiently("connector", title, "GAL-HTTP-TIMEOUT", connector.check()))).await;
+    for ((title, connector), mut answer) in asked.iter().zip(answers) {
+        if let Some(repairs) = repairs {
+            answer = repairs.offer(connector.as_ref(), title, answer, examined.context).await?;
         }
-        findings
-    }))
-    .await;
-    found.extend(answers.into_iter().flatten());
-    found
+        found.extend(answer.into_iter().map(|finding| Finding { message: format!("{title}: {}", finding.message), ..finding }));
+    }
+    Ok(found)
 }
 
 async fn patiently(subject: &str, what: &str, code: &str, check: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {

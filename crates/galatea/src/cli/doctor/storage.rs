@@ -3,7 +3,7 @@
 use galatea_core::{Finding, Severity};
 use std::{fs, path::Path};
 
-use super::{Examined, configuration::with_origin};
+use super::Examined;
 use crate::data_dir::DataDir;
 
 /// Looks at the data folder; leaves the database to a process that has it.
@@ -33,7 +33,7 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
             store.close().await;
             vec![Finding::ok("GAL-DB-OK", "storage", format!("{} (SQLite)", DataDir::show(&data_dir.database(), &examined.context.working_dir)))]
         }
-        Err(error) => vec![Finding { subject: "storage".to_owned(), ..with_origin(&error) }],
+        Err(error) => vec![Finding::failure("storage", &error)],
     }
 }
 

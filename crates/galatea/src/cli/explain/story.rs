@@ -5,7 +5,10 @@ use galatea_runtime::explain::{ExplainedDelivery, Explanation};
 use std::fmt::Write as _;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use crate::output::{Color, Style};
+use crate::{
+    output::{Color, Style},
+    trouble::Trouble,
+};
 
 /// Tells it, lines ending in newlines.
 pub(crate) fn tell(explanation: &Explanation, style: Style) -> String {
@@ -54,7 +57,13 @@ fn part(delivery: &ExplainedDelivery, style: Style) -> String {
     }
     // An error of an earlier attempt still tells why it took several.
     if let Some(error) = &delivery.error {
-        let _ = write!(line, "\n          {error}");
+        let trouble = Trouble::of_text(error);
+        let _ = write!(line, "\n          {}", trouble.message);
+        for (label, text) in [("cause", trouble.cause), ("where", trouble.origin)] {
+            if let Some(text) = text {
+                let _ = write!(line, "\n          {} {text}", style.paint(Color::Cyan, &format!("{label}:")));
+            }
+        }
     }
     line
 }

@@ -1,0 +1,136 @@
+//! Files and variables: unknown names, broken text, missing files.
+
+use super::{Scene, finding, says};
+
+const UNKNOWN: &str = "{\n  \"name\": \"Ada\",\n  \"bio\": \"x\",\n  \"topcs\": [\"tea\"]\n}\n";
+
+/// A start and a doctor with a faulty character file.
+async fn is_refused(file: &str, text: &str, code: &str, form: &[&str], place: &str) {
+    let scene = Scene::set().await;
+    scene.stage.home.write(file, text);
+    for args in [&["start", "--character", file][..], &["chat", "--character", file, "-m", "Q1"]] {
+        let refused = scene.run(args).await;
+        assert_eq!(refused.code, Some(3), "{args:?}: {}", refused.stderr);
+        says(&refused.stderr, form);
+    }
+    let doctor = scene.run(&["doctor", "--character", file]).await;
+    assert_eq!(doctor.code, Some(7));
+    says(&doctor.stdout, &[code, "where:", place]);
+    assert_eq!(finding(&scene.run(&["doctor", "--json", "--character", file]).await, code)["origin"], place);
+    let validate = scene.run(&["character", "validate", file]).await;
+    assert_eq!(validate.code, Some(7));
+    says(&validate.stdout, form);
+    assert!(!scene.stage.home.path().join(".galatea").exists(), "nothing was made");
+}
+
+#[tokio::test]
+async fn json_that_is_none_is_shown_with_a_caret() {
+    let text = "{\n  \"name\": \"Ada\"\n  \"bio\": \"x\"\n}\n";
+    let form =
+        ["error[GAL-CHAR-SYNTAX]: a comma is missing here", "--> broken.json:2:16", "2| \"name\": \"Ada\"", "| ^", "fix: put a comma between the two items"];
+    is_refused("broken.json", text, "GAL-CHAR-SYNTAX", &form, "broken.json:2:16").await;
+}
+
+#[tokio::test]
+async fn a_value_of_the_wrong_kind_is_shown_with_a_caret() {
+    let form = ["error[GAL-CHAR-TYPE]: `bio` must be text or a list of texts, this is a number", "--> wrong.json:3:10", "3| \"bio\": 7", "| ^", "fix:"];
+    is_refused("wrong.json", "{\n  \"name\": \"Ada\",\n  \"bio\": 7\n}\n", "GAL-CHAR-TYPE", &form, "wrong.json:3:10").await;
+}
+
+#[tokio::test]
+async fn toml_that_is_none_is_shown_with_a_caret() {
+    let form = ["error[GAL-CHAR-SYNTAX]: not valid TOML", "--> wrong.toml:2:6", "2| bio =", "| ^"];
+    is_refused("wrong.toml", "name = \"Ada\"\nbio =\n", "GAL-CHAR-SYNTAX", &form, "wrong.toml:2:6").await;
+}
+
+#[tokio::test]
+async fn a_key_that_nobody_reads_is_kept_and_told() {
+    let scene = Scene::set().await;
+    scene.stage.home.write("ada.json", UNKNOWN);
+    let form =
+        ["warning[GAL-CHAR-KEY]: nobody reads the field `topcs`", "--> ada.json:4:3", "4| \"topcs\": [\"tea\"]", "| ^^^^^^^", "fix: did you mean `topics`?"];
+    let running = scene.program().args(["start", "--character", "ada.json"]).spawn();
+    running.wait_for_line("ready in").await;
+    says(&scene.end(running).await.stderr, &form);
+    let doctor = scene.run(&["doctor", "--character", "ada.json"]).await;
+    assert_eq!(doctor.code, Some(0), "it is no error: {}", doctor.stdout);
+    says(&doctor.stdout, &["nobody reads the field `topcs`", "GAL-CHAR-KEY", "where: ada.json:4:3", "fix: did you mean `topics`?"]);
+    let validate = scene.run(&["character", "validate", "ada.json"]).await;
+    assert_eq!(validate.code, Some(0));
+    says(&validate.stdout, &form);
+}
+
+#[tokio::test]
+async fn a_character_that_is_not_there_is_told_by_its_path() {
+    let scene = Scene::set().await;
+    let expected = ["GAL-CHAR-FILE", "cause: No such file or directory", "where:", "characters/none.json", "fix: check the path given with --character"];
+    let refused = scene.run(&["start", "--character", "characters/none.json"]).await;
+    assert_eq!(refused.code, Some(3));
+    says(&refused.stderr, &["error[GAL-CHAR-FILE]: the character file none.json cannot be read"]);
+    says(&refused.stderr, &expected);
+    let doctor = scene.run(&["doctor", "--character", "characters/none.json"]).await;
+    assert_eq!(doctor.code, Some(7));
+    says(&doctor.stdout, &expected);
+}
+
+#[tokio::test]
+async fn an_unknown_variable_is_shown_with_a_caret_and_what_was_meant() {
+    let mut scene = Scene::set().await;
+    scene.env("TELEGRAM_BOT_TOKN", "123456:canary-in-a-wrong-name");
+    scene.canary("canary-in-a-wrong-name");
+    scene.env("CHARACTER.ELIZA.OPENAI_API_KYE", "canary-of-one-character");
+    scene.canary("canary-of-one-character");
+    let form = [
+        "warning[GAL-CFG-UNKNOWN]: TELEGRAM_BOT_TOKN is not a setting of Galatea",
+        "--> .env:5:1",
+        "5| TELEGRAM_BOT_TOKN=•",
+        "| ^^^^^^^^^^^^^^^^^",
+        "fix: did you mean TELEGRAM_BOT_TOKEN?",
+        "--> .env:6:1",
+        "fix: did you mean CHARACTER.ELIZA.OPENAI_API_KEY?",
+    ];
+    let running = scene.start().await;
+    says(&scene.end(running).await.stderr, &form);
+    let doctor = scene.run(&["doctor"]).await;
+    assert_eq!(doctor.code, Some(0), "{}", doctor.stdout);
+    says(&doctor.stdout, &["TELEGRAM_BOT_TOKN is not a setting of Galatea", "GAL-CFG-UNKNOWN", "where: .env:5:1", "fix: did you mean TELEGRAM_BOT_TOKEN?"]);
+}
+
+#[tokio::test]
+async fn a_line_that_is_no_setting_is_shown_without_its_value() {
+    let mut scene = Scene::set().await;
+    // A token pasted over the whole line.
+    scene.canary("AAcanary-of-a-pasted-token");
+    let program = scene.program();
+    let text = scene.stage.home.read(".env").unwrap();
+    scene.stage.home.write(".env", &format!("{text}7000000001:AAcanary-of-a-pasted-token\n"));
+    let refused = program.arg("start").run().await;
+    assert_eq!(refused.code, Some(3));
+    says(&refused.stderr, &["error[GAL-CFG-ENV]: this line has no =", "--> .env:5:1", "| ^", "fix: write NAME=value"]);
+    assert!(!refused.stderr.contains("canary"), "{}", refused.stderr);
+}
+
+#[tokio::test]
+async fn a_secrets_file_that_is_not_there_is_told_by_its_variable() {
+    let mut scene = Scene::set().await;
+    scene.env("OPENAI_API_KEY", "");
+    scene.env("OPENAI_API_KEY_FILE", "/run/secrets/none");
+    let refused = scene.run(&["start"]).await;
+    assert_eq!(refused.code, Some(3));
+    let expected =
+        ["the secret OPENAI_API_KEY cannot be read from /run/secrets/none", "cause: No such file", "where: OPENAI_API_KEY_FILE from .env line 5", "fix:"];
+    says(&refused.stderr, &expected);
+    let doctor = scene.run(&["doctor"]).await;
+    assert_eq!(doctor.code, Some(7));
+    says(&doctor.stdout, &["GAL-CFG-SECRET-FILE", "where: OPENAI_API_KEY_FILE from .env line 5"]);
+}
+
+#[tokio::test]
+async fn a_value_that_makes_no_sense_is_told_with_its_line() {
+    let mut scene = Scene::set().await;
+    scene.env("TELEGRAM_MODE", "canary-push");
+    let refused = scene.run(&["start"]).await;
+    assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+    says(&refused.stderr, &["error[GAL-CFG-VALUE]: TELEGRAM_MODE is neither polling nor webhook", "where: .env line 5", "fix:"]);
+    assert!(!refused.stderr.contains("canary"), "{}", refused.stderr);
+}

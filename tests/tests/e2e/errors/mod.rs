@@ -1,0 +1,142 @@
+//! Every row of the error table, by the real program: code, cause, place and fix; and no secret anywhere.
+
+mod files;
+mod machine;
+mod model;
+mod sending;
+mod startup;
+mod token;
+mod webhook;
+
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
+use galatea_testkit::process::{Finished, Program, Running};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
+
+use crate::{secrets::search, stage::Stage};
+
+/// A stage whose settings stand in a `.env`, so that every message can tell its line.
+pub(crate) struct Scene {
+    pub(crate) stage: Stage,
+    lines: Vec<(String, String)>,
+    canaries: Vec<String>,
+}
+
+impl Scene {
+    /// `.env`: the bot's token in line 1, the Bot API's address in line 2, the model's address in line 3, its key in line 4.
+    pub(crate) async fn set() -> Self {
+        let stage = Stage::set().await;
+        let canaries = stage.canaries();
+        let lines = ["TELEGRAM_BOT_TOKEN", "TELEGRAM_API_ROOT", "OPENAI_BASE_URL", "OPENAI_API_KEY"]
+            .into_iter()
+            .zip([stage.telegram.token(), stage.telegram.url().to_owned(), stage.model.base_url(), canaries[1].clone()])
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        Self { stage, lines, canaries }
+    }
+
+    /// Another value in the same line, or a new line.
+    pub(crate) fn env(&mut self, name: &str, value: &str) {
+        match self.lines.iter_mut().find(|(known, _)| known == name) {
+            Some((_, old)) => value.clone_into(old),
+            None => self.lines.push((name.to_owned(), value.to_owned())),
+        }
+    }
+
+    /// Something else that must be seen nowhere.
+    pub(crate) fn canary(&mut self, secret: &str) {
+        self.canaries.push(secret.to_owned());
+    }
+
+    /// The program; only what says nothing about a setting's place stands in its environment.
+    pub(crate) fn program(&self) -> Program {
+        let text: String = self.lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        let path = self.stage.home.write(".env", &text);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+        let inherited = self.stage.program();
+        let plain = ["TELEGRAM_BOT_TOKEN", "TELEGRAM_API_ROOT", "OPENAI_BASE_URL", "OPENAI_API_KEY"].into_iter().fold(inherited, Program::without_env);
+        plain.env("LOG_JSON_FORMAT", "false")
+    }
+
+    /// Runs it to its end.
+    pub(crate) async fn run(&self, args: &[&str]) -> Finished {
+        let finished = self.program().args(args.iter().copied()).run().await;
+        self.assert_clean(&finished);
+        finished
+    }
+
+    /// Starts it and waits until it is ready.
+    pub(crate) async fn start(&self) -> Running {
+        let running = self.program().arg("start").spawn();
+        running.wait_for_line("ready in").await;
+        running
+    }
+
+    /// Ends a start and gives all it said.
+    pub(crate) async fn end(&self, mut running: Running) -> Finished {
+        running.terminate();
+        let finished = running.finish().await;
+        self.assert_clean(&finished);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        finished
+    }
+
+    /// No secret was printed or stored, and nobody saw how the program is built.
+    fn assert_clean(&self, finished: &Finished) {
+        for line in finished.stdout.lines().chain(finished.stderr.lines()) {
+            let hidden = self.canaries.iter().fold(line.to_owned(), |l, c| l.replace(c, "<SECRET>"));
+            assert_eq!(hidden, line, "a secret was printed");
+            for trace in ["panicked at", "stack backtrace", "RUST_BACKTRACE", ".rs:", "<html", "<!DOCTYPE"] {
+                assert!(!line.contains(trace), "{trace:?} was printed: {line}");
+            }
+        }
+        let mut found = Vec::new();
+        search(self.stage.home.path(), &self.canaries, &mut found);
+        found.retain(|path| !path.ends_with("/.env"));
+        assert!(found.is_empty(), "a secret is stored in {found:?}");
+    }
+}
+
+/// The address of something that is no Bot API server: it says the same to everybody who asks, and hangs up.
+pub(crate) async fn something_else(answer: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    format!("http://{address}")
+}
+
+/// An HTTP answer.
+pub(crate) fn http(status: &str, kind: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
+}
+
+/// Asserts that the parts come one after another, however the lines are wrapped.
+#[track_caller]
+pub(crate) fn says(text: &str, parts: &[&str]) {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let whole = words(text);
+    let mut rest = whole.as_str();
+    for part in parts {
+        match rest.split_once(words(part).as_str()) {
+            Some((_, after)) => rest = after,
+            None => panic!("{part:?} does not come, or not in this place:\n{text}"),
+        }
+    }
+}
+
+/// A finding of `--json`, by its code.
+#[track_caller]
+pub(crate) fn finding(finished: &Finished, code: &str) -> serde_json::Value {
+    let all: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap_or_else(|e| panic!("{e}:\n{}{}", finished.stdout, finished.stderr));
+    let lists = all["connectors"].as_array().into_iter().flatten().map(|c| &c["findings"]).chain([&all["findings"]]);
+    let found = lists.filter_map(|l| l.as_array()).flatten().find(|f| f["id"] == code && f["severity"] != "ok");
+    found.unwrap_or_else(|| panic!("no {code}:\n{}", finished.stdout)).clone()
+}

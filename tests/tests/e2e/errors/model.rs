@@ -1,0 +1,125 @@
+//! The model: key refused, name unknown, not pulled, no embeddings, nobody there.
+
+use galatea_testkit::{
+    models::{Fault, Ollama, OllamaServer, Reply},
+    process::free_port,
+};
+
+use super::{Scene, finding, http, says, something_else};
+
+/// A refused model wherever somebody may look: before the start, in the chat, while it runs, and on the platform.
+async fn is_told(scene: &Scene, code: &str, expected: &[&str], refuse: impl FnOnce()) {
+    let doctor = scene.run(&["doctor"]).await;
+    says(&doctor.stdout, &[code]);
+    says(&doctor.stdout, expected);
+    let found = finding(&scene.run(&["doctor", "--json"]).await, code);
+    assert_eq!(found["subject"], "model");
+    let (message, rest) = (expected[0], &expected[1..]);
+    refuse();
+    // Without a running one, the chat tells it by itself.
+    let alone = scene.run(&["chat", "-m", "Q1"]).await;
+    assert_eq!(alone.code, Some(5), "{}{}", alone.stdout, alone.stderr);
+    says(&alone.stderr, &["error[GAL-CHAT-FAILED]: the agent could not answer:", message, "fix: `galatea doctor`"]);
+
+    let running = scene.start().await;
+    let ann = &scene.stage.ann;
+    ann.says(&ann.direct(), "Q2").send();
+    scene.stage.telegram.wait_shown(ann.id, 1).await;
+    let shown = scene.stage.texts(&ann.direct()).join(" ");
+    assert!(shown.contains("my language model does not answer") && !shown.contains("GAL-") && !shown.contains("KEY"), "{shown}");
+    running.wait_for_line(&format!("error[{code}]")).await;
+    running.wait_for_line("more:").await;
+    let status = scene.run(&["status"]).await;
+    assert_eq!(status.code, Some(1));
+    says(&status.stdout, &["not ready", "no model answers:", message, code]);
+    let beside = scene.run(&["chat", "-m", "Q3"]).await;
+    assert_eq!(beside.code, Some(5), "{}{}", beside.stdout, beside.stderr);
+    let said = scene.end(running).await.stderr;
+    says(&said, &[&format!("error[{code}]: model:"), message, "cause:"]);
+    says(&said, &[rest.last().unwrap()]);
+    assert_eq!(said.matches(&format!("error[{code}]")).count(), 1, "two messages, one trouble:\n{said}");
+}
+
+#[tokio::test]
+async fn a_refused_key() {
+    let mut scene = Scene::set().await;
+    scene.env("OPENAI_API_KEY", "sk-e2e-wrong-canary-0123456789");
+    scene.canary("wrong-canary");
+    let expected = [
+        "the model server rejected OPENAI_API_KEY",
+        "cause: HTTP 401",
+        "where: OPENAI_API_KEY from .env line 4",
+        "fix: put a valid key of the model server into OPENAI_API_KEY",
+    ];
+    is_told(&scene, "GAL-MODEL-401", &expected, || ()).await;
+    assert_eq!(scene.run(&["doctor"]).await.code, Some(7));
+}
+
+#[tokio::test]
+async fn an_unknown_model() {
+    let mut scene = Scene::set().await;
+    scene.env("OPENAI_LARGE_MODEL", "gpt-9");
+    let refuse = || scene.stage.model.answer_with(|_| Reply::Fault(Fault::UnknownModel));
+    let expected =
+        ["has no model gpt-9", "cause:", "where: OPENAI_LARGE_MODEL from .env line 5", "fix: set OPENAI_LARGE_MODEL to a model that the model server offers"];
+    is_told(&scene, "GAL-MODEL-404", &expected, refuse).await;
+}
+
+#[tokio::test]
+async fn a_model_that_is_not_pulled() {
+    let mut scene = Scene::set().await;
+    let ollama = OllamaServer::with(Ollama, None).await.unwrap();
+    scene.env("OPENAI_BASE_URL", "");
+    scene.env("OPENAI_API_KEY", "");
+    scene.env("OLLAMA_API_ENDPOINT", &ollama.base_url());
+    scene.env("OLLAMA_LARGE_MODEL", "llama9.9");
+    let expected = ["Ollama has not pulled the model llama9.9", "cause:", "where: OLLAMA_LARGE_MODEL from .env line 6", "fix: ollama pull llama9.9"];
+    is_told(&scene, "GAL-MODEL-404", &expected, || ollama.answer_with(|_| Reply::Fault(Fault::UnknownModel))).await;
+}
+
+#[tokio::test]
+async fn nobody_at_the_models_address() {
+    let mut scene = Scene::set().await;
+    scene.env("OPENAI_BASE_URL", &format!("http://127.0.0.1:{}/v1", free_port()));
+    let doctor = scene.run(&["doctor"]).await;
+    assert_eq!(doctor.code, Some(7));
+    let expected = ["nothing listens at 127.0.0.1", "GAL-MODEL-CONNECT", "cause:", "where: OPENAI_BASE_URL from .env line 3", "fix:", "OPENAI_BASE_URL"];
+    says(&doctor.stdout, &expected);
+}
+
+#[tokio::test]
+async fn a_page_at_the_models_address() {
+    let mut scene = Scene::set().await;
+    scene.canary("canary-page");
+    let page = something_else(http("200 OK", "text/html", "<html><title>canary-page</title></html>")).await;
+    scene.env("OPENAI_BASE_URL", &format!("{page}/v1"));
+    let doctor = scene.run(&["doctor"]).await;
+    assert_eq!(doctor.code, Some(7));
+    says(&doctor.stdout, &["something that is no model answer", "GAL-MODEL-GARBAGE", "where: OPENAI_BASE_URL from .env line 3", "fix: check OPENAI_BASE_URL"]);
+}
+
+#[tokio::test]
+async fn without_a_model_the_start_says_where_it_stays_silent() {
+    let mut scene = Scene::set().await;
+    scene.env("OPENAI_BASE_URL", "");
+    scene.env("OPENAI_API_KEY", "");
+    let running = scene.start().await;
+    running.wait_for_line("polling").await;
+    says(&scene.end(running).await.stderr, &["offline script — pattern matching, not AI", "silent on telegram until a model is set"]);
+    scene.env("OFFLINE_RESPONDER_PUBLIC", "true");
+    let running = scene.start().await;
+    assert!(!scene.end(running).await.stderr.contains("silent on"));
+}
+
+#[tokio::test]
+async fn without_embeddings_it_says_how_memory_is_searched() {
+    let mut scene = Scene::set().await;
+    let expected = ["memory search uses keywords until an embedding model is set"];
+    says(&scene.run(&["doctor"]).await.stdout, &expected);
+    assert_eq!(finding(&scene.run(&["doctor", "--json"]).await, "GAL-MODEL-EMBEDDING")["severity"], "info");
+    let running = scene.start().await;
+    says(&scene.end(running).await.stderr, &expected);
+    scene.env("OPENAI_EMBEDDING_MODEL", "text-embedding-3-small");
+    let running = scene.start().await;
+    assert!(!scene.end(running).await.stderr.contains("memory search"));
+}

@@ -1,0 +1,89 @@
+//! What can go wrong with an answer: a person who blocked the bot, a group that moved, a flood wait.
+
+use galatea_testkit::telegram::{Chat, Effect, Fault};
+
+use super::{Scene, says};
+
+/// What `explain` tells of a message.
+async fn explained(scene: &Scene, chat: i64, message: i64) -> String {
+    let told = scene.run(&["explain", &format!("{chat}:{message}")]).await;
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    told.stdout
+}
+
+/// Ann asks, and the answer is on its way, held back for a moment by a flood wait.
+async fn ask_and_hold(scene: &Scene, chat: &Chat, text: &str) -> i64 {
+    scene.stage.telegram.fault(Fault::new(Effect::RateLimited(1)).on("sendMessage"));
+    let asked = scene.stage.ann.says(chat, text).send();
+    scene.stage.telegram.wait_calls("sendMessage", 1).await;
+    asked
+}
+
+#[tokio::test]
+async fn a_person_who_blocked_the_bot_is_told_and_others_are_answered() {
+    let scene = Scene::set().await;
+    let running = scene.start().await;
+    let ann = &scene.stage.ann;
+    let asked = ask_and_hold(&scene, &ann.direct(), "Q1").await;
+    ann.blocks_bot();
+    running.wait_for_line("not delivered").await;
+    let bob = scene.stage.telegram.user("Bob", "");
+    bob.says(&bob.direct(), "Q2").send();
+    assert_eq!(scene.stage.wait_text(&bob.direct(), "A2").await, ["A2"]);
+    let why = explained(&scene, ann.id, asked).await;
+    says(&why, &["1 of 1 parts are not delivered", "dead", "blocked", "cause: sendMessage answered 403 Forbidden: bot was blocked by the user"]);
+    assert_eq!(scene.stage.telegram.calls_of("sendMessage").iter().filter(|c| c.chat() == Some(ann.id)).count(), 2, "nobody insists");
+    says(&scene.run(&["explain", "GAL-TG-403"]).await.stdout, &["The person blocked the bot", "Fix"]);
+    // Whoever comes back is answered again.
+    ann.unblocks_bot();
+    ann.says(&ann.direct(), "Q3").send();
+    scene.stage.wait_text(&ann.direct(), "A3").await;
+    scene.end(running).await;
+}
+
+#[tokio::test]
+async fn a_flood_wait_is_waited_for_and_is_no_error() {
+    let scene = Scene::set().await;
+    let running = scene.start().await;
+    let ann = &scene.stage.ann;
+    scene.stage.telegram.fault(Fault::new(Effect::RateLimited(3)).on("sendMessage"));
+    let asked = ann.says(&ann.direct(), "Q1").send();
+    running.wait_for_line("GAL-TG-429").await;
+    let waiting = explained(&scene, ann.id, asked).await;
+    says(&waiting, &["Telegram asked to wait", "cause: sendMessage answered 429 Too Many Requests"]);
+    // Sends to the chat before its time are violations of the server.
+    assert_eq!(scene.stage.wait_text(&ann.direct(), "A1").await, ["A1"]);
+    assert_eq!(scene.run(&["status"]).await.code, Some(0), "nothing is wrong");
+    let said = scene.end(running).await.stderr;
+    assert!(!said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"), "{said}");
+}
+
+#[tokio::test]
+async fn a_flood_wait_of_polling_is_a_countdown() {
+    let scene = Scene::set().await;
+    scene.stage.telegram.fault(Fault::new(Effect::RateLimited(2)).on("getUpdates"));
+    let running = scene.start().await;
+    running.wait_for_line("note[GAL-TG-429]").await;
+    running.wait_for_line("more:").await;
+    let ann = &scene.stage.ann;
+    ann.says(&ann.direct(), "Q1").send();
+    assert_eq!(scene.stage.wait_text(&ann.direct(), "A1").await, ["A1"]);
+    let said = scene.end(running).await.stderr;
+    says(&said, &["note[GAL-TG-429]: telegram: Telegram asked to wait", "cause: getUpdates answered 429", "fix: nothing has to be done", "Next try in 2 s."]);
+    assert!(!said.contains("error["), "{said}");
+}
+
+#[tokio::test]
+async fn a_group_that_moved_is_followed_without_a_word() {
+    let scene = Scene::set().await;
+    let ann = &scene.stage.ann;
+    let group = scene.stage.telegram.group("Band", &[ann]);
+    let running = scene.start().await;
+    let mention = format!("@{}", scene.stage.telegram.bot_username());
+    let asked = ask_and_hold(&scene, &group, &format!("{mention} Q1")).await;
+    let new = ann.migrates(&group);
+    assert_eq!(scene.stage.wait_text(&new, "A1").await, ["A1"], "the answer to the old group arrives in the new one");
+    says(&explained(&scene, group.id, asked).await, &["answered", "sent", &new.id.to_string()]);
+    let said = scene.end(running).await.stderr;
+    assert!(!said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"), "{said}");
+}

@@ -1,0 +1,128 @@
+//! What stands between Telegram and the bot: another poller, a webhook, privacy mode.
+
+use serde_json::json;
+
+use super::{Scene, finding, says};
+
+/// Calls the Bot API as another program that knows the token.
+async fn other_program(scene: &Scene, method: &str, params: serde_json::Value) -> serde_json::Value {
+    let url = format!("{}/bot{}/{method}", scene.stage.telegram.url(), scene.stage.telegram.token());
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    client.post(url).json(&params).send().await.unwrap().json().await.unwrap()
+}
+
+/// A scene with another program's webhook and a message that waits for it.
+async fn with_a_webhook() -> Scene {
+    let scene = Scene::set().await;
+    assert_eq!(other_program(&scene, "setWebhook", json!({ "url": "https://127.0.0.1/canary-path" })).await["ok"], true);
+    scene
+}
+
+const OWNED: &[&str] =
+    &["A webhook to 127.0.0.1 owns this bot", "cause: getWebhookInfo names it", "where: TELEGRAM_BOT_TOKEN from .env line 1", "fix:", "--fix"];
+
+#[tokio::test]
+async fn a_webhook_in_the_way_is_named_by_its_host() {
+    let mut scene = with_a_webhook().await;
+    scene.canary("canary-path");
+    let check = scene.run(&["connector", "check", "telegram"]).await;
+    assert_eq!(check.code, Some(7));
+    says(&check.stdout, &["GAL-TG-WEBHOOK"]);
+    says(&check.stdout, OWNED);
+    let found = finding(&scene.run(&["connector", "check", "telegram", "--json"]).await, "GAL-TG-WEBHOOK");
+    assert_eq!(found["repair"], "Remove the webhook to 127.0.0.1?");
+    says(&scene.run(&["doctor"]).await.stdout, OWNED);
+    let running = scene.start().await;
+    running.wait_for_line("error[GAL-TG-WEBHOOK]").await;
+    running.wait_for_line("more:").await;
+    says(&scene.run(&["status"]).await.stdout, OWNED);
+    says(&scene.end(running).await.stderr, OWNED);
+    assert!(scene.stage.telegram.calls_of("deleteWebhook").is_empty(), "nobody agreed");
+}
+
+#[tokio::test]
+async fn without_an_answer_nothing_is_removed() {
+    let scene = with_a_webhook().await;
+    for args in [&["connector", "check", "telegram", "--fix"][..], &["doctor", "--fix"], &["--no-input", "doctor", "--fix", "--json"]] {
+        let refused = scene.run(args).await;
+        assert_eq!(refused.code, Some(2), "{args:?}: {}", refused.stderr);
+        says(
+            &refused.stderr,
+            &["error[GAL-FIX-ASK]", "Remove the webhook to 127.0.0.1?", "cause: Telegram of Eliza: A webhook to 127.0.0.1 owns this bot", "fix: add --yes"],
+        );
+    }
+    assert!(scene.stage.telegram.calls_of("deleteWebhook").is_empty());
+    let alone = scene.run(&["connector", "check", "--yes"]).await;
+    assert_eq!(alone.code, Some(2), "--yes answers --fix: {}", alone.stderr);
+}
+
+#[tokio::test]
+async fn an_agreed_repair_removes_the_webhook_keeps_what_waits_and_looks_again() {
+    for args in [&["connector", "check", "telegram", "--fix", "--yes"][..], &["doctor", "--fix", "--yes"]] {
+        let scene = with_a_webhook().await;
+        let ann = &scene.stage.ann;
+        ann.says(&ann.direct(), "Q1 while the other one had it").send();
+        let fixed = scene.run(args).await;
+        assert_eq!(fixed.code, Some(0), "{}{}", fixed.stdout, fixed.stderr);
+        says(&fixed.stdout, &["done: Remove the webhook to 127.0.0.1", "no webhook in the way"]);
+        let calls = scene.stage.telegram.calls_of("deleteWebhook");
+        assert!(calls.len() == 1 && calls[0].is_ok() && calls[0].params.get("drop_pending_updates").is_none_or(|drop| *drop == false), "{calls:?}");
+        let again = scene.run(args).await;
+        assert_eq!((again.code, scene.stage.telegram.calls_of("deleteWebhook").len()), (Some(0), 1), "there is nothing left to do");
+        let running = scene.start().await;
+        assert_eq!(scene.stage.wait_text(&ann.direct(), "A1").await, ["A1"]);
+        scene.end(running).await;
+    }
+}
+
+#[tokio::test]
+async fn a_repair_in_json_tells_the_result() {
+    let scene = with_a_webhook().await;
+    let fixed = scene.run(&["connector", "check", "telegram", "--fix", "--yes", "--json"]).await;
+    assert_eq!(fixed.code, Some(0), "{}{}", fixed.stdout, fixed.stderr);
+    let done = finding(&fixed, "GAL-TG-WEBHOOK");
+    assert_eq!((&done["severity"], &done["repair"]), (&"info".into(), &serde_json::Value::Null));
+}
+
+#[tokio::test]
+async fn a_second_poller_is_told_and_does_not_end_it() {
+    let scene = Scene::set().await;
+    let running = scene.start().await;
+    running.wait_for_line("polling").await;
+    scene.stage.telegram.wait_for("a poll", |t| (!t.calls_of("getUpdates").is_empty()).then_some(())).await;
+    let url = format!("{}/bot{}/getUpdates", scene.stage.telegram.url(), scene.stage.telegram.token());
+    let other = reqwest::Client::builder().no_proxy().build().unwrap().post(url).json(&json!({ "timeout": 50 }));
+    let poll = tokio::spawn(other.send());
+    running.wait_for_line("error[GAL-TG-409]").await;
+    running.wait_for_line("more:").await;
+    let expected = [
+        "another program is reading this Telegram bot's messages",
+        "cause: getUpdates answered 409 Conflict",
+        "where: TELEGRAM_BOT_TOKEN from .env line 1",
+        "fix: stop the other copy, or make a second bot for testing.",
+    ];
+    let status = scene.run(&["status"]).await;
+    assert_eq!(status.code, Some(1));
+    says(&status.stdout, &expected);
+    says(&status.stdout, &["next try in 30 s", "GAL-TG-409"]);
+    poll.abort();
+    let said = scene.end(running).await.stderr;
+    says(&said, &expected);
+    says(&said, &["fix:", "Next try in 30 s."]);
+}
+
+#[tokio::test]
+async fn privacy_mode_is_told_with_the_way_to_change_it() {
+    let scene = Scene::set().await;
+    scene.stage.telegram.set_privacy(true);
+    let expected =
+        ["privacy mode is on: in groups it sees commands, replies and @mentions", "fix: fine for a helper; to change: @BotFather → /setprivacy → Disable"];
+    let check = scene.run(&["connector", "check", "telegram"]).await;
+    assert_eq!(check.code, Some(0), "it is no fault: {}", check.stdout);
+    says(&check.stdout, &expected);
+    says(&scene.run(&["doctor"]).await.stdout, &expected);
+    assert_eq!(finding(&scene.run(&["doctor", "--json"]).await, "GAL-TG-PRIVACY")["severity"], "info");
+    let running = scene.start().await;
+    running.wait_for_line("privacy mode is on").await;
+    scene.end(running).await;
+}
