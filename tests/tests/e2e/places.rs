@@ -14,7 +14,7 @@ use sqlx::{
 
 use crate::stage::Stage;
 
-const HELPER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../characters/helper.json");
+const HELPER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../characters/helper.json");
 
 async fn start(stage: &Stage) -> Running {
     let running = stage.program().args(["start", "--character", HELPER]).spawn();

@@ -113,7 +113,8 @@ fn line(memory: &Memory, named: bool) -> String {
     let mut line = if named { format!("{}: {text}", speaker(memory)) } else { text.into_owned() };
     for media in &memory.content.attachments {
         let about = [&media.description, &media.text, &media.title].into_iter().find(|s| !s.is_empty()).map_or("", String::as_str);
-        line.push_str(&format!("\n[attachment: {:?}{}{about}]", media.content_type, if about.is_empty() { "" } else { ": " }).to_lowercase());
+        let kind = format!("{:?}", media.content_type).to_lowercase();
+        line.push_str(&format!("\n[attachment: {kind}{}{about}]", if about.is_empty() { "" } else { ": " }));
     }
     line.trim().to_owned()
 }

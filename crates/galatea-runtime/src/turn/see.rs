@@ -41,7 +41,7 @@ pub(super) async fn see(agent: &Agent, seat: &mut Seat) {
             Ok(words) => keep(seat, media, &words),
             Err(error) => {
                 tracing::info!(turn = %seat.turn, error = %error.report(), "an attachment could not be looked at");
-                seat.verdict.step("attachment", "note", format!("{:?} was not looked at: {error}", media.content_type).to_lowercase());
+                seat.verdict.step("attachment", "note", format!("an attachment ({:?}) was not looked at: {error}", media.content_type));
             }
         }
     }
