@@ -49,6 +49,12 @@ pub const MESSAGE_TTL_MINUTES: Variable =
 /// Age of an answer.
 pub const ANSWER_TTL_MINUTES: Variable =
     Variable::new("ANSWER_TTL_MINUTES", "An answer that could not be sent for this long, in minutes, is not sent any more.").or("10");
+/// Doubtful deliveries.
+pub const DELIVERY_WHEN_UNSURE: Variable = Variable::new(
+    "DELIVERY_WHEN_UNSURE",
+    "What to do with an answer that may have arrived when the platform cannot tell: resend (may be read twice) or hold (may be lost; shown as ambiguous).",
+)
+.or("resend");
 /// The script in public.
 pub const OFFLINE_RESPONDER_PUBLIC: Variable =
     Variable::new("OFFLINE_RESPONDER_PUBLIC", "Let the offline script answer on public platforms when no model is configured.").or("false");
@@ -70,6 +76,7 @@ pub const VARIABLES: &[Variable] = &[
     TURN_TIMEOUT_SECONDS,
     MESSAGE_TTL_MINUTES,
     ANSWER_TTL_MINUTES,
+    DELIVERY_WHEN_UNSURE,
     OFFLINE_RESPONDER_PUBLIC,
 ];
 
@@ -181,6 +188,8 @@ pub struct Limits {
     pub message_ttl: Duration,
     /// Age at which an answer expires.
     pub answer_ttl: Duration,
+    /// An answer that may have arrived is sent again.
+    pub resend_unsure: bool,
 }
 
 impl Limits {
@@ -209,6 +218,11 @@ impl Limits {
             turn: Duration::from_secs(number(&TURN_TIMEOUT_SECONDS)?),
             message_ttl: Duration::from_secs(60 * number(&MESSAGE_TTL_MINUTES)?),
             answer_ttl: Duration::from_secs(60 * number(&ANSWER_TTL_MINUTES)?),
+            resend_unsure: match settings.text(&DELIVERY_WHEN_UNSURE).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+                "resend" => true,
+                "hold" => false,
+                _ => return Err(settings.complain(&DELIVERY_WHEN_UNSURE, "is neither resend nor hold")),
+            },
         })
     }
 }

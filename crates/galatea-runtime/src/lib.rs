@@ -5,6 +5,7 @@ pub mod config;
 mod delivery;
 pub mod explain;
 mod intake;
+mod itself;
 mod lanes;
 pub mod orchestrator;
 mod outbound;

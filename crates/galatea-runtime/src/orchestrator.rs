@@ -17,6 +17,7 @@ use crate::{
     config::{Limits, Policy},
     delivery,
     intake::KnownConnections,
+    itself,
     lanes::Lanes,
     outbound::ThroughOutbox,
     registry::Registry,
@@ -101,6 +102,7 @@ impl Orchestrator {
         }
         let registry = Registry::load(spec.plugins)?;
         self.options.store.save_agent(id, &spec.character).await?;
+        itself::remember(&*self.options.store, &identity, &spec.character.name).await?;
         let name = spec.character.name.clone();
         let services = Services::new(registry.services.iter().cloned());
         let agent = Arc::new_cyclic(|weak| Agent {

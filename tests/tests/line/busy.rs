@@ -100,6 +100,10 @@ async fn answers_of_a_room_keep_the_order_of_its_questions() {
     model.open(1);
     let texts = house.platform.until_shown("7", 5).await;
     assert_eq!(texts, ["re: slow first", "re: number 2", "re: number 3", "re: number 4", "re: number 5"]);
+    for (n, request) in (2..).zip(&model.inner.requests()[1..]) {
+        let shown = format!("{request:?}");
+        assert!(shown.contains(&format!("number {n}")) && !shown.contains(&format!("number {}", n + 1)), "no answer sees what came later: {shown}");
+    }
 }
 
 #[tokio::test]

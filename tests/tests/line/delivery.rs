@@ -114,6 +114,21 @@ async fn a_doubt_is_stored_with_the_delivery() {
 }
 
 #[tokio::test]
+async fn a_doubtful_answer_is_held_back_where_the_operator_wants_it() {
+    let clock = ManualClock::new();
+    let house = Plan::new(echo()).clock(clock.shared()).set("DELIVERY_WHEN_UNSURE", "hold").build().await;
+    house.platform.blind();
+    house.platform.does("7", [Doing::LostBefore]);
+    let id = house.say(&dm("7"), "hello").await;
+    drive(&clock, &house.platform, "the look", |p| p.finds() == 1).await;
+    house.quiet().await;
+    assert_eq!(house.platform.attempts(), 1);
+    let told = house.explain(id).await.deliveries.remove(0);
+    assert_eq!(told.state, OutboxState::Ambiguous);
+    assert!(told.error.unwrap().contains("DELIVERY_WHEN_UNSURE"));
+}
+
+#[tokio::test]
 async fn a_crashing_connector_costs_one_attempt() {
     let clock = ManualClock::new();
     let house = house(&clock).await;

@@ -242,6 +242,7 @@ impl SendHandler for Hand {
     async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
         let mut state = self.0.lock();
         state.finds += 1;
+        self.0.changes.send_modify(|n| *n += 1);
         if state.blind {
             return Ok(Found::Unknown);
         }

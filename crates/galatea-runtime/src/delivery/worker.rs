@@ -48,6 +48,9 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
                 Looked::NotThere => job.doubt = false,
                 Looked::Unclear => job.doubt = true,
             }
+            if job.doubt && !agent.limits.resend_unsure {
+                return ended(agent, settler, &job, OutboxState::Ambiguous, "held back, as DELIVERY_WHEN_UNSURE says").await;
+            }
             job.ambiguous = false;
             if job.delivery.attempt >= retry::ATTEMPTS {
                 return ended(agent, settler, &job, OutboxState::Dead, "sending it failed too often").await;
@@ -119,7 +122,7 @@ async fn again(agent: &Agent, settler: &Settler, job: &mut Job, error: &Error, d
 enum Looked {
     There(Receipt),
     NotThere,
-    /// It may have arrived, and nobody can tell: a chat answer is sent again, and the doubt is stored with it.
+    /// It may have arrived, and nobody can tell: what happens now is the operator's choice, and the doubt is stored with it.
     Unclear,
 }
 
@@ -134,7 +137,7 @@ async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> Looked {
             Ok(Found::Sent(receipt)) => return Looked::There(receipt),
             Ok(Found::NotSent) => return Looked::NotThere,
             Ok(Found::Unknown) => {
-                tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent; sending it again");
+                tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent");
                 return Looked::Unclear;
             }
             Err(Missed::Held(error)) => (error, false),
@@ -147,7 +150,7 @@ async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> Looked {
             galatea_core::Retry::Soon => Duration::from_millis(500 << tries.min(6)),
         };
         if tries >= retry::ATTEMPTS {
-            tracing::warn!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send keeps failing; sending it again");
+            tracing::warn!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send keeps failing");
             return Looked::Unclear;
         }
         tracing::info!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send failed; trying again");

@@ -48,7 +48,7 @@ pub(crate) async fn run_turn(agent: &Arc<Agent>, mut seat: Seat, behind: usize, 
     let parts = u32::try_from(outcome.replies.len()).unwrap_or(u32::MAX);
     let replies = commit::commit(agent, &seat, outcome, finished).await?;
     let millis = u64::try_from(agent.clock.now().since(started).as_millis()).unwrap_or(u64::MAX);
-    tracing::info!(source = %seat.info.room.source, room = %room, turn = %seat.turn, decision = ?decision, millis, "turn finished");
+    tracing::debug!(source = %seat.info.room.source, room = %room, turn = %seat.turn, decision = ?decision, millis, "turn finished");
     agent.events.publish(Event::TurnDecided { agent: id, room, turn: seat.turn, memory: seat.message.entry.memory.id, decision });
     agent.events.publish(Event::TurnFinished { agent: id, room, turn: seat.turn, millis, parts });
     if !agent.registry.evaluators.is_empty() && !replies.is_empty() {

@@ -65,10 +65,14 @@ impl Seat {
             ..MemoryQuery::new(agent.view.identity.id(), agent.limits.conversation.saturating_add(extra)).room(self.info.room.id).kind(MemoryKind::Messages)
         };
         let mut recent = Vec::new();
+        // Newest first: what others said after the message in hand is a later turn's; our own words in between answered earlier ones.
+        let (mut later, itself) = (true, agent.view.identity.entity());
         for memory in agent.store.memories(&query).await? {
             let own = std::iter::once(&mut self.message).chain(&mut self.merged).find(|w| w.entry.memory.id == memory.id);
             if let Some(own) = own {
                 own.entry.memory.content = memory.content;
+                later = false;
+            } else if later && memory.entity_id != itself {
             } else if !agent.in_turn.contains_key(&memory.id) || self.passed.iter().any(|(w, _)| w.entry.memory.id == memory.id) {
                 recent.push(memory);
             }
