@@ -10,6 +10,7 @@ pub mod request;
 pub mod response;
 pub mod retry_after;
 pub mod untrusted;
+pub mod upload;
 
 pub use client::{HttpClient, HttpOptions};
 pub use error::{codes, status_error};
@@ -23,3 +24,4 @@ pub use reqwest::{
 pub use response::Response;
 pub use retry_after::parse_retry_after;
 pub use untrusted::{FetchLimits, Fetched};
+pub use upload::read_attachment;
