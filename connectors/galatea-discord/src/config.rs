@@ -19,6 +19,16 @@ const IGNORE_DIRECT: Variable =
 const ONLY_MENTIONS: Variable =
     Variable::new("DISCORD_SHOULD_RESPOND_ONLY_TO_MENTIONS", "in servers answer mentions and replies only").alias(&["discord.shouldRespondOnlyToMentions"]);
 
+/// Policies that the runtime's gate reads and applies; declared here so that they are known and documented.
+const GATE: [Variable; 6] = [
+    Variable::new("DISCORD_DM_POLICY", "DM_POLICY for Discord"),
+    Variable::new("DISCORD_ALLOW_FROM", "ALLOW_FROM for Discord"),
+    Variable::new("DISCORD_GROUP_POLICY", "GROUP_POLICY for Discord"),
+    Variable::new("DISCORD_ALLOW_BOTS", "ALLOW_BOTS for Discord"),
+    Variable::new("DISCORD_AUTO_REPLY", "answer on Discord at all").or("true"),
+    Variable::new("DISCORD_ALLOWED_CHATS", "the same as CHANNEL_IDS, and stronger"),
+];
+
 /// Settings of one Discord application.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -92,7 +102,8 @@ fn mistaken(token: &str) -> Option<&'static str> {
 
 impl ConnectorConfig for DiscordConfig {
     const SOURCE: Source = crate::SOURCE;
-    const VARIABLES: &'static [Variable] = &[TOKEN, APPLICATION, API_ROOT, CHANNELS, IGNORE_BOTS, IGNORE_DIRECT, ONLY_MENTIONS];
+    const VARIABLES: &'static [Variable] =
+        &[TOKEN, APPLICATION, API_ROOT, CHANNELS, IGNORE_BOTS, IGNORE_DIRECT, ONLY_MENTIONS, GATE[0], GATE[1], GATE[2], GATE[3], GATE[4], GATE[5]];
 
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };

@@ -67,17 +67,19 @@ pub(crate) async fn serve(shared: Arc<Shared>, wire: Wire, mut socket: WebSocket
         }
         let due = (connection.last_beat + interval + TOLERANCE).saturating_duration_since(Instant::now());
         tokio::select! {
+            // What was ordered first happens first.
+            biased;
             () = shared.stop.cancelled() => return,
-            _ = changes.changed() => {}
-            () = tokio::time::sleep(due) => {
-                shared.lock().violate("gateway", "no heartbeat within its interval");
-                over = Some(Over::Close(4009));
-            }
             order = orders.recv() => match order {
                 Ok(order) => over = connection.order(&mut socket, &wire, order).await,
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return,
             },
+            _ = changes.changed() => {}
+            () = tokio::time::sleep(due) => {
+                shared.lock().violate("gateway", "no heartbeat within its interval");
+                over = Some(Over::Close(4009));
+            }
             got = socket.recv() => match got {
                 Some(Ok(Message::Text(text))) => match connection.take(text.as_str()) {
                     Ok(answers) => {
