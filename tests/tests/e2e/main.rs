@@ -5,6 +5,7 @@ mod stage;
 
 mod answers;
 mod crashes;
+mod discord;
 mod explains;
 mod order;
 mod secrets;
