@@ -4,7 +4,10 @@ use super::*;
 use galatea_core::{Button, MediaKind, Press, split::length};
 use proptest::prelude::*;
 
-fn posts(content: Content) -> Vec<(Map<String, Value>, Vec<Upload>, Option<RemoteId>)> {
+/// Body, files and target of a post.
+type Post = (Map<String, Value>, Vec<Upload>, Option<RemoteId>);
+
+fn posts(content: Content) -> Vec<Post> {
     let outgoing = Outgoing::Message { content, reply_to: Some(RemoteId("77".into())) };
     let parts = encode(&outgoing).unwrap();
     parts

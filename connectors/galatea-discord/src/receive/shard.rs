@@ -178,7 +178,8 @@ impl Shard {
                             held = self.dispatch(frame, &mut ready);
                         }
                         HEARTBEAT => {
-                            if !socket.send(HEARTBEAT, &self.sequence()).await {
+                            let alive = socket.send(HEARTBEAT, &self.sequence()).await;
+                            if !alive {
                                 return Ok(self.broken(ready));
                             }
                         }

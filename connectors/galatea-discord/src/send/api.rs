@@ -238,8 +238,8 @@ impl Api {
         let wrong = || galatea_core::Error::invalid("not a file of Discord").with_code(crate::error::codes::INVALID);
         let parsed = Url::parse(url).map_err(|_| wrong())?;
         let host = parsed.host_str().unwrap_or_default();
-        let own = parsed.origin() == self.root.origin();
-        if !own && !(parsed.scheme() == "https" && FILE_HOSTS.contains(&host)) {
+        let known = parsed.origin() == self.root.origin() || (parsed.scheme() == "https" && FILE_HOSTS.contains(&host));
+        if !known {
             return Err(wrong());
         }
         let limits = FetchLimits { max_bytes: limit, total: UPLOAD, max_redirects: 0 };
