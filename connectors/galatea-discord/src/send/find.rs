@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::{DiscordSender, api::Call};
 use crate::{decode::directory::id, encode::Part, error::Failure, snowflake, snowflake_at};
 
-/// Discord's clock and ours may differ by this much.
-const SLACK: Duration = Duration::from_secs(60);
+/// Discord's clock and ours may differ by this much. More would find earlier messages with the same words; where less is too little, the nonce
+/// makes the repeat harmless.
+const SLACK: Duration = Duration::from_secs(10);
 /// Pages of 100 messages that are looked through.
 const PAGES: usize = 5;
 /// Discord enforces a nonce for "a few minutes" ("Create Message"): within this much of it a repeat is surely harmless.

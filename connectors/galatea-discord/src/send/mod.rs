@@ -114,6 +114,9 @@ impl DiscordSender {
             match self.answer(&pending, body.clone(), files).await {
                 Ok(receipt) => {
                     self.book.answered(asked.as_str());
+                    if let Some(id) = &receipt.id {
+                        self.book.echo(delivery.key.clone(), id.clone());
+                    }
                     return Ok(receipt);
                 }
                 // It ran out, or its acknowledgement never arrived: say it in the channel instead.
