@@ -188,6 +188,14 @@ mod tests {
         assert_eq!(fenced(&text, 200, |_| 1)[0].own(), format!("{}\n\n", "a ".repeat(60)));
     }
 
+    #[test]
+    fn fences_are_told_from_text() {
+        assert_eq!(fence_after(None, "a\n  ~~~~py\nx\n~~~\n```"), Some("  ~~~~py"));
+        assert_eq!(fence_after(Some("~~~"), "x\n~~~~ \ny"), None);
+        assert_eq!(fence_after(None, "`a` ``b``\n    ```"), None);
+        assert_eq!(fence_after(None, &format!("```{}", "x".repeat(80))), Some("```"));
+    }
+
     fn markdown() -> impl Strategy<Value = String> {
         let token = prop_oneof![
             Just("```\n".to_owned()),
