@@ -22,8 +22,8 @@ const ACKNOWLEDGE: Duration = Duration::from_millis(2_500);
 const MAX_ANSWER: usize = 16 << 20;
 /// Longest wait between tries of [`Api::patient`].
 const PATIENT: Duration = Duration::from_secs(10);
-/// Discord asks for this form ("User Agent").
-const USER_AGENT: &str = concat!("DiscordBot (https://github.com/galatea, ", env!("CARGO_PKG_VERSION"), ")");
+/// Discord asks for this form ("User Agent"); the project has no public address yet.
+const USER_AGENT: &str = concat!("DiscordBot (https://galatea.invalid, ", env!("CARGO_PKG_VERSION"), ")");
 /// Where Discord keeps files.
 const FILE_HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
 
