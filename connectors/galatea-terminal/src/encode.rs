@@ -1,6 +1,6 @@
 //! Encode: `Outgoing` → parts a terminal can show. Pure.
 
-use galatea_core::{AgentIdentity, Button, Content, Encoded, Error, Media, MemoryId, Outgoing, Press, RemoteId, Result};
+use galatea_core::{AgentIdentity, Button, Content, Encoded, Error, Media, MemoryId, Outgoing, Press, RemoteId, Result, split::fenced};
 
 use crate::{MAX_TEXT, error, frame::Part};
 
@@ -68,59 +68,9 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
-/// Pieces of at most `limit` code points, broken after the last line break or space that fits; nothing is lost. A code block (CommonMark §4.5)
-/// that goes over the end of a piece is closed there and opened again in the next.
+/// Pieces of at most `limit` code points; nothing is lost, and a code block goes on as one.
 fn split(text: &str, limit: usize) -> Vec<String> {
-    let mut pieces = Vec::new();
-    let mut rest = text;
-    let mut open: Option<&str> = None;
-    while !rest.is_empty() {
-        let head = open.map(|fence| format!("{fence}\n")).unwrap_or_default();
-        // Room for closing what may be open at the end: a line break and the fence's marks.
-        let room = limit.saturating_sub(head.chars().count() + MAX_FENCE + 1).max(1);
-        let cut = match rest.char_indices().nth(limit.saturating_sub(head.chars().count())) {
-            None => rest.len(),
-            Some(_) => {
-                let end = rest.char_indices().nth(room).map_or(rest.len(), |(at, _)| at);
-                rest[..end].rfind('\n').or_else(|| rest[..end].rfind(' ')).map_or(end, |at| at + 1)
-            }
-        };
-        open = fence_after(open, &rest[..cut]);
-        let mut piece = head + &rest[..cut];
-        rest = &rest[cut..];
-        if let Some(fence) = open.filter(|_| !rest.is_empty()) {
-            if !piece.ends_with('\n') {
-                piece.push('\n');
-            }
-            piece.push_str(marks(fence));
-        }
-        pieces.push(piece);
-    }
-    pieces
-}
-
-/// Longest run of marks that counts as a fence here, in characters; writers use three or four.
-const MAX_FENCE: usize = 16;
-/// Longest opening line that is repeated; a longer one loses its language.
-const MAX_OPENING: usize = 64;
-
-/// The opening line of the code block that is open after `text`, if one is.
-fn fence_after<'a>(open: Option<&'a str>, text: &'a str) -> Option<&'a str> {
-    text.lines().fold(open, |open, line| {
-        let fence = marks(line);
-        match open {
-            None if fence.len() >= 3 && fence.len() <= MAX_FENCE => Some(if line.len() <= MAX_OPENING { line } else { fence }),
-            Some(opening) if fence.len() >= marks(opening).len() && fence.starts_with(marks(opening)) && line.trim() == fence => None,
-            open => open,
-        }
-    })
-}
-
-/// The backticks or tildes a line begins with, after at most three spaces.
-fn marks(line: &str) -> &str {
-    let line = line.strip_prefix("   ").or_else(|| line.strip_prefix("  ")).or_else(|| line.strip_prefix(' ')).unwrap_or(line);
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'));
-    mark.map_or("", |mark| &line[..line.len() - line.trim_start_matches(mark).len()])
+    fenced(text, limit, |_| 1).into_iter().map(|piece| piece.text).collect()
 }
 
 #[cfg(test)]
@@ -205,14 +155,6 @@ mod tests {
         assert!(pieces[1].starts_with("```rust\nline "), "{}", pieces[1]);
         let shown: Vec<&str> = pieces.iter().flat_map(|p| p.lines()).filter(|l| !l.starts_with("```")).collect();
         assert_eq!(shown, [&["Look:"], &code.iter().map(String::as_str).collect::<Vec<_>>()[..], &["Done."]].concat());
-    }
-
-    #[test]
-    fn fences_are_told_from_text() {
-        assert_eq!(fence_after(None, "a\n  ~~~~py\nx\n~~~\n```"), Some("  ~~~~py"));
-        assert_eq!(fence_after(Some("~~~"), "x\n~~~~ \ny"), None);
-        assert_eq!(fence_after(None, "`a` ``b``\n    ```"), None);
-        assert_eq!(fence_after(None, &format!("```{}", "x".repeat(80))), Some("```"));
     }
 
     #[test]

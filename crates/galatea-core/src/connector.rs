@@ -137,6 +137,15 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
     where
         Self: Sized;
 
+    /// Settings of other programs for the same platform, in the words of the runtime's gate (`<SOURCE>_ALLOWED_CHATS`, …), which applies
+    /// and explains them; a setting of the gate's own name is stronger. Empty unless the platform has such.
+    fn policy(_: &crate::settings::Settings) -> Result<Vec<(&'static str, String)>>
+    where
+        Self: Sized,
+    {
+        Ok(Vec::new())
+    }
+
     /// Assembles the connector. No network calls.
     fn build(self, host: &Host) -> Result<Arc<dyn Connector>>;
 }

@@ -22,6 +22,7 @@ pub mod room;
 pub mod secret;
 pub mod service;
 pub mod settings;
+pub mod split;
 pub mod state;
 pub mod store;
 pub mod task;

@@ -11,6 +11,7 @@ pub mod response;
 pub mod retry_after;
 mod tls;
 pub mod untrusted;
+pub mod upload;
 
 pub use client::{HttpClient, HttpOptions};
 pub use error::{codes, status_error};
@@ -25,3 +26,4 @@ pub use response::Response;
 pub use retry_after::parse_retry_after;
 pub use tls::warm_up;
 pub use untrusted::{FetchLimits, Fetched};
+pub use upload::read_attachment;

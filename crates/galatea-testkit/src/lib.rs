@@ -1,6 +1,7 @@
 //! galatea-testkit
 pub mod clock;
 pub mod connector_suite;
+pub mod discord;
 pub mod models;
 pub mod process;
 pub mod store_suite;

@@ -7,7 +7,7 @@ use galatea_store_sqlite::{SqliteOptions, SqliteStore};
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    connectors::{Built, PLATFORMS, Taken},
+    connectors::{Built, PLATFORMS, Taken, with_policies},
     data_dir::DataDir,
     models::{self, ModelHealth},
     personas::Persona,
@@ -71,7 +71,7 @@ pub(crate) async fn boot(data_dir: &DataDir, personas: Vec<Persona>, platforms: 
         let parts = parts(&persona, data_dir, platforms, &http, &clock, &mut taken)?;
         let spec = AgentSpec {
             character: persona.character,
-            settings: persona.settings,
+            settings: with_policies(&persona.settings)?,
             models: parts.models,
             plugins: plugins::standard(),
             connectors: parts.connectors,

@@ -9,6 +9,7 @@ use std::{collections::HashMap, sync::Arc};
 /// Every platform, in the order it is shown.
 pub(crate) const PLATFORMS: &[Platform] = &[
     platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link).public(galatea_telegram::parse_public_link),
+    platform::<galatea_discord::DiscordConfig>("Discord", galatea_discord::parse_link),
     platform::<galatea_terminal::Config>("Terminal", no_links),
 ];
 
@@ -24,8 +25,12 @@ pub(crate) struct Platform {
     pub(crate) parse_link: fn(&str) -> Option<Link>,
     /// The same for a place that is linked by its public name: that name, and how the link reads once the place's id is known.
     pub(crate) parse_public_link: fn(&str) -> Option<PublicLink>,
+    policy: Policy,
     build: Build,
 }
+
+/// Settings of other programs → settings of the gate.
+type Policy = fn(&Settings) -> Result<Vec<(&'static str, String)>>;
 
 /// Settings → connector; none when nothing of the platform is configured.
 type Build = fn(&Settings, &Host) -> Result<Option<Arc<dyn Connector>>>;
@@ -52,7 +57,7 @@ pub(crate) struct Taken {
 }
 
 const fn platform<C: ConnectorConfig + 'static>(title: &'static str, parse_link: fn(&str) -> Option<Link>) -> Platform {
-    Platform { source: C::SOURCE, title, variables: C::VARIABLES, parse_link, parse_public_link: no_public_links, build: build::<C> }
+    Platform { source: C::SOURCE, title, variables: C::VARIABLES, parse_link, parse_public_link: no_public_links, policy: C::policy, build: build::<C> }
 }
 
 fn build<C: ConnectorConfig>(settings: &Settings, host: &Host) -> Result<Option<Arc<dyn Connector>>> {
@@ -62,6 +67,22 @@ fn build<C: ConnectorConfig>(settings: &Settings, host: &Host) -> Result<Option<
 /// Most platforms link by id.
 fn no_public_links(_: &str) -> Option<PublicLink> {
     None
+}
+
+/// Settings as the runtime gets them: what other programs call their policies is added in the gate's own words, weaker than anything written.
+///
+/// # Errors
+/// `Invalid` with the place of a setting that makes no sense.
+pub(crate) fn with_policies(settings: &Settings) -> Result<Settings> {
+    let mut weakest = Layer::default();
+    for platform in PLATFORMS {
+        for (name, value) in (platform.policy)(settings)? {
+            weakest.insert(name.to_owned(), Setting { value: value.into(), origin: Origin::Default });
+        }
+    }
+    let mut layers = settings.layers().to_vec();
+    layers.push(weakest);
+    Ok(Settings::new(layers))
 }
 
 /// The terminal has nothing to copy a link from.
@@ -133,6 +154,14 @@ mod tests {
 
     fn host(name: &str) -> Host {
         Host { agent: AgentIdentity::new(None, name), agent_name: name.into(), data_dir: "/nowhere".into(), clock: Arc::new(SystemClock) }
+    }
+
+    #[test]
+    fn policies_of_other_programs_are_weaker_than_the_gates_own() {
+        let settings = Settings::from_pairs([("CHANNEL_IDS", "7"), ("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "true"), ("DISCORD_DM_POLICY", "open")]);
+        let settings = with_policies(&settings).unwrap();
+        assert_eq!(settings.raw("DISCORD_ALLOWED_CHATS").unwrap().text(), "7");
+        assert_eq!(settings.raw("DISCORD_DM_POLICY").unwrap().text(), "open");
     }
 
     fn telegram() -> &'static Platform {

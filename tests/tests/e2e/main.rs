@@ -6,6 +6,7 @@ mod stage;
 mod answers;
 mod attachments;
 mod crashes;
+mod discord;
 mod errors;
 mod explains;
 mod order;

@@ -2,6 +2,7 @@
 
 mod agents;
 mod configuration;
+mod discord;
 mod http;
 mod models;
 mod storage;
@@ -43,6 +44,7 @@ pub(crate) fn all() -> impl Iterator<Item = Entry> {
         storage::PAGES,
         agents::PAGES,
         models::PAGES,
+        discord::PAGES,
         telegram::PAGES,
         terminal::PAGES,
         http::PAGES,

@@ -11,11 +11,10 @@ use crate::report::Report;
 
 /// elizaOS's names that mean nothing in this build. They are no mistakes: people bring their `.env` along.
 pub(crate) const ELIZAOS_ONLY: &[&str] = &[
-    "DISCORD_API_TOKEN",
-    "DISCORD_APPLICATION_ID",
-    "CHANNEL_IDS",
     "DISCORD_LISTEN_CHANNEL_IDS",
     "DISCORD_VOICE_CHANNEL_ID",
+    "DISCORD_AUDIT_LOG_ENABLED",
+    "DISCORD_TEST_CHANNEL_ID",
     "TWITTER_API_KEY",
     "TWITTER_API_SECRET_KEY",
     "TWITTER_ACCESS_TOKEN",

@@ -1,0 +1,225 @@
+//! Settings of this connector, under elizaOS's names.
+
+use galatea_core::{Account, Connector, ConnectorConfig, ExposeSecret, Host, Result, SecretString, Settings, Source, Variable};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::sync::Arc;
+use url::Url;
+
+use crate::{connector::DiscordConnector, error};
+
+const TOKEN: Variable = Variable::new("DISCORD_API_TOKEN", "the token from the application's Bot page").alias(&["DISCORD_BOT_TOKEN"]).secret().required();
+const APPLICATION: Variable = Variable::new("DISCORD_APPLICATION_ID", "the application's id; asked for with the token when unset");
+const API_ROOT: Variable = Variable::new("DISCORD_API_ROOT", "address of the Discord API").or("https://discord.com");
+const CHANNELS: Variable = Variable::new("CHANNEL_IDS", "channel ids the agent answers in, separated by commas or as a JSON list; all channels when unset")
+    .alias(&["DISCORD_CHANNEL_IDS", "discord.allowedChannelIds"]);
+const IGNORE_BOTS: Variable = Variable::new("DISCORD_SHOULD_IGNORE_BOT_MESSAGES", "do not answer other bots").alias(&["discord.shouldIgnoreBotMessages"]);
+const IGNORE_DIRECT: Variable =
+    Variable::new("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "do not answer direct messages").alias(&["discord.shouldIgnoreDirectMessages"]);
+const ONLY_MENTIONS: Variable =
+    Variable::new("DISCORD_SHOULD_RESPOND_ONLY_TO_MENTIONS", "in servers answer mentions and replies only").alias(&["discord.shouldRespondOnlyToMentions"]);
+
+/// Policies that the runtime's gate reads and applies; declared here so that they are known and documented.
+const GATE: [Variable; 6] = [
+    Variable::new("DISCORD_DM_POLICY", "DM_POLICY for Discord"),
+    Variable::new("DISCORD_ALLOW_FROM", "ALLOW_FROM for Discord"),
+    Variable::new("DISCORD_GROUP_POLICY", "GROUP_POLICY for Discord"),
+    Variable::new("DISCORD_ALLOW_BOTS", "ALLOW_BOTS for Discord"),
+    Variable::new("DISCORD_AUTO_REPLY", "answer on Discord at all").or("true"),
+    Variable::new("DISCORD_ALLOWED_CHATS", "the same as CHANNEL_IDS, and stronger"),
+];
+
+/// Settings of one Discord application.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiscordConfig {
+    /// The token from the application's Bot page: three parts with dots between them.
+    #[schemars(with = "String")]
+    pub token: SecretString,
+    /// The application's id, where it is known beforehand.
+    #[serde(default)]
+    pub application: Option<u64>,
+    /// Address of the Discord API, with or without `/api/v10`.
+    #[serde(default = "default_root")]
+    #[schemars(with = "String")]
+    pub api_root: Url,
+}
+
+fn default_root() -> Url {
+    #[allow(clippy::expect_used, reason = "a constant address that parses; every build of the defaults' test proves it")]
+    Url::parse("https://discord.com").expect("a valid address")
+}
+
+impl DiscordConfig {
+    /// Defaults for everything but the token.
+    pub fn new(token: SecretString) -> Self {
+        Self { token, application: None, api_root: default_root() }
+    }
+
+    /// The bot's id, which the token's first part spells: known without asking Discord.
+    ///
+    /// # Errors
+    /// `Invalid` with `GAL-DC-TOKEN`, saying what was pasted instead where its shape tells. The token is not repeated.
+    pub fn account(&self) -> Result<Account> {
+        use base64::Engine;
+        let token = self.token.expose_secret();
+        if let Some(what) = mistaken(token) {
+            return Err(error::token_shape(what));
+        }
+        let parts: Vec<&str> = token.split('.').collect();
+        let plain = |p: &&str| !p.is_empty() && p.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        let [id, _, _] = parts.as_slice() else { return Err(error::token_shape("")) };
+        if !parts.iter().all(plain) {
+            return Err(error::token_shape(""));
+        }
+        let engine = base64::engine::GeneralPurpose::new(
+            &base64::alphabet::URL_SAFE,
+            base64::engine::GeneralPurposeConfig::new().with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
+        );
+        let id = engine.decode(id).ok().and_then(|b| String::from_utf8(b).ok()).filter(|id| id.parse::<u64>().is_ok_and(|n| n > 0));
+        id.map(Account).ok_or_else(|| error::token_shape(""))
+    }
+}
+
+/// What was pasted instead of a token, where its shape tells.
+fn mistaken(token: &str) -> Option<&'static str> {
+    let hex = token.bytes().all(|b| b.is_ascii_hexdigit());
+    let word = token.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    if token.len() > 4 && token.get(..4).is_some_and(|p| p.eq_ignore_ascii_case("bot ")) {
+        Some("it begins with the word Bot, which is not part of it")
+    } else if token.contains(['"', '\'', '`']) {
+        Some("it holds quotes, which are not part of it")
+    } else if (17..=20).contains(&token.len()) && token.bytes().all(|b| b.is_ascii_digit()) {
+        Some("this is the application's id")
+    } else if token.len() == 64 && hex {
+        Some("this is the application's public key")
+    } else if token.len() == 32 && word {
+        Some("this is the client secret from the OAuth2 page")
+    } else {
+        None
+    }
+}
+
+impl ConnectorConfig for DiscordConfig {
+    const SOURCE: Source = crate::SOURCE;
+    const VARIABLES: &'static [Variable] =
+        &[TOKEN, APPLICATION, API_ROOT, CHANNELS, IGNORE_BOTS, IGNORE_DIRECT, ONLY_MENTIONS, GATE[0], GATE[1], GATE[2], GATE[3], GATE[4], GATE[5]];
+
+    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
+        let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
+        let mut config = Self::new(token);
+        config.account().map_err(|e| e.with("where", settings.origin(&TOKEN)))?;
+        if let Some(root) = settings.parse::<Url>(&API_ROOT, "an address such as https://host")? {
+            if !matches!(root.scheme(), "http" | "https") || root.host_str().is_none() || !root.username().is_empty() || root.password().is_some() {
+                return Err(settings.complain(&API_ROOT, "is not an http or https address without a user name"));
+            }
+            config.api_root = root;
+        }
+        config.application = settings.parse::<u64>(&APPLICATION, "a number of 17 to 20 digits")?;
+        Ok(Some(config))
+    }
+
+    /// elizaOS's switches in the words of the runtime's gate, which applies them and explains what they did.
+    fn policy(settings: &Settings) -> Result<Vec<(&'static str, String)>> {
+        let mut policy = Vec::new();
+        if let Some(channels) = settings.list(&CHANNELS)?.filter(|list| !list.is_empty()) {
+            policy.push(("DISCORD_ALLOWED_CHATS", channels.join(",")));
+        }
+        if settings.find(&IGNORE_BOTS).is_some() {
+            policy.push(("DISCORD_ALLOW_BOTS", (!settings.flag(&IGNORE_BOTS)?).to_string()));
+        }
+        if settings.flag(&IGNORE_DIRECT)? {
+            policy.push(("DISCORD_DM_POLICY", "disabled".to_owned()));
+        }
+        if settings.flag(&ONLY_MENTIONS)? {
+            policy.push(("DISCORD_GROUP_POLICY", "mention,reply".to_owned()));
+        }
+        Ok(policy)
+    }
+
+    fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
+        Ok(Arc::new(self.connector(host)?))
+    }
+}
+
+impl DiscordConfig {
+    /// [`ConnectorConfig::build`] with the concrete type.
+    ///
+    /// # Errors
+    /// `Invalid` for a token of another shape, `Unexpected` when the HTTP client cannot be set up.
+    pub fn connector(self, host: &Host) -> Result<DiscordConnector> {
+        DiscordConnector::new(self, host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Option<DiscordConfig>> {
+        DiscordConfig::from_settings(&Settings::from_pairs(pairs.iter().map(|(k, v)| (*k, *v))))
+    }
+
+    /// `112233445566778899` in base64, then what Discord appends.
+    const GOOD: &str = "MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345";
+
+    #[test]
+    fn a_token_is_enough() {
+        let config = read(&[("DISCORD_API_TOKEN", GOOD)]).unwrap().unwrap();
+        assert_eq!(config.account().unwrap().0, "112233445566778899");
+        assert_eq!(config.api_root.as_str(), "https://discord.com/");
+        assert!(read(&[("DISCORD_BOT_TOKEN", &format!(" \"{GOOD}\" "))]).unwrap().is_some());
+        assert!(read(&[]).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_was_pasted_instead_is_told_without_being_repeated() {
+        for (wrong, told) in [
+            (format!("Bot {GOOD}"), "word Bot"),
+            (format!("\"{GOOD}\""), "quotes"),
+            ("112233445566778899".to_owned(), "application's id"),
+            ("c0ffee00".repeat(8), "public key"),
+            ("canaryCANARYcanaryCANARYcanary12".to_owned(), "client secret"),
+            (GOOD.replace('.', ""), "three parts"),
+            (format!("canary.{}", &GOOD[25..]), "three parts"),
+            (format!("{GOOD} x"), "three parts"),
+            (String::new(), "three parts"),
+        ] {
+            let config = DiscordConfig::new(SecretString::from(wrong.clone()));
+            let error = config.account().unwrap_err();
+            assert_eq!(error.code(), Some("GAL-DC-TOKEN"), "{wrong}");
+            assert!(error.to_string().contains(told), "{error}");
+            assert!(!format!("{error} {error:?} {} {config:?}", error.report()).to_lowercase().contains("canary"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused_with_their_place() {
+        for (name, value) in [("DISCORD_API_ROOT", "ftp://x"), ("DISCORD_API_ROOT", "https://user:pw@host"), ("DISCORD_APPLICATION_ID", "x")] {
+            let error = read(&[("DISCORD_API_TOKEN", GOOD), (name, value)]).unwrap_err();
+            assert!(error.message().contains(name), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn elizaos_switches_become_the_gates() {
+        let settings = Settings::from_pairs([
+            ("CHANNEL_IDS", "[1, \"2\"]"),
+            ("DISCORD_SHOULD_IGNORE_BOT_MESSAGES", "true"),
+            ("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "true"),
+            ("DISCORD_SHOULD_RESPOND_ONLY_TO_MENTIONS", "true"),
+        ]);
+        let policy = DiscordConfig::policy(&settings).unwrap();
+        assert_eq!(
+            policy,
+            [
+                ("DISCORD_ALLOWED_CHATS", "1,2".to_owned()),
+                ("DISCORD_ALLOW_BOTS", "false".to_owned()),
+                ("DISCORD_DM_POLICY", "disabled".to_owned()),
+                ("DISCORD_GROUP_POLICY", "mention,reply".to_owned())
+            ]
+        );
+        assert!(DiscordConfig::policy(&Settings::default()).unwrap().is_empty());
+        assert!(DiscordConfig::policy(&Settings::from_pairs([("CHANNEL_IDS", "[1")])).is_err());
+    }
+}

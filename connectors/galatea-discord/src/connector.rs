@@ -1,0 +1,296 @@
+//! The connector: start-up checks, commands, intents, and the fleet of shards.
+
+use async_trait::async_trait;
+use galatea_core::{Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host, ReadBack, Result, SecretString, SendHandler, Severity, TextUnit};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use serenity::{
+    all::{CommandOptionType, GatewayIntents},
+    builder::{CreateCommand, CreateCommandOption},
+};
+use std::{fmt, sync::Arc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::{
+    SOURCE,
+    config::DiscordConfig,
+    decode::{Me, directory::id},
+    encode::MAX_TEXT,
+    error::{GRANT, codes},
+    receive::{
+        Intake,
+        board::Board,
+        quota::{Quota, StartLimit},
+        shard::{self, Fleet},
+    },
+    send::{
+        DiscordSender,
+        api::{Api, Call},
+        book::Book,
+    },
+};
+
+/// Commands people see behind the slash; the same set on every platform.
+const COMMANDS: [(&str, &str); 6] = [
+    ("ask", "Ask me something"),
+    ("reset", "Forget this conversation"),
+    ("mute", "Be silent here"),
+    ("unmute", "Speak here again"),
+    ("privacy", "What I keep about you, and how to have it deleted"),
+    ("help", "What I can do"),
+];
+
+/// Application flags (Discord, "Application Flags"): an intent is granted in full or, below 10,000 users, limited.
+const MEMBERS: u64 = 1 << 14 | 1 << 15;
+const CONTENT: u64 = 1 << 18 | 1 << 19;
+/// What `--fix` sets: only the limited form can be (Discord, "Edit Current Application").
+const CONTENT_LIMITED: u64 = 1 << 19;
+/// View, send, threads, embed, attach, history, react; not Administrator.
+const PERMISSIONS: u64 = 274_878_024_768;
+/// What it works without.
+const NO_CONTENT: &str = "without Message Content it hears direct messages and messages that mention it only";
+
+/// Discord for one application.
+pub struct DiscordConnector {
+    info: ConnectorInfo,
+    config: DiscordConfig,
+    api: Api,
+    book: Arc<Book>,
+    sender: Arc<DiscordSender>,
+    token: Arc<SecretString>,
+    id: u64,
+}
+
+impl fmt::Debug for DiscordConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DiscordConnector").field("info", &self.info).field("api", &self.api).finish_non_exhaustive()
+    }
+}
+
+/// The application, as GET /applications/@me tells.
+#[derive(Debug, Deserialize)]
+struct Application {
+    #[serde(deserialize_with = "number")]
+    id: u64,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    flags: u64,
+    #[serde(default)]
+    approximate_guild_count: Option<u64>,
+}
+
+fn number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    id(&value).ok_or_else(|| serde::de::Error::custom("an id"))
+}
+
+impl DiscordConnector {
+    pub(crate) fn new(config: DiscordConfig, host: &Host) -> Result<Self> {
+        let account = config.account()?;
+        let id = account.0.parse().map_err(|_| Error::unexpected("an account is a number"))?;
+        let api = Api::new(&config.api_root, &config.token, host.clock.clone())?;
+        let book = Arc::new(Book::default());
+        let sender = Arc::new(DiscordSender::new(api.clone(), book.clone(), id, host.data_dir.clone()));
+        let capabilities = Capabilities {
+            max_text: MAX_TEXT,
+            text_unit: TextUnit::Utf16,
+            edit: true,
+            delete: true,
+            react: true,
+            typing: true,
+            buttons: true,
+            files: true,
+            threads: true,
+            read_back: ReadBack::Key,
+            public: true,
+        };
+        let token = Arc::new(config.token.clone());
+        Ok(Self { info: ConnectorInfo { source: SOURCE, account, capabilities }, config, api, book, sender, token, id })
+    }
+
+    /// The outbound side, as it is registered on the gateway.
+    pub fn send_handler(&self) -> Arc<dyn SendHandler> {
+        self.sender.clone()
+    }
+
+    async fn get(&self, template: &'static str, path: &str) -> Result<Value> {
+        self.api.call(Call::new(template, "", path.to_owned())).await.map_err(|f| f.into_error(template))
+    }
+
+    fn garbage(&self, what: &'static str) -> Error {
+        Error::unexpected(what)
+            .with_code(codes::GARBAGE)
+            .with("host", self.api.host())
+            .with_fix("check DISCORD_API_ROOT: it must be the address of the Discord API")
+    }
+
+    async fn me(&self) -> Result<Me> {
+        let me = self.get("GET /users/@me", "/users/@me").await?;
+        if id(&me["id"]) != Some(self.id) {
+            return Err(self.garbage("the API says this token belongs to another bot"));
+        }
+        let name = me["global_name"].as_str().or_else(|| me["username"].as_str()).unwrap_or("the bot").to_owned();
+        Ok(Me { id: self.id, name })
+    }
+
+    async fn application(&self) -> Result<Application> {
+        let told = self.get("GET /applications/@me", "/applications/@me").await?;
+        let application = Application::deserialize(told).map_err(|_| self.garbage("the API describes the application in a way nobody documented"))?;
+        if let Some(wanted) = self.config.application.filter(|wanted| *wanted != application.id) {
+            tracing::warn!(wanted, found = application.id, "DISCORD_APPLICATION_ID is another application's; the token's is used");
+        }
+        Ok(application)
+    }
+
+    /// Sets the commands when they differ. A bot without a menu still works, so a failure is only told.
+    async fn set_commands(&self, application: u64) {
+        let path = format!("/applications/{application}/commands");
+        let wanted: Vec<CreateCommand> = COMMANDS
+            .iter()
+            .map(|(name, what)| {
+                let command = CreateCommand::new(*name).description(*what);
+                if *name == "ask" {
+                    command.add_option(CreateCommandOption::new(CommandOptionType::String, "question", "What you want to know").required(true))
+                } else {
+                    command
+                }
+            })
+            .collect();
+        let wanted = serde_json::to_value(wanted).unwrap_or_default();
+        let known = self.api.call(Call::new("GET /applications/{}/commands", application, path.clone())).await;
+        if known.as_ref().is_ok_and(|known| same_commands(known, &wanted)) {
+            return;
+        }
+        if let Err(failure) = self.api.call(Call::new("PUT /applications/{}/commands", application, path).json(wanted)).await {
+            tracing::warn!(error = %failure.into_error("set commands"), "the command menu could not be set");
+        }
+    }
+
+    /// Where to connect, with how many shards, and how often that may be begun.
+    async fn entry(&self) -> Result<(Url, u16, StartLimit)> {
+        let told = self.get("GET /gateway/bot", "/gateway/bot").await?;
+        let address = told["url"].as_str().and_then(|u| Url::parse(u).ok());
+        let address = address.filter(|u| u.scheme() == "wss" || (u.scheme() == "ws" && self.api.root().scheme() == "http"));
+        let address = address.ok_or_else(|| self.garbage("the API names no gateway that can be trusted"))?;
+        let shards = told["shards"].as_u64().and_then(|n| u16::try_from(n).ok()).unwrap_or(1).max(1);
+        Ok((address, shards, StartLimit::deserialize(&told["session_start_limit"]).unwrap_or_default()))
+    }
+}
+
+/// Whether Discord knows these commands already; it adds fields of its own.
+fn same_commands(known: &Value, wanted: &Value) -> bool {
+    let brief = |list: &Value| -> Vec<Value> {
+        let option = |o: &Value| json!([o["type"], o["name"], o["description"], o["required"].as_bool().unwrap_or(false)]);
+        let options = |c: &Value| c["options"].as_array().into_iter().flatten().map(option).collect::<Vec<_>>();
+        let mut all: Vec<Value> = list.as_array().into_iter().flatten().map(|c| json!([c["name"], c["description"], options(c)])).collect();
+        all.sort_by_key(ToString::to_string);
+        all
+    };
+    brief(known) == brief(wanted)
+}
+
+/// Only what is needed, and of the privileged ones only what is granted.
+fn intents(flags: u64) -> GatewayIntents {
+    let mut intents = GatewayIntents::GUILDS
+        | GatewayIntents::GUILD_MESSAGES
+        | GatewayIntents::GUILD_MESSAGE_REACTIONS
+        | GatewayIntents::DIRECT_MESSAGES
+        | GatewayIntents::DIRECT_MESSAGE_REACTIONS;
+    if flags & CONTENT != 0 {
+        intents |= GatewayIntents::MESSAGE_CONTENT;
+    }
+    if flags & MEMBERS != 0 {
+        intents |= GatewayIntents::GUILD_MEMBERS;
+    }
+    intents
+}
+
+fn invite(application: u64) -> String {
+    format!("https://discord.com/oauth2/authorize?client_id={application}&scope=bot+applications.commands&permissions={PERMISSIONS}")
+}
+
+#[async_trait]
+impl Connector for DiscordConnector {
+    fn info(&self) -> &ConnectorInfo {
+        &self.info
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        let application = match self.application().await {
+            Ok(application) => application,
+            Err(error) => return vec![failed(&error)],
+        };
+        let cause = format!("GET /applications/@me answered on {}", self.api.host());
+        let mut findings =
+            vec![Finding::ok(codes::TOKEN, "connector", format!("token valid: {} (app {})", application.name, application.id)).with_cause(cause)];
+        findings.push(if application.flags & CONTENT != 0 {
+            Finding::ok(codes::INTENTS, "connector", "Message Content intent is on: it hears every message of its channels")
+        } else {
+            Finding::new(Severity::Warning, codes::INTENTS, "connector", format!("Message Content intent is off: starts anyway; {NO_CONTENT}"))
+                .with_fix(GRANT)
+                .with_repair(format!("Switch on the Message Content intent of {}?", application.name))
+        });
+        let link = format!("invite it: {}", invite(application.id));
+        findings.push(match application.approximate_guild_count {
+            Some(0) => Finding::new(Severity::Warning, codes::INVITE, "connector", "it is in no server yet").with_fix(link),
+            Some(1) => Finding::ok(codes::INVITE, "connector", "in 1 server").with_fix(link),
+            Some(n) => Finding::ok(codes::INVITE, "connector", format!("in {n} servers")).with_fix(link),
+            None => Finding::new(Severity::Info, codes::INVITE, "connector", "Discord does not tell how many servers it is in").with_fix(link),
+        });
+        findings
+    }
+
+    async fn repair(&self, finding: &Finding) -> Result<()> {
+        if finding.id != codes::INTENTS {
+            return Err(Error::invalid("this cannot be repaired from here").with("finding", &finding.id));
+        }
+        let flags = self.application().await?.flags | CONTENT_LIMITED;
+        let call = Call::new("PATCH /applications/@me", "", "/applications/@me".to_owned()).json(json!({ "flags": flags }));
+        self.api.call(call).await.map_err(|f| f.into_error("PATCH /applications/@me"))?;
+        Ok(())
+    }
+
+    async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
+        let start = async {
+            let me = self.me().await?;
+            let application = self.application().await?;
+            gateway.register_send_handler(self.sender.clone());
+            self.set_commands(application.id).await;
+            let entry = self.entry().await?;
+            Ok::<_, Error>((me, application, entry))
+        };
+        let Some(started) = stop.run_until_cancelled(start).await else { return Ok(()) };
+        let (me, application, (address, shards, limit)) = started?;
+        // What runs beside ends with this run, however it ends.
+        let inner = stop.child_token();
+        let quota = Arc::new(Quota::open(&gateway, shards, &limit).await?);
+        let lacking = (application.flags & CONTENT == 0).then_some(NO_CONTENT);
+        let name = me.name.clone();
+        let intake = Intake::new(self.api.clone(), self.book.clone(), Arc::new(me), gateway.clone(), inner.clone());
+        let board = Arc::new(Board::new(gateway, name, shards, lacking, intake.directory.clone()));
+        let intents = intents(application.flags).bits();
+        let fleet = Fleet { intake, token: self.token.clone(), address, shards, intents, quota, board };
+        let mut tasks = JoinSet::new();
+        for number in 0..shards {
+            tasks.spawn(shard::run(fleet.clone(), number));
+        }
+        let mut outcome = Ok(());
+        while let Some(ended) = tasks.join_next().await {
+            let ended = ended.unwrap_or_else(|e| Err(Error::unexpected("a shard ended in a panic").with_source(e)));
+            inner.cancel();
+            // The first failure tells why; the others follow from it.
+            outcome = outcome.and(ended);
+        }
+        outcome
+    }
+}
+
+/// A finding that keeps what was seen.
+fn failed(error: &Error) -> Finding {
+    let seen = error.context().iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(", ");
+    let finding = Finding::failure("connector", error);
+    if seen.is_empty() { finding } else { finding.with_cause(seen) }
+}

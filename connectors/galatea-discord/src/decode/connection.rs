@@ -1,0 +1,80 @@
+//! Discord's places and people as World, Room and Entity. World = guild, or the direct message channel itself.
+
+use galatea_core::{ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef, world::Role};
+use serde_json::{Map, Value, json};
+use serenity::all::User;
+
+use super::directory::{Channel, Directory, Guild, is_thread};
+
+/// Kind of a channel as elizaOS names it; threads and forums too, which elizaOS flattens to GROUP.
+pub(super) fn kind(channel: u8) -> ChannelType {
+    match channel {
+        1 | 3 => ChannelType::Dm,
+        2 | 13 => ChannelType::VoiceGroup,
+        15 | 16 => ChannelType::Forum,
+        thread if is_thread(thread) => ChannelType::Thread,
+        _ => ChannelType::Group,
+    }
+}
+
+/// A guild as a World.
+pub(super) fn world(id: u64, guild: Option<&Guild>) -> WorldRef {
+    let mut world = WorldRef::new(RemoteId::new(id), guild.and_then(|g| g.name.clone()));
+    if let Some(owner) = guild.and_then(|g| g.owner) {
+        world.owner = Some(RemoteId::new(owner));
+        world.roles.push((RemoteId::new(owner), Role::Owner));
+    }
+    world
+}
+
+/// A channel as a Room.
+pub(super) fn room(id: u64, channel: &Channel, directory: &Directory) -> RoomRef {
+    let mut metadata = Map::new();
+    if let Some(parent) = channel.parent {
+        metadata.insert("threadId".into(), json!(id.to_string()));
+        metadata.insert("parentChannelId".into(), json!(parent.to_string()));
+        if directory.channel(parent).is_some_and(|p| matches!(p.kind, 15 | 16)) {
+            metadata.insert("isForumPost".into(), Value::Bool(true));
+        }
+    }
+    RoomRef { remote: RemoteId::new(id), name: channel.name.clone(), kind: kind(channel.kind), parent: channel.parent.map(RemoteId::new), metadata }
+}
+
+/// A person or another application. `nick` is the name they have in the guild.
+pub(super) fn person(user: &User, nick: Option<&str>) -> EntityRef {
+    let name = nick.or(user.global_name.as_deref()).unwrap_or(&user.name);
+    let mut entity = EntityRef::new(RemoteId::new(user.id.get()), Some(name.to_owned()), Some(user.name.clone()));
+    entity.is_bot = user.bot;
+    entity
+}
+
+/// Somebody of whom only the id is told.
+pub(super) fn somebody(id: u64) -> EntityRef {
+    EntityRef::new(RemoteId::new(id), None, None)
+}
+
+/// Where something happened. A channel nobody knows is taken for an ordinary one.
+pub(super) fn place(channel: u64, guild: Option<u64>, directory: &Directory, entity: Option<EntityRef>) -> Connection {
+    let known = directory.channel(channel);
+    let guild = guild.or_else(|| known.as_ref().and_then(|c| c.guild));
+    match guild {
+        Some(guild) => {
+            let known = known.unwrap_or(Channel { guild: Some(guild), name: None, kind: 0, parent: None, newest: None });
+            Connection { world: world(guild, directory.guild(guild).as_ref()), room: room(channel, &known, directory), entity }
+        }
+        None => {
+            // A direct message is called after the other person.
+            let name = entity.as_ref().filter(|e| !e.is_bot).and_then(|e| e.name.clone());
+            let world = WorldRef::new(RemoteId::new(channel), name.clone());
+            Connection { world, room: RoomRef::new(RemoteId::new(channel), name, ChannelType::Dm), entity }
+        }
+    }
+}
+
+/// Notes in the World that somebody administers it.
+pub(super) fn administrator(connection: &mut Connection, who: u64) {
+    let who = RemoteId::new(who);
+    if connection.world.owner.as_ref() != Some(&who) {
+        connection.world.roles.push((who, Role::Admin));
+    }
+}

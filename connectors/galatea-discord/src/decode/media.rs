@@ -1,0 +1,74 @@
+//! Files of a message, and what has no words of its own as a line of text.
+
+use galatea_core::{Media, MediaKind};
+use serenity::all::{Attachment, Message, StickerFormatType};
+
+fn kind(mime: Option<&str>) -> MediaKind {
+    match mime.and_then(|m| m.split('/').next()) {
+        Some("image") => MediaKind::Image,
+        Some("video") => MediaKind::Video,
+        Some("audio") => MediaKind::Audio,
+        _ => MediaKind::Document,
+    }
+}
+
+fn file(attachment: &Attachment) -> Media {
+    let mime = attachment.content_type.as_deref().map(|m| m.split(';').next().unwrap_or(m).trim().to_ascii_lowercase());
+    Media {
+        id: attachment.id.to_string(),
+        url: attachment.url.clone(),
+        title: attachment.filename.clone(),
+        content_type: kind(mime.as_deref()),
+        // Voice messages are the only ones with a waveform (Discord, "Voice Messages").
+        source: if attachment.waveform.is_some() { "Voice" } else { "Attachment" }.to_owned(),
+        description: attachment.description.clone().unwrap_or_default(),
+        size: Some(u64::from(attachment.size)),
+        mime,
+        ..Media::default()
+    }
+}
+
+/// Files, those of a forwarded message included, and stickers as pictures.
+pub(super) fn attachments(message: &Message) -> Vec<Media> {
+    let forwarded = message.message_snapshots.iter().flat_map(|s| &s.attachments);
+    let mut all: Vec<Media> = message.attachments.iter().chain(forwarded).map(file).collect();
+    for sticker in &message.sticker_items {
+        let (extension, mime) = match sticker.format_type {
+            StickerFormatType::Gif => ("gif", "image/gif"),
+            // Lottie is no picture.
+            StickerFormatType::Lottie => continue,
+            _ => ("png", "image/png"),
+        };
+        all.push(Media {
+            id: sticker.id.to_string(),
+            url: format!("https://media.discordapp.net/stickers/{}.{extension}", sticker.id),
+            title: sticker.name.clone(),
+            content_type: MediaKind::Image,
+            mime: Some(mime.to_owned()),
+            source: "Sticker".to_owned(),
+            description: format!("Sticker {}", sticker.name),
+            ..Media::default()
+        });
+    }
+    all
+}
+
+/// Content without words of its own, said in words.
+pub(super) fn in_words(message: &Message) -> Option<String> {
+    if let Some(poll) = &message.poll {
+        let question = poll.question.text.as_deref().unwrap_or_default();
+        let answers = poll.answers.iter().filter_map(|a| a.poll_media.text.as_deref()).collect::<Vec<_>>().join(" / ");
+        return Some(format!("[poll: {question} ({answers})]"));
+    }
+    if message.attachments.is_empty()
+        && let Some(lottie) = message.sticker_items.iter().find(|s| s.format_type == StickerFormatType::Lottie)
+    {
+        return Some(format!("[sticker: {}]", lottie.name));
+    }
+    // Other applications often speak in embeds alone. Those of people are previews of links they wrote.
+    if message.content.is_empty() && message.author.bot {
+        let lines: Vec<&str> = message.embeds.iter().flat_map(|e| [e.title.as_deref(), e.description.as_deref()]).flatten().collect();
+        return Some(lines.join("\n")).filter(|l| !l.is_empty());
+    }
+    None
+}

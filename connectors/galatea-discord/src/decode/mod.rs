@@ -1,0 +1,212 @@
+//! Discord's events → what happened, in the house's words. Pure; tested with recordings and mutated ones.
+
+mod connection;
+pub(crate) mod directory;
+mod interaction;
+mod media;
+pub(crate) mod places;
+pub(crate) mod raw;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use galatea_core::{Addressed, Connection, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId, Timestamp, message::WorldSync};
+use serde_json::{Value, json};
+use serenity::all::{Message, MessageReferenceKind, MessageType, User};
+
+use crate::time_of;
+use directory::{Directory, id};
+pub(crate) use interaction::INTERACTION;
+
+/// Who we are on Discord.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Me {
+    /// The bot's user id.
+    pub(crate) id: u64,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+/// What one event means.
+#[derive(Debug, Default)]
+pub(crate) struct Decoded {
+    /// What happened, in order; usually none or one.
+    pub(crate) events: Vec<Incoming>,
+    /// Places that are new or changed.
+    pub(crate) syncs: Vec<WorldSync>,
+    /// A message of ours came back: its nonce and its id.
+    pub(crate) echo: Option<(String, RemoteId)>,
+    /// The message's id, where one was said.
+    pub(crate) newest: Option<u64>,
+    /// A direct message channel was used.
+    pub(crate) direct: Option<u64>,
+}
+
+/// Decodes one event that arrived `now`. Never fails: what means nothing to us gives an empty answer.
+pub(crate) fn decode(name: &str, data: &Value, directory: &Directory, me: &Me, now: Timestamp) -> Decoded {
+    match name {
+        "MESSAGE_CREATE" => message(data, directory, me),
+        "MESSAGE_UPDATE" => edited(data, directory, me),
+        "MESSAGE_DELETE" => deleted(data, id(&data["id"]).into_iter().collect(), directory, now),
+        "MESSAGE_DELETE_BULK" => deleted(data, data["ids"].as_array().into_iter().flatten().filter_map(id).collect(), directory, now),
+        "MESSAGE_REACTION_ADD" => reacted(data, true, directory, me, now),
+        "MESSAGE_REACTION_REMOVE" => reacted(data, false, directory, me, now),
+        "INTERACTION_CREATE" => Decoded { events: interaction::decode(data, directory).into_iter().collect(), ..Decoded::default() },
+        _ => places::decode(name, data, directory, me, now),
+    }
+}
+
+/// The channel an event is about; it has to be known before the event is decoded.
+pub(crate) fn place_of(data: &Value) -> Option<(u64, Option<u64>)> {
+    Some((id(&data["channel_id"])?, id(&data["guild_id"])))
+}
+
+fn one(connection: Connection, event: IncomingEvent, at: Timestamp) -> Vec<Incoming> {
+    vec![Incoming { connection, event, at }]
+}
+
+/// A person in JSON.
+fn user(value: &Value) -> Option<User> {
+    serde::Deserialize::deserialize(value).ok().or_else(|| {
+        // An avatar or a decoration nobody knows yet must not cost the person.
+        let mut reduced = json!({ "id": value["id"], "username": value["username"] });
+        for name in ["global_name", "bot"] {
+            if let Some(field) = value.get(name) {
+                reduced[name] = field.clone();
+            }
+        }
+        serde::Deserialize::deserialize(reduced).ok()
+    })
+}
+
+fn said_by(m: &Message, data: &Value, directory: &Directory) -> Connection {
+    let guild = m.guild_id.map(|g| g.get());
+    let entity = connection::person(&m.author, data["member"]["nick"].as_str());
+    let mut place = connection::place(m.channel_id.get(), guild, directory, Some(entity));
+    let administrators = guild.and_then(|g| directory.guild(g)).map(|g| g.administrators).unwrap_or_default();
+    let roles = data["member"]["roles"].as_array().into_iter().flatten().filter_map(id);
+    if roles.into_iter().any(|role| administrators.contains(&role)) {
+        connection::administrator(&mut place, m.author.id.get());
+    }
+    place
+}
+
+/// Kinds in which somebody says something; all others are notices (Discord, "Message Types").
+fn is_speech(kind: MessageType) -> bool {
+    matches!(kind, MessageType::Regular | MessageType::InlineReply | MessageType::ChatInputCommand | MessageType::ContextMenuCommand)
+}
+
+fn replied(m: &Message) -> Option<u64> {
+    let reference = m.message_reference.as_ref().filter(|r| r.kind == MessageReferenceKind::Default && m.kind == MessageType::InlineReply)?;
+    reference.message_id.map(|id| id.get())
+}
+
+fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
+    let Some(m) = raw::message(data) else { return Decoded { newest: id(&data["id"]), ..Decoded::default() } };
+    let guild = m.guild_id.map(|g| g.get());
+    let newest = Some(m.id.get());
+    let direct = guild.is_none().then_some(m.channel_id.get());
+    let from_self = m.author.id.get() == me.id;
+    let remote = RemoteId::new(m.id.get());
+    let nonce = data["nonce"].as_str().map(str::to_owned).or_else(|| data["nonce"].as_u64().map(|n| n.to_string()));
+    let echo = nonce.filter(|_| from_self).map(|nonce| (nonce, remote.clone()));
+    let mut out = Decoded { echo, newest, direct, ..Decoded::default() };
+    if !is_speech(m.kind) {
+        return out;
+    }
+    let content = content(&m, guild, directory, me);
+    // Without the Message Content intent what is not meant for us comes without words: nothing to answer, nothing to keep.
+    if content.is_empty() {
+        return out;
+    }
+    let reply_to = replied(&m);
+    let mine = guild.and_then(|g| directory.guild(g)).map(|g| g.mine).unwrap_or_default();
+    let to_us = m.referenced_message.as_ref().is_some_and(|r| r.author.id.get() == me.id);
+    let event = IncomingEvent::Message(IncomingMessage {
+        id: remote,
+        legacy_id: None,
+        content,
+        addressed: Addressed { mention: text::mentions(&m, reply_to.is_some(), &mine, me), reply: reply_to.is_some() && to_us },
+        reply_to: reply_to.map(RemoteId::new),
+        command: None,
+        from_self,
+    });
+    out.events = one(said_by(&m, data, directory), event, time_of(m.id.get()));
+    out
+}
+
+fn content(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Content {
+    let mut text = text::words(&m.content, m, guild, me, directory);
+    for forwarded in &m.message_snapshots {
+        let words = text::words(&forwarded.content, m, guild, me, directory);
+        if !words.is_empty() {
+            text = [text.as_str(), &words].iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join("\n");
+        }
+    }
+    if let Some(line) = media::in_words(m) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&line);
+    }
+    let mut content = Content { text, attachments: media::attachments(m), source: Some(super::SOURCE_NAME.to_owned()), ..Content::default() };
+    let place = guild.map_or_else(|| "@me".to_owned(), |g| g.to_string());
+    content.url = Some(format!("https://discord.com/channels/{place}/{}/{}", m.channel_id, m.id));
+    if !m.message_snapshots.is_empty() {
+        content.extra.insert("forwarded".into(), json!(true));
+    }
+    content
+}
+
+fn edited(data: &Value, directory: &Directory, me: &Me) -> Decoded {
+    // Discord also updates messages when it unfolds a link; only people's edits have a time.
+    let Some(m) = raw::message(data).filter(|m| m.edited_timestamp.is_some() && m.author.id.get() != me.id && is_speech(m.kind)) else {
+        return Decoded::default();
+    };
+    let content = content(&m, m.guild_id.map(|g| g.get()), directory, me);
+    if content.is_empty() {
+        return Decoded::default();
+    }
+    let at = m.edited_timestamp.map_or(time_of(m.id.get()), |t| Timestamp(t.unix_timestamp().saturating_mul(1000)));
+    let event = IncomingEvent::Edited { id: RemoteId::new(m.id.get()), content };
+    Decoded { events: one(said_by(&m, data, directory), event, at), ..Decoded::default() }
+}
+
+fn deleted(data: &Value, ids: Vec<u64>, directory: &Directory, now: Timestamp) -> Decoded {
+    let Some((channel, guild)) = place_of(data).filter(|_| !ids.is_empty()) else { return Decoded::default() };
+    let event = IncomingEvent::Deleted { ids: ids.into_iter().map(RemoteId::new).collect() };
+    Decoded { events: one(connection::place(channel, guild, directory, None), event, now), ..Decoded::default() }
+}
+
+fn reacted(data: &Value, added: bool, directory: &Directory, me: &Me, now: Timestamp) -> Decoded {
+    let (Some((channel, guild)), Some(who), Some(message)) = (place_of(data), id(&data["user_id"]), id(&data["message_id"])) else {
+        return Decoded::default();
+    };
+    let name = data["emoji"]["name"].as_str().unwrap_or_default();
+    let emoji = id(&data["emoji"]["id"]).map_or_else(|| name.to_owned(), |id| format!("{name}:{id}"));
+    if who == me.id || emoji.is_empty() {
+        return Decoded::default();
+    }
+    let member = &data["member"];
+    let entity = user(&member["user"]).map_or_else(|| connection::somebody(who), |u| connection::person(&u, member["nick"].as_str()));
+    let (added, removed) = if added { (vec![emoji], Vec::new()) } else { (Vec::new(), vec![emoji]) };
+    let event = IncomingEvent::Reacted { id: RemoteId::new(message), added, removed };
+    // Reactions carry no time of their own.
+    Decoded { events: one(connection::place(channel, guild, directory, Some(entity)), event, now), ..Decoded::default() }
+}
+
+/// Understands what people paste when they mean a message: Discord's "Copy Message Link"
+/// (`https://discord.com/channels/<server or @me>/<channel>/<message>`), or `channel:message`. Returns the room and the message.
+pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
+    let text = text.trim();
+    let number = |part: &str| part.parse::<u64>().ok().filter(|n| *n > 0).map(RemoteId::new);
+    let hosts =
+        ["https://discord.com/channels/", "https://ptb.discord.com/channels/", "https://canary.discord.com/channels/", "https://discordapp.com/channels/"];
+    let Some(path) = hosts.iter().find_map(|host| text.strip_prefix(host)) else {
+        let (channel, message) = text.split_once(':')?;
+        return Some((Some(number(channel)?), number(message)?));
+    };
+    let mut parts = path.split(['?', '#']).next()?.trim_end_matches('/').split('/');
+    let (_, channel, message) = (parts.next()?, parts.next()?, parts.next()?);
+    parts.next().is_none().then_some((Some(number(channel)?), number(message)?))
+}

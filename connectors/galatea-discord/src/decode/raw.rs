@@ -1,0 +1,73 @@
+//! JSON of a message → serenity's type. One field nobody knows yet must not cost the message: what breaks is left out, then all but the words.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use serenity::all::Message;
+
+/// Fields that break most often, and that the words do not need.
+const FRAGILE: [&str; 14] = [
+    "embeds",
+    "components",
+    "poll",
+    "interaction",
+    "interaction_metadata",
+    "application",
+    "activity",
+    "thread",
+    "reactions",
+    "role_subscription_data",
+    "call",
+    "resolved",
+    "mention_channels",
+    "sticker_items",
+];
+/// What is kept when nothing else helps.
+const ESSENTIAL: [&str; 12] =
+    ["id", "channel_id", "guild_id", "author", "content", "timestamp", "edited_timestamp", "type", "mention_roles", "webhook_id", "nonce", "mentions"];
+
+/// Reads a message of the gateway or of REST; none when not even its words can be read.
+pub(crate) fn message(value: &Value) -> Option<Message> {
+    Message::deserialize(value).ok().or_else(|| salvage(value))
+}
+
+fn salvage(value: &Value) -> Option<Message> {
+    let fields = value.as_object()?;
+    let mut repaired = with_defaults(fields.clone());
+    for name in FRAGILE {
+        repaired.remove(name);
+    }
+    repaired.insert("embeds".into(), json!([]));
+    if let Some(Value::Object(referenced)) = repaired.get("referenced_message").cloned() {
+        repaired.insert("referenced_message".into(), Value::Object(reduced(&referenced)));
+    }
+    let read = |fields: Map<String, Value>| Message::deserialize(Value::Object(fields)).ok();
+    let without_member = || {
+        let mut fields = repaired.clone();
+        for name in ["member", "message_snapshots", "attachments", "flags"] {
+            fields.remove(name);
+        }
+        read(with_defaults(fields))
+    };
+    read(repaired.clone()).or_else(without_member).or_else(|| read(reduced(fields)))
+}
+
+fn with_defaults(mut fields: Map<String, Value>) -> Map<String, Value> {
+    for name in ["tts", "mention_everyone", "pinned"] {
+        fields.entry(name).or_insert(Value::Bool(false));
+    }
+    for name in ["mentions", "mention_roles", "attachments", "embeds"] {
+        fields.entry(name).or_insert_with(|| json!([]));
+    }
+    fields.entry("type").or_insert(json!(0));
+    fields.entry("content").or_insert(json!(""));
+    fields
+}
+
+fn reduced(fields: &Map<String, Value>) -> Map<String, Value> {
+    let mut kept: Map<String, Value> = fields.iter().filter(|(k, _)| ESSENTIAL.contains(&k.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect();
+    if let Some(Value::Object(author)) = kept.get_mut("author") {
+        author.retain(|k, _| matches!(k.as_str(), "id" | "username" | "global_name" | "bot"));
+    }
+    kept.insert("mentions".into(), json!([]));
+    with_defaults(kept)
+}

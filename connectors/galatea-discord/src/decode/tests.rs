@@ -1,0 +1,174 @@
+//! Events as Discord writes them, and mutated ones: nothing panics, words are kept.
+
+use super::*;
+use galatea_core::ChannelType;
+use proptest::prelude::*;
+
+const ME: u64 = 900;
+
+fn me() -> Me {
+    Me { id: ME, name: "Galatea".into() }
+}
+
+fn guild() -> Directory {
+    let directory = Directory::default();
+    let told = json!({
+        "id": "10", "name": "Garden", "owner_id": "1", "system_channel_id": "20",
+        "roles": [{ "id": "10", "name": "@everyone", "permissions": "0" }, { "id": "11", "name": "mods", "permissions": "8" },
+                  { "id": "12", "name": "Galatea", "permissions": "0", "tags": { "bot_id": "900" } }],
+        "channels": [{ "id": "20", "type": 0, "name": "general" }, { "id": "21", "type": 15, "name": "ideas", "parent_id": "29" }],
+        "threads": [{ "id": "22", "type": 11, "name": "Roses", "parent_id": "21" }],
+        "members": [{ "user": { "id": "900", "username": "galatea" }, "roles": ["13"] }]
+    });
+    places::learn("GUILD_CREATE", &told, &directory, &me());
+    directory
+}
+
+/// A message of Ann in the general channel, in the shape of Discord's documentation.
+fn said(content: &str) -> Value {
+    json!({
+        "id": "1573739729029955584", "channel_id": "20", "guild_id": "10", "content": content, "timestamp": "2026-05-01T10:00:00.000000+00:00",
+        "edited_timestamp": null, "tts": false, "mention_everyone": false, "mentions": [], "mention_roles": [], "attachments": [], "embeds": [],
+        "pinned": false, "type": 0, "flags": 0, "components": [],
+        "author": { "id": "2", "username": "ann_b", "global_name": "Ann", "discriminator": "0", "avatar": null },
+        "member": { "nick": "Annie", "roles": ["11"], "joined_at": "2026-01-01T00:00:00.000000+00:00", "deaf": false, "mute": false, "flags": 0 }
+    })
+}
+
+fn heard(data: &Value) -> Option<(Connection, IncomingMessage)> {
+    let decoded = decode("MESSAGE_CREATE", data, &guild(), &me(), Timestamp(0));
+    decoded.events.into_iter().find_map(|e| if let IncomingEvent::Message(m) = e.event { Some((e.connection, m)) } else { None })
+}
+
+#[test]
+fn a_message_has_its_place_its_speaker_and_their_rights() {
+    let (place, message) = heard(&said("good morning")).unwrap();
+    assert_eq!((place.world.remote.as_str(), place.room.remote.as_str(), place.room.kind), ("10", "20", ChannelType::Group));
+    let entity = place.entity.unwrap();
+    assert_eq!((entity.name.as_deref(), entity.user_name.as_deref(), entity.is_bot), (Some("Annie"), Some("ann_b"), false));
+    assert!(place.world.roles.contains(&(RemoteId::new(2), galatea_core::world::Role::Admin)));
+    assert_eq!((message.id.as_str(), message.content.text.as_str(), message.from_self), ("1573739729029955584", "good morning", false));
+}
+
+#[test]
+fn notices_are_no_messages_and_our_own_are_marked() {
+    let mut notice = said("");
+    notice["type"] = json!(7);
+    assert!(heard(&notice).is_none());
+    let mut own = said("me");
+    own["author"] = json!({ "id": "900", "username": "galatea", "bot": true });
+    own["nonce"] = json!("abc");
+    assert!(heard(&own).unwrap().1.from_self);
+    assert_eq!(decode("MESSAGE_CREATE", &own, &guild(), &me(), Timestamp(0)).echo, Some(("abc".into(), RemoteId("1573739729029955584".into()))));
+}
+
+#[test]
+fn forwards_polls_and_stickers_are_said_in_words() {
+    let mut forward = said("");
+    forward["message_reference"] = json!({ "type": 1, "channel_id": "20", "message_id": "7" });
+    forward["message_snapshots"] = json!([{ "message": {
+        "content": "from afar <@2>", "timestamp": "2026-05-01T10:00:00.000000+00:00", "edited_timestamp": null, "mentions": [], "attachments": [],
+        "embeds": [], "type": 0, "flags": 0 } }]);
+    let (_, message) = heard(&forward).unwrap();
+    assert_eq!((message.content.text.as_str(), message.reply_to), ("from afar <@2>", None), "a forward is no reply");
+    let mut sticker = said("");
+    sticker["sticker_items"] = json!([{ "id": "5", "name": "wave", "format_type": 1 }]);
+    let (_, message) = heard(&sticker).unwrap();
+    assert_eq!(message.content.attachments[0].description, "Sticker wave");
+    assert!(message.content.attachments[0].url.starts_with("https://media.discordapp.net/stickers/5."));
+}
+
+#[test]
+fn only_peoples_edits_are_edits() {
+    let unfolded = said("https://example.org");
+    assert!(decode("MESSAGE_UPDATE", &unfolded, &guild(), &me(), Timestamp(0)).events.is_empty());
+    let mut edited = said("typo");
+    edited["edited_timestamp"] = json!("2026-05-01T10:01:00.000000+00:00");
+    let events = decode("MESSAGE_UPDATE", &edited, &guild(), &me(), Timestamp(0)).events;
+    assert_eq!((events.len(), events[0].at), (1, Timestamp(1_777_629_660_000)));
+}
+
+#[test]
+fn one_field_nobody_knows_does_not_cost_the_words() {
+    for (field, value) in [
+        ("embeds", json!([{ "type": 7 }])),
+        ("components", json!("new")),
+        ("poll", json!({ "question": 5 })),
+        ("member", json!({ "roles": "all" })),
+        ("attachments", json!([{ "id": "x" }])),
+        ("flags", json!("many")),
+        ("referenced_message", json!({ "id": "7", "content": "x" })),
+        ("interaction_metadata", json!(5)),
+        ("tts", Value::Null),
+    ] {
+        let mut odd = said("kept");
+        odd[field] = value;
+        assert_eq!(heard(&odd).map(|(_, m)| m.content.text), Some("kept".to_owned()), "{field}");
+    }
+}
+
+#[test]
+fn an_outage_is_no_farewell() {
+    let directory = guild();
+    let outage = json!({ "id": "10", "unavailable": true });
+    assert!(decode("GUILD_DELETE", &outage, &directory, &me(), Timestamp(0)).events.is_empty());
+    places::forget("GUILD_DELETE", &outage, &directory);
+    assert!(directory.guild(10).is_some());
+}
+
+#[test]
+fn marks_are_names_where_they_are_known() {
+    let names = |sign: &str, id: u64| (id == 5).then(|| format!("[{sign}5]"));
+    let cases = [
+        ("<@5> <@!5> <@&5> <#5>", "[@5] [@!5] [@&5] [#5]"),
+        ("<@6> <:wave:7> <a:wave:7>", "<@6> :wave: :wave:"),
+        ("a < b > c <", "a < b > c <"),
+        ("<<@5>>", "<[@5]>"),
+        ("<@x> <日本>", "<@x> <日本>"),
+    ];
+    for (from, to) in cases {
+        assert_eq!(text::to_markdown(from, &names), to);
+    }
+}
+
+#[test]
+fn links_people_paste_are_understood() {
+    let id = |text: &str| RemoteId(text.to_owned());
+    let found = Some((Some(id("20")), id("30")));
+    for link in ["https://discord.com/channels/10/20/30", " https://ptb.discord.com/channels/@me/20/30?x ", "20:30"] {
+        assert_eq!(parse_link(link), found, "{link}");
+    }
+    for wrong in ["", "20", "https://discord.com/channels/10/20", "https://discord.com/channels/10/20/30/40", "https://example.org/1/2/3", "a:b"] {
+        assert_eq!(parse_link(wrong), None, "{wrong}");
+    }
+}
+
+fn odd() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), any::<i64>().prop_map(Value::from), "\\PC{0,8}".prop_map(Value::from)];
+    leaf.prop_recursive(2, 8, 3, |inner| proptest::collection::vec(inner, 0..3).prop_map(Value::from))
+}
+
+proptest! {
+    #[test]
+    fn no_event_panics(field in 0..40_usize, value in odd(), event in 0..14_usize) {
+        const EVENTS: [&str; 14] = ["MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK", "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE",
+            "INTERACTION_CREATE", "GUILD_CREATE", "GUILD_DELETE", "CHANNEL_UPDATE", "THREAD_LIST_SYNC", "GUILD_MEMBER_ADD", "CHANNEL_DELETE", "UNKNOWN"];
+        let mut data = said("hello <@900>");
+        for (name, more) in [("user_id", json!("2")), ("message_id", json!("7")), ("emoji", json!({ "name": "x" })), ("ids", json!(["1"])), ("user", json!({ "id": "2", "username": "x" })),
+            ("token", json!("t")), ("data", json!({ "name": "ask" })), ("channels", json!([])), ("threads", json!([])), ("members", json!([])), ("joined_at", json!("x"))] {
+            data[name] = more;
+        }
+        let names: Vec<String> = data.as_object().unwrap().keys().cloned().collect();
+        data[names[field % names.len()].as_str()] = value;
+        let directory = guild();
+        places::learn(EVENTS[event], &data, &directory, &me());
+        let _ = decode(EVENTS[event], &data, &directory, &me(), Timestamp(0));
+        places::forget(EVENTS[event], &data, &directory);
+    }
+
+    #[test]
+    fn marks_never_panic_and_keep_other_words(text in "[a-z<>@#&!:0-9 日]{0,60}") {
+        let _ = text::to_markdown(&text, &|_, _| None);
+        let _ = parse_link(&text);
+    }
+}

@@ -1,0 +1,134 @@
+//! CommonMark → the Markdown Discord renders. What both know stays as it was written; tables, deep headings, images and other fences are
+//! turned into what Discord can show. Every fence that comes out is a line of three backticks, so that splitting can tell them.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use std::ops::Range;
+
+/// Keeps three backticks in a row from opening a block where none is meant.
+const BREAK: char = '\u{200b}';
+
+/// Renders a message.
+pub(super) fn render(markdown: &str) -> String {
+    let mut out = Out { source: markdown, text: String::with_capacity(markdown.len() + 16), prose: String::new(), done: 0 };
+    let mut code: Option<(Range<usize>, String, String)> = None;
+    for (event, range) in Parser::new_ext(markdown, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => code = Some((range, language(&info), String::new())),
+            Event::Text(text) if code.is_some() => {
+                if let Some((_, _, body)) = &mut code {
+                    body.push_str(&text);
+                }
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                if let Some((range, language, body)) = code.take() {
+                    out.block(range, &language, &body);
+                }
+            }
+            Event::Start(Tag::Table(_)) => {
+                let table = markdown.get(range.clone()).unwrap_or_default();
+                out.block(range, "", table);
+            }
+            Event::Start(Tag::Heading { level: HeadingLevel::H4 | HeadingLevel::H5 | HeadingLevel::H6, .. }) => out.shallower(range),
+            Event::Start(Tag::Image { .. }) if markdown[range.start..].starts_with('!') => {
+                out.until(range.start);
+                out.skip(range.start + 1);
+            }
+            Event::Code(text) if range.start >= out.done && markdown[range.clone()].starts_with("```") => {
+                out.until(range.start);
+                let (open, close) = if text.contains('`') { ("`` ", " ``") } else { ("`", "`") };
+                out.prose.push_str(&format!("{open}{text}{close}"));
+                out.skip(range.end);
+            }
+            _ => {}
+        }
+    }
+    out.until(markdown.len());
+    out.flush();
+    out.text
+}
+
+/// A language Discord colours: one word of letters, digits and a few signs.
+fn language(info: &str) -> String {
+    let word = info.split_whitespace().next().unwrap_or_default();
+    let known = word.len() <= 32 && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-' | '.' | '#'));
+    if known { word.to_owned() } else { String::new() }
+}
+
+/// Text with no three backticks in a row.
+fn unfenced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        if run == 3 {
+            out.push(BREAK);
+            run = 1;
+        }
+        out.push(c);
+    }
+    out
+}
+
+struct Out<'a> {
+    source: &'a str,
+    text: String,
+    /// What stands between two blocks, until it is known where it ends.
+    prose: String,
+    /// Bytes of the source that are dealt with.
+    done: usize,
+}
+
+impl Out<'_> {
+    /// Copies the source up to here.
+    fn until(&mut self, to: usize) {
+        if to > self.done {
+            self.prose.push_str(&self.source[self.done..to]);
+            self.done = to;
+        }
+    }
+
+    fn flush(&mut self) {
+        self.text.push_str(&unfenced(&self.prose));
+        self.prose.clear();
+    }
+
+    fn skip(&mut self, to: usize) {
+        self.done = self.done.max(to);
+    }
+
+    /// A code block on lines of its own.
+    fn block(&mut self, range: Range<usize>, language: &str, body: &str) {
+        if range.start < self.done {
+            return;
+        }
+        self.until(range.start);
+        self.flush();
+        let line = self.text.rfind('\n').map_or(0, |at| at + 1);
+        if self.text[line..].trim().is_empty() {
+            self.text.truncate(line);
+        } else {
+            self.text.push('\n');
+        }
+        let body = unfenced(body);
+        let end = if body.is_empty() || body.ends_with('\n') { "" } else { "\n" };
+        self.text.push_str(&format!("```{language}\n{body}{end}```"));
+        self.skip(range.end);
+        // What follows on the same line would become part of the closing fence.
+        if self.source[self.done..].chars().next().map_or(self.source[..self.done].ends_with('\n'), |c| c != '\n') {
+            self.text.push('\n');
+        }
+    }
+
+    /// Discord knows headings of three levels.
+    fn shallower(&mut self, range: Range<usize>) {
+        if range.start < self.done {
+            return;
+        }
+        self.until(range.start);
+        let deep = self.source[range].bytes().take_while(|b| *b == b'#').count();
+        if deep > 3 {
+            self.prose.push_str("###");
+            self.skip(self.done + deep);
+        }
+    }
+}

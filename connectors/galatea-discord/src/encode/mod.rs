@@ -1,0 +1,169 @@
+//! Outgoing → Discord calls. Pure: the same answer for the same input, no I/O; each part fits one call.
+
+mod buttons;
+mod markdown;
+mod media;
+#[cfg(test)]
+mod tests;
+
+use galatea_core::{Content, Encoded, Error, Media, Outgoing, RemoteId, Result, split};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use serenity::builder::CreateAllowedMentions;
+
+use crate::error::codes;
+pub(crate) use media::{MAX_UPLOAD, Upload};
+
+/// Longest text of a message (Discord, "Create Message"). Discord does not say in what unit; UTF-16 units are the longest of those in use.
+pub(crate) const MAX_TEXT: usize = 2000;
+/// Most files of one message (Discord, "Create Message").
+const MAX_FILES: usize = 10;
+
+/// One call without its channel, which the address adds when it is sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "call", rename_all = "snake_case")]
+pub(crate) enum Part {
+    /// A new message.
+    Post {
+        /// JSON of the message, without nonce and reference.
+        body: Map<String, Value>,
+        /// Files to upload with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<Upload>,
+        /// The message, or the interaction, it answers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply_to: Option<RemoteId>,
+    },
+    /// A changed message.
+    Edit {
+        /// Which.
+        id: RemoteId,
+        /// What changes.
+        body: Map<String, Value>,
+    },
+    /// A removed message.
+    Delete {
+        /// Which.
+        id: RemoteId,
+    },
+    /// A reaction, or all of ours taken back.
+    React {
+        /// On which message.
+        id: RemoteId,
+        /// As Discord writes it in paths: the character, or `name:id`.
+        emoji: Option<String>,
+    },
+}
+
+impl Part {
+    /// Reads what [`encode`] wrote.
+    ///
+    /// # Errors
+    /// `Invalid` for a body of another connector or version.
+    pub(crate) fn read(body: &Encoded) -> Result<Self> {
+        Self::deserialize(&body.0).map_err(|e| Error::invalid("this delivery is not in Discord's form").with_code(codes::INVALID).with("cause", e))
+    }
+}
+
+/// Renders and splits for Discord.
+///
+/// # Errors
+/// `Invalid` for nothing to say, a button that breaks a rule, an attachment or message id Discord cannot be given.
+pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
+    let parts = match outgoing {
+        Outgoing::Message { content, reply_to } => message(content, reply_to.as_ref())?,
+        Outgoing::Edit { id, content } => edit(id, content)?,
+        Outgoing::React { id, emoji } => {
+            vec![Part::React { id: known(id)?, emoji: emoji.as_deref().map(emoji_path).transpose()? }]
+        }
+        Outgoing::Delete { id } => vec![Part::Delete { id: known(id)? }],
+        Outgoing::Typing => Vec::new(),
+    };
+    parts.iter().map(|p| serde_json::to_value(p).map(Encoded).map_err(|e| Error::unexpected("a message is not JSON").with("cause", e))).collect()
+}
+
+fn known(id: &RemoteId) -> Result<RemoteId> {
+    crate::snowflake(id, "message").map(|_| id.clone())
+}
+
+/// Nobody is notified by what a model writes: no user, role or everyone (Discord, "Allowed Mentions Object").
+fn silent() -> Result<Value> {
+    serde_json::to_value(CreateAllowedMentions::new().replied_user(false)).map_err(|e| Error::unexpected("allowed mentions are not JSON").with("cause", e))
+}
+
+fn body(text: &str) -> Result<Map<String, Value>> {
+    let mut body = Map::new();
+    body.insert("content".into(), json!(text));
+    body.insert("allowed_mentions".into(), silent()?);
+    Ok(body)
+}
+
+/// The texts of a message; none that Discord would call empty.
+fn texts(content: &Content) -> Vec<String> {
+    let mut markdown = markdown::render(&content.text);
+    for link in content.attachments.iter().filter(|m| !media::is_upload(m)) {
+        if !markdown.is_empty() && !markdown.ends_with('\n') {
+            markdown.push('\n');
+        }
+        markdown.push_str(&link.url);
+    }
+    let pieces = split::fenced(&markdown, MAX_TEXT, char::len_utf16);
+    pieces.into_iter().filter(|p| !p.own().trim().is_empty()).map(|p| p.text).collect()
+}
+
+fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> {
+    for (at, media) in content.attachments.iter().enumerate() {
+        media::check(media, at + 1)?;
+    }
+    let uploads: Vec<&Media> = content.attachments.iter().filter(|m| media::is_upload(m)).collect();
+    let mut bodies: Vec<(String, Vec<Upload>)> = texts(content).into_iter().map(|text| (text, Vec::new())).collect();
+    for (n, group) in uploads.chunks(MAX_FILES).enumerate() {
+        let files = group.iter().enumerate().map(|(at, m)| media::upload(m, at)).collect();
+        match bodies.last_mut() {
+            Some(last) if n == 0 => last.1 = files,
+            _ => bodies.push((String::new(), files)),
+        }
+    }
+    if bodies.is_empty() {
+        return Err(Error::invalid("there is nothing to say").with_code(codes::INVALID));
+    }
+    let count = bodies.len();
+    let one = |(at, (text, files)): (usize, (String, Vec<Upload>))| {
+        let mut body = body(&text)?;
+        if at + 1 == count
+            && let Some(rows) = buttons::rows(&content.buttons)?
+        {
+            body.insert("components".into(), rows);
+        }
+        Ok(Part::Post { body, files, reply_to: reply_to.filter(|_| at == 0).cloned() })
+    };
+    bodies.into_iter().enumerate().map(one).collect()
+}
+
+/// What does not fit the message that is changed follows as new ones.
+fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
+    let id = known(id)?;
+    let mut texts = texts(content).into_iter();
+    let first = texts.next().ok_or_else(|| Error::invalid("a message cannot be changed to nothing").with_code(codes::INVALID))?;
+    let mut first = body(&first)?;
+    let mut rest: Vec<Map<String, Value>> = texts.map(|t| body(&t)).collect::<Result<_>>()?;
+    let rows = buttons::rows(&content.buttons)?.unwrap_or_else(|| json!([]));
+    rest.last_mut().unwrap_or(&mut first).insert("components".into(), rows);
+    let more = rest.into_iter().map(|body| Part::Post { body, files: Vec::new(), reply_to: None });
+    Ok(std::iter::once(Part::Edit { id, body: first }).chain(more).collect())
+}
+
+/// `👍` stays; `<:wave:12>`, `wave:12` and `custom:wave:12` become `wave:12`.
+fn emoji_path(emoji: &str) -> Result<String> {
+    let wrong = || Error::invalid("this is no emoji Discord knows").with_code(codes::INVALID);
+    let text = emoji.trim().trim_start_matches("custom:").trim_start_matches('<').trim_end_matches('>').trim_start_matches("a:").trim_start_matches(':');
+    match text.split_once(':') {
+        Some((name, id)) if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && id.parse::<u64>().is_ok() => {
+            Ok(text.to_owned())
+        }
+        Some(_) => Err(wrong()),
+        None if !text.is_empty() && text.chars().count() <= 16 && !text.is_ascii() => Ok(text.to_owned()),
+        // Keycaps and flags of letters are the only emoji with ASCII in them; bare ASCII is none.
+        None => Err(wrong()),
+    }
+}

@@ -1,0 +1,160 @@
+//! Events in: shards receive them, a worker each stores them. What they share stands here.
+
+pub(crate) mod board;
+mod catch_up;
+pub(crate) mod quota;
+mod session;
+pub(crate) mod shard;
+mod socket;
+mod work;
+
+use galatea_core::{Batch, Cursor, Gateway, Result, SecretString, message::WorldSync};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::{sync::Mutex, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    decode::{
+        INTERACTION, Me,
+        directory::{Channel, Directory, id},
+        places::guild_sync,
+    },
+    send::{
+        api::{Api, Call},
+        book::Book,
+    },
+};
+use session::Session;
+
+/// Name of the stream that remembers direct message channels: Discord does not list them.
+const DIRECT: &str = "direct";
+/// Most direct message channels that are looked through after a lost session, the ones used last.
+const MAX_DIRECT: usize = 500;
+
+/// Takes events in for one application.
+#[derive(Clone)]
+pub(crate) struct Intake {
+    pub(crate) api: Api,
+    pub(crate) book: Arc<Book>,
+    pub(crate) me: Arc<Me>,
+    pub(crate) gateway: Gateway,
+    pub(crate) stop: CancellationToken,
+    pub(crate) directory: Arc<Directory>,
+    direct: Arc<Mutex<Option<Vec<u64>>>>,
+}
+
+/// One event on its way to the store.
+pub(crate) struct Item {
+    /// The session with the sequence of this event.
+    session: Session,
+    name: String,
+    data: Value,
+    /// Ends when the interaction is acknowledged.
+    acknowledged: Option<JoinHandle<()>>,
+}
+
+impl Intake {
+    pub(crate) fn new(api: Api, book: Arc<Book>, me: Arc<Me>, gateway: Gateway, stop: CancellationToken) -> Self {
+        Self { api, book, me, gateway, stop, directory: Arc::default(), direct: Arc::default() }
+    }
+
+    /// Acknowledges a command or a press at once: Discord waits three seconds, the store may take longer.
+    fn acknowledge(&self, data: &Value) -> Option<JoinHandle<()>> {
+        let (number, token) = (id(&data["id"])?, data["token"].as_str()?.to_owned());
+        let kind = match data["type"].as_u64()? {
+            // The place of the answer shows that it is being prepared.
+            2 => 5,
+            // Nothing changes under the button.
+            3 => 6,
+            _ => return None,
+        };
+        if kind == 5
+            && let Some(application) = id(&data["application_id"])
+        {
+            self.book.asked(format!("{INTERACTION}{number}"), application, SecretString::from(token.clone()), self.gateway.clock().now());
+        }
+        let (api, stop, book) = (self.api.clone(), self.stop.clone(), self.book.clone());
+        Some(tokio::spawn(async move {
+            let path = format!("/interactions/{number}/{token}/callback");
+            let call = Call::new("POST /interactions/{}/{}/callback", number, path).json(json!({ "type": kind })).interaction();
+            let Some(Err(failure)) = stop.run_until_cancelled(api.call(call)).await else { return };
+            // 40060: acknowledged already, as after an event that came twice.
+            if failure.code() != Some(40060) {
+                book.answered(&format!("{INTERACTION}{number}"));
+                tracing::warn!(error = %failure.into_error("acknowledge"), "a command or press could not be acknowledged in time");
+            }
+        }))
+    }
+
+    /// Makes sure that an event's place is known. A resumed session in a new process tells of no guild, so it is asked for, once.
+    async fn look_up(&self, channel: u64, guild: Option<u64>) -> Option<WorldSync> {
+        let guild = guild?;
+        let mut sync = None;
+        if self.directory.guild(guild).is_none() {
+            self.load_guild(guild).await;
+            sync = guild_sync(guild, &self.directory);
+        }
+        if self.directory.channel(channel).is_none() {
+            let path = || Call::new("GET /channels/{}", channel, format!("/channels/{channel}"));
+            match self.api.patient(path).await {
+                Ok(value) => self.directory.put_channel(&value, Some(guild)),
+                Err(failure) => {
+                    tracing::warn!(channel, error = %failure.into_error("get channel"), "a channel is not known; taken for an ordinary one");
+                    self.directory.put(channel, Channel { guild: Some(guild), name: None, kind: 0, parent: None, newest: None });
+                }
+            }
+        }
+        sync
+    }
+
+    async fn load_guild(&self, guild: u64) {
+        let get = |template: &'static str, path: String| async move {
+            match self.api.patient(|| Call::new(template, guild, path.clone())).await {
+                Ok(value) => value,
+                Err(failure) => {
+                    tracing::warn!(guild, error = %failure.into_error(template), "a server is known in part only");
+                    Value::Null
+                }
+            }
+        };
+        let mut about = get("GET /guilds/{}", format!("/guilds/{guild}")).await;
+        if !about.is_object() {
+            about = json!({ "id": guild.to_string() });
+        }
+        about["channels"] = get("GET /guilds/{}/channels", format!("/guilds/{guild}/channels")).await;
+        about["threads"] = get("GET /guilds/{}/threads/active", format!("/guilds/{guild}/threads/active")).await["threads"].clone();
+        let member = get("GET /guilds/{}/members/{}", format!("/guilds/{guild}/members/{}", self.me.id)).await;
+        about["members"] = json!([member]);
+        self.directory.put_guild(&about, self.me.id);
+    }
+
+    /// Direct message channels known, from the store.
+    async fn directs(&self) -> Vec<u64> {
+        let mut known = self.direct.lock().await;
+        if known.is_none() {
+            let stored = self.gateway.cursor(DIRECT).await.ok().flatten();
+            *known = Some(stored.and_then(|c| serde_json::from_str(&c.position).ok()).unwrap_or_default());
+        }
+        known.clone().unwrap_or_default()
+    }
+
+    /// Notes a direct message channel, so that what is said there while away can be looked for.
+    async fn remember_direct(&self, channel: u64) {
+        let mut known = self.directs().await;
+        if known.last() == Some(&channel) || (known.len() < MAX_DIRECT && known.contains(&channel)) {
+            return;
+        }
+        known.retain(|c| *c != channel);
+        known.push(channel);
+        if known.len() > MAX_DIRECT {
+            known.remove(0);
+        }
+        let cursor = Cursor { stream: DIRECT.to_owned(), position: serde_json::to_string(&known).unwrap_or_default() };
+        let stored: Result<_> = self.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await;
+        match stored {
+            Ok(_) => *self.direct.lock().await = Some(known),
+            Err(error) => tracing::debug!(error = %error, "a direct message channel could not be noted; tried again with its next message"),
+        }
+    }
+}

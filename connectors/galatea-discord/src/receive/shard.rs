@@ -1,0 +1,284 @@
+//! One shard: connect, greet, identify or resume, keep the heart beating, hand events over in order, and come back after every kind of end.
+
+use galatea_core::{Error, ErrorKind, Result, SecretString, secret::ExposeSecret};
+use rand::Rng;
+use serde_json::{Value, json};
+use std::{
+    sync::{Arc, atomic::AtomicU64, atomic::Ordering},
+    time::Duration,
+};
+use tokio::sync::mpsc;
+use url::Url;
+
+use super::{
+    Intake, Item,
+    board::Board,
+    quota::Quota,
+    session::{Position, Session, stream},
+    socket::{Frame, Got, Socket},
+};
+use crate::error::{codes, fatal_close};
+
+/// Opcodes (Discord, "Gateway Opcodes").
+const DISPATCH: u8 = 0;
+const HEARTBEAT: u8 = 1;
+const IDENTIFY: u8 = 2;
+const RESUME: u8 = 6;
+const RECONNECT: u8 = 7;
+const INVALID_SESSION: u8 = 9;
+const HELLO: u8 = 10;
+const HEARTBEAT_ACK: u8 = 11;
+
+/// Longest wait for the greeting.
+const GREETING: Duration = Duration::from_secs(10);
+/// Failed attempts to resume after which a new session is begun.
+const MAX_MISSES: u32 = 5;
+/// Longest wait between attempts to connect.
+const MAX_PAUSE: Duration = Duration::from_secs(8);
+/// Events that wait for the store; beyond that nothing more is read from Discord.
+const QUEUE: usize = 1024;
+
+/// What all shards share.
+#[derive(Clone)]
+pub(crate) struct Fleet {
+    pub(crate) intake: Intake,
+    pub(crate) token: Arc<SecretString>,
+    pub(crate) address: Url,
+    pub(crate) shards: u16,
+    pub(crate) intents: u64,
+    pub(crate) quota: Arc<Quota>,
+    pub(crate) board: Arc<Board>,
+}
+
+/// How a connection ended.
+enum End {
+    /// We were asked to.
+    Stop,
+    /// Go on with the session.
+    Resume(Duration),
+    /// Begin a new one.
+    Fresh(Duration),
+    /// It could not even be made.
+    Missed(Error),
+}
+
+struct Shard {
+    fleet: Fleet,
+    number: u16,
+    session: Option<Session>,
+    committed: Arc<AtomicU64>,
+    items: mpsc::Sender<Item>,
+    misses: u32,
+}
+
+/// Runs one shard until stopped.
+///
+/// # Errors
+/// What needs a person (`Retry::Never`), or that no session may be begun for now.
+pub(crate) async fn run(fleet: Fleet, number: u16) -> Result<()> {
+    let stored = fleet.intake.gateway.cursor(&stream(number)).await?;
+    let position = Position::read(stored, fleet.intake.api.root(), fleet.shards);
+    let session = position.session.clone().filter(|s| trusted(&s.address, &fleet.address));
+    let committed = Arc::new(AtomicU64::new(session.as_ref().map_or(0, |s| s.sequence)));
+    let (items, queue) = mpsc::channel(QUEUE);
+    let quit = fleet.intake.stop.child_token();
+    let worker = super::work::run(fleet.intake.clone(), number, position, committed.clone(), queue, quit.clone());
+    let shard = Shard { fleet, number, session, committed, items, misses: 0 };
+    let receiving = async {
+        let outcome = shard.run().await;
+        // What the worker holds back then is not committed and comes again.
+        quit.cancel();
+        outcome
+    };
+    tokio::join!(receiving, worker).0
+}
+
+/// Discord tells where to resume; it must be no weaker than where it told to connect.
+fn trusted(resume: &Url, address: &Url) -> bool {
+    resume.scheme() == "wss" || (resume.scheme() == "ws" && address.scheme() == "ws")
+}
+
+impl Shard {
+    async fn run(mut self) -> Result<()> {
+        let stop = self.fleet.intake.stop.clone();
+        loop {
+            let end = self.once().await?;
+            let pause = match end {
+                End::Stop => return Ok(()),
+                End::Resume(pause) => pause,
+                End::Fresh(pause) => {
+                    self.session = None;
+                    pause
+                }
+                End::Missed(error) => {
+                    tracing::warn!(shard = self.number, error = %error, "Discord's gateway is cut off; trying again");
+                    self.fleet.board.down(self.number, &error);
+                    self.misses += 1;
+                    if self.misses >= MAX_MISSES {
+                        // Where the session was may be gone for good; a new one costs what the quota allows.
+                        self.session = None;
+                    }
+                    let most = Duration::from_millis(500 << self.misses.min(5)).min(MAX_PAUSE);
+                    most.mul_f64(rand::rng().random_range(0.5..1.0))
+                }
+            };
+            let waited = stop.run_until_cancelled(self.fleet.intake.gateway.clock().sleep(pause)).await;
+            if waited.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// One connection, from beginning to end.
+    async fn once(&mut self) -> Result<End> {
+        let stop = self.fleet.intake.stop.clone();
+        let begun = stop.run_until_cancelled(self.begin()).await;
+        let (mut socket, interval) = match begun {
+            None => return Ok(End::Stop),
+            Some(Ok(begun)) => begun,
+            Some(Err(error)) if error.code() == Some(codes::IDENTIFY) => return Err(error),
+            Some(Err(error)) => return Ok(End::Missed(error)),
+        };
+        let clock = self.fleet.intake.gateway.clock().clone();
+        // Not all clients at once after an outage (Discord, "Sending Heartbeats").
+        let mut beat = clock.sleep(interval.mul_f64(rand::rng().random_range(0.0..1.0)));
+        let (mut acknowledged, mut held, mut ready) = (true, None, false);
+        let items = self.items.clone();
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {
+                    socket.leave().await;
+                    return Ok(End::Stop);
+                }
+                () = &mut beat => {
+                    if !acknowledged {
+                        tracing::info!(shard = self.number, "Discord does not answer heartbeats; connecting anew");
+                        socket.leave().await;
+                        return Ok(End::Resume(Duration::ZERO));
+                    }
+                    acknowledged = false;
+                    if !socket.send(HEARTBEAT, &self.sequence()).await {
+                        return Ok(self.broken(ready));
+                    }
+                    beat = clock.sleep(interval);
+                }
+                room = items.reserve(), if held.is_some() => match (room, held.take()) {
+                    (Ok(room), Some(item)) => room.send(item),
+                    // The worker is gone: nothing can be stored any more.
+                    _ => return Err(Error::unexpected("events of Discord are not stored any more").with("shard", self.number)),
+                },
+                got = socket.next(), if held.is_none() => {
+                    let frame = match got {
+                        Got::Frame(frame) => frame,
+                        Got::Closed(code) => return self.closed(code, ready),
+                    };
+                    match frame.op {
+                        DISPATCH => {
+                            held = self.dispatch(frame, &mut ready);
+                        }
+                        HEARTBEAT => {
+                            let alive = socket.send(HEARTBEAT, &self.sequence()).await;
+                            if !alive {
+                                return Ok(self.broken(ready));
+                            }
+                        }
+                        HEARTBEAT_ACK => acknowledged = true,
+                        RECONNECT => {
+                            socket.leave().await;
+                            return Ok(End::Resume(Duration::ZERO));
+                        }
+                        INVALID_SESSION => {
+                            socket.leave().await;
+                            // Between one and five seconds (Discord, "Resuming").
+                            let pause = Duration::from_secs(1).mul_f64(rand::rng().random_range(1.0..5.0));
+                            return Ok(if frame.d == true { End::Resume(pause) } else { End::Fresh(pause) });
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Connects, is greeted, and identifies or resumes.
+    async fn begin(&self) -> Result<(Socket, Duration)> {
+        if self.session.is_none() {
+            self.fleet.quota.permit(self.number).await?;
+        }
+        let address = self.session.as_ref().map_or(&self.fleet.address, |s| &s.address);
+        let mut socket = Socket::connect(address).await?;
+        let silent = || Error::new(ErrorKind::Unavailable, "Discord's gateway does not greet").with_code(codes::CONNECT);
+        let greeting = tokio::time::timeout(GREETING, socket.next()).await.map_err(|_| silent())?;
+        let interval = match greeting {
+            Got::Frame(Frame { op: HELLO, d, .. }) => d["heartbeat_interval"].as_u64().filter(|ms| *ms > 0),
+            _ => None,
+        };
+        let interval = interval.map(Duration::from_millis).ok_or_else(silent)?;
+        let token = self.fleet.token.expose_secret();
+        let sent = match &self.session {
+            Some(session) => socket.send(RESUME, &json!({ "token": token, "session_id": session.id, "seq": session.sequence })).await,
+            None => {
+                let properties = json!({ "os": std::env::consts::OS, "browser": "galatea", "device": "galatea" });
+                let identify = json!({ "token": token, "intents": self.fleet.intents, "properties": properties, "shard": [self.number, self.fleet.shards], "large_threshold": 50 });
+                socket.send(IDENTIFY, &identify).await
+            }
+        };
+        if sent { Ok((socket, interval)) } else { Err(silent()) }
+    }
+
+    /// What heartbeats tell: the last event that is stored, so that Discord keeps the rest for us.
+    fn sequence(&self) -> Value {
+        match self.committed.load(Ordering::Acquire) {
+            0 => Value::Null,
+            sequence => json!(sequence),
+        }
+    }
+
+    fn dispatch(&mut self, frame: Frame, ready: &mut bool) -> Option<Item> {
+        let (sequence, name) = (frame.s?, frame.t?);
+        match name.as_str() {
+            "READY" => {
+                let id = frame.d["session_id"].as_str()?.to_owned();
+                let resume = frame.d["resume_gateway_url"].as_str().and_then(|u| Url::parse(u).ok()).filter(|u| trusted(u, &self.fleet.address));
+                let address = resume.unwrap_or_else(|| self.fleet.address.clone());
+                self.session = Some(Session { id, address, sequence });
+                // Of the new session nothing is stored yet.
+                self.committed.store(0, Ordering::Release);
+                self.arrived(ready, "a session begins");
+            }
+            "RESUMED" => self.arrived(ready, "the session goes on"),
+            _ => {}
+        }
+        let session = self.session.as_mut()?;
+        session.sequence = sequence;
+        let acknowledged = (name == "INTERACTION_CREATE").then(|| self.fleet.intake.acknowledge(&frame.d)).flatten();
+        Some(Item { session: session.clone(), name, data: frame.d, acknowledged })
+    }
+
+    fn arrived(&mut self, ready: &mut bool, what: &'static str) {
+        (*ready, self.misses) = (true, 0);
+        tracing::info!(shard = self.number, "{what}");
+        self.fleet.board.up(self.number);
+    }
+
+    fn broken(&mut self, ready: bool) -> End {
+        if ready {
+            return End::Resume(Duration::ZERO);
+        }
+        End::Missed(Error::new(ErrorKind::Unavailable, "Discord's gateway closed the connection").with_code(codes::CONNECT))
+    }
+
+    fn closed(&mut self, code: Option<u16>, ready: bool) -> Result<End> {
+        let Some(code) = code else { return Ok(self.broken(ready)) };
+        if let Some(error) = fatal_close(code) {
+            return Err(error);
+        }
+        tracing::info!(shard = self.number, code, "Discord closed the connection");
+        Ok(match code {
+            // Not authenticated, invalid sequence: this session is of no use. 1000 and 1001 end it, too.
+            4003 | 4007 | 1000 | 1001 => End::Fresh(Duration::from_millis(500)),
+            _ => self.broken(ready),
+        })
+    }
+}

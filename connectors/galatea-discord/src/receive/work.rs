@@ -1,0 +1,187 @@
+//! Events → the store, in order: learn the places, decode, commit with the sequence, and only then let Discord forget.
+
+use galatea_core::{Batch, Cursor, Health, Incoming, Result, message::WorldSync};
+use std::{
+    collections::HashSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{Intake, Item, session::Position};
+use crate::decode::{
+    Decoded, decode,
+    directory::id,
+    place_of,
+    places::{forget, learn},
+};
+
+/// Most events of one commit.
+const BATCH: usize = 100;
+/// Longest wait between attempts to store.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+/// How far back a search for missed messages begins before the newest known one: ids of different channels are not in perfect order.
+const OVERLAP: u64 = 60_000 << 22;
+
+/// What one shard does with its events.
+struct Work {
+    intake: Intake,
+    shard: u16,
+    position: Position,
+    committed: Arc<AtomicU64>,
+    /// Guilds of a new session that are still to come.
+    awaited: HashSet<u64>,
+    events: Vec<Incoming>,
+    syncs: Vec<WorldSync>,
+}
+
+/// Works until stopped or until the queue is closed.
+pub(super) async fn run(intake: Intake, shard: u16, position: Position, committed: Arc<AtomicU64>, mut queue: mpsc::Receiver<Item>, stop: CancellationToken) {
+    let mut work = Work { intake, shard, position, committed, awaited: HashSet::new(), events: Vec::new(), syncs: Vec::new() };
+    let mut items = Vec::with_capacity(BATCH);
+    let working = async {
+        while queue.recv_many(&mut items, BATCH).await > 0 {
+            for item in items.drain(..) {
+                work.take(item).await;
+            }
+            work.commit().await;
+        }
+    };
+    // What is cut off in the middle is not committed, and comes again.
+    stop.run_until_cancelled(working).await;
+}
+
+impl Work {
+    async fn take(&mut self, item: Item) {
+        let fresh = self.position.session.as_ref().is_none_or(|s| s.id != item.session.id);
+        if fresh && item.name != "READY" {
+            // Left over from a session that is gone: its events were stored or will be looked for.
+            return;
+        }
+        self.position.session = Some(item.session);
+        if item.name == "READY" {
+            self.begin(&item.data).await;
+            return;
+        }
+        let (intake, data) = (self.intake.clone(), item.data);
+        learn(&item.name, &data, &intake.directory, &intake.me);
+        if let Some((channel, guild)) = place_of(&data) {
+            self.syncs.extend(intake.look_up(channel, guild).await);
+        }
+        let now = intake.gateway.clock().now();
+        // An event that makes the decoder panic must not stop all that follow: it would come again and again.
+        let decoded = catch_unwind(AssertUnwindSafe(|| decode(&item.name, &data, &intake.directory, &intake.me, now))).unwrap_or_else(|_| {
+            tracing::error!(event = %item.name, "an event of Discord could not be decoded and is passed over");
+            Decoded::default()
+        });
+        if let Some(acknowledged) = item.acknowledged {
+            // The answer needs the place that the acknowledgement makes.
+            let _ = acknowledged.await;
+        }
+        if let Some((nonce, message)) = decoded.echo {
+            intake.book.echo(nonce, message);
+        }
+        self.position.newest = self.position.newest.max(decoded.newest.unwrap_or(0));
+        if let Some(channel) = decoded.direct {
+            intake.remember_direct(channel).await;
+        }
+        self.syncs.extend(decoded.syncs);
+        self.events.extend(decoded.events);
+        forget(&item.name, &data, &intake.directory);
+        if item.name == "GUILD_CREATE"
+            && let Some(guild) = id(&data["id"])
+        {
+            self.guild_came(guild).await;
+        }
+    }
+
+    /// A new session: everything that was said since the last event of the old one has to be looked for.
+    async fn begin(&mut self, ready: &serde_json::Value) {
+        self.awaited = ready["guilds"].as_array().into_iter().flatten().filter_map(|g| id(&g["id"])).collect();
+        let newest = Some(self.position.newest).filter(|n| *n > 0).map(|n| n.saturating_sub(OVERLAP));
+        self.position.gap = match (self.position.gap, newest) {
+            (Some(gap), Some(newest)) => Some(gap.min(newest)),
+            (gap, newest) => gap.or(newest),
+        };
+        if let Some(gap) = self.position.gap
+            && self.shard == 0
+        {
+            for channel in self.intake.directs().await {
+                self.catch_up(channel, None, gap).await;
+            }
+        }
+        if self.awaited.is_empty() {
+            self.position.gap = None;
+        }
+    }
+
+    async fn guild_came(&mut self, guild: u64) {
+        if let Some(gap) = self.position.gap {
+            // The places first: messages need them.
+            self.commit_events().await;
+            for (channel, about) in self.intake.directory.channels_of(guild) {
+                if about.holds_messages() && about.newest.is_some_and(|newest| newest > gap) {
+                    self.catch_up(channel, Some(guild), gap).await;
+                }
+            }
+        }
+        self.awaited.remove(&guild);
+        if self.awaited.is_empty() {
+            self.position.gap = None;
+        }
+    }
+
+    async fn catch_up(&mut self, channel: u64, guild: Option<u64>, after: u64) {
+        let (events, newest) = super::catch_up::missed(&self.intake, channel, guild, after).await;
+        self.position.newest = self.position.newest.max(newest);
+        self.events.extend(events);
+        if self.events.len() >= BATCH {
+            self.commit_events().await;
+        }
+    }
+
+    /// Stores events and sequence; returns only when they are.
+    async fn commit(&mut self) {
+        let cursor = self.position.cursor(self.shard);
+        self.store(Some(cursor)).await;
+        let sequence = self.position.session.as_ref().map_or(0, |s| s.sequence);
+        self.committed.store(sequence, Ordering::Release);
+    }
+
+    async fn commit_events(&mut self) {
+        self.store(None).await;
+    }
+
+    async fn store(&mut self, cursor: Option<Cursor>) {
+        let (events, syncs) = (std::mem::take(&mut self.events), std::mem::take(&mut self.syncs));
+        if events.is_empty() && syncs.is_empty() && cursor.is_none() {
+            return;
+        }
+        let (gateway, mut pause, mut told) = (&self.intake.gateway, Duration::from_millis(50), false);
+        loop {
+            let attempt: Result<()> = async {
+                for sync in &syncs {
+                    gateway.ensure_connections(sync.clone()).await?;
+                }
+                gateway.receive(Batch { events: events.clone(), cursor: cursor.clone() }).await.map(drop)
+            }
+            .await;
+            let Err(error) = attempt else { break };
+            if !told {
+                told = true;
+                tracing::warn!(error = %error.report(), events = events.len(), "events of Discord cannot be stored and are kept");
+                gateway.report(Health::Retrying { reason: error.to_string(), code: error.code().map(str::to_owned) });
+            }
+            gateway.clock().sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+        if told {
+            gateway.report(Health::Up { detail: format!("{}, storing again", self.intake.me.name) });
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Discord's REST API over our own HTTP client: one call each, one pool of kept connections, limits and the token in one place.
+
+use bytes::Bytes;
+use galatea_core::{Clock, ErrorKind, ExposeSecret, Result, SecretString};
+use galatea_http::{FetchLimits, Form, HttpClient, HttpOptions, Method};
+use serde::Deserialize;
+use serde_json::Value;
+use std::{fmt, sync::Arc, time::Duration};
+use url::Url;
+
+use super::limits::{Limits, Route, Scope, Told};
+use crate::error::{Failure, Refusal};
+
+/// Longest wait for a connection and for an ordinary answer.
+const CONNECT: Duration = Duration::from_secs(3);
+const TOTAL: Duration = Duration::from_secs(15);
+/// Uploads get longer: 25 MB over a slow line.
+const UPLOAD: Duration = Duration::from_secs(120);
+/// An interaction is lost after three seconds (Discord, "Receiving and Responding").
+const ACKNOWLEDGE: Duration = Duration::from_millis(2_500);
+/// Longest answer: 100 messages of full size stay far below.
+const MAX_ANSWER: usize = 16 << 20;
+/// Longest wait between tries of [`Api::patient`].
+const PATIENT: Duration = Duration::from_secs(10);
+/// Discord asks for this form ("User Agent"); the project has no public address yet.
+const USER_AGENT: &str = concat!("DiscordBot (https://galatea.invalid, ", env!("CARGO_PKG_VERSION"), ")");
+/// Where Discord keeps files.
+const FILE_HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
+
+/// Calls of one application. Clones share pool and limits.
+#[derive(Clone)]
+pub(crate) struct Api {
+    http: HttpClient,
+    clock: Arc<dyn Clock>,
+    authorization: Arc<SecretString>,
+    base: Arc<str>,
+    root: Url,
+    limits: Arc<Limits>,
+}
+
+impl fmt::Debug for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Api").field("host", &self.host()).finish_non_exhaustive()
+    }
+}
+
+/// One call: what it is, where it goes, and what goes along.
+pub(crate) struct Call {
+    method: Method,
+    route: Route,
+    path: SecretString,
+    body: Body,
+    interaction: bool,
+}
+
+enum Body {
+    None,
+    Json(Value),
+    Form(Form),
+}
+
+impl Call {
+    /// A call without a body. `template` names it without ids, such as `GET /channels/{}/messages`; `major` is the id limits are kept apart by.
+    pub(crate) fn new(template: &'static str, major: impl fmt::Display, path: String) -> Self {
+        let method = match template.split(' ').next() {
+            Some("POST") => Method::POST,
+            Some("PUT") => Method::PUT,
+            Some("PATCH") => Method::PATCH,
+            Some("DELETE") => Method::DELETE,
+            _ => Method::GET,
+        };
+        Self { method, route: Route { template, major: major.to_string() }, path: SecretString::from(path), body: Body::None, interaction: false }
+    }
+
+    /// With JSON.
+    pub(crate) fn json(mut self, body: Value) -> Self {
+        self.body = Body::Json(body);
+        self
+    }
+
+    /// With files.
+    pub(crate) fn form(mut self, form: Form) -> Self {
+        self.body = Body::Form(form);
+        self
+    }
+
+    /// As part of an interaction, whose token is in the path: no other authorization, and no global limit.
+    pub(crate) fn interaction(mut self) -> Self {
+        self.interaction = true;
+        self
+    }
+}
+
+/// Discord's error body.
+#[derive(Deserialize)]
+struct Wrong {
+    #[serde(default)]
+    code: u32,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    errors: Value,
+    #[serde(default)]
+    retry_after: Option<f64>,
+    #[serde(default)]
+    global: bool,
+}
+
+impl Api {
+    /// Prepares calls. No network calls.
+    ///
+    /// # Errors
+    /// As [`HttpClient::new`].
+    pub(crate) fn new(root: &Url, token: &SecretString, clock: Arc<dyn Clock>) -> Result<Self> {
+        let address = root.as_str().trim_end_matches('/').trim_end_matches("/v10").trim_end_matches("/api");
+        // Files may come from the machine that is the API itself, where the operator runs one of their own.
+        let own = match root.host() {
+            Some(url::Host::Ipv4(ip)) => vec![ip.into()],
+            Some(url::Host::Ipv6(ip)) => vec![ip.into()],
+            _ => Vec::new(),
+        };
+        let options = HttpOptions {
+            connect_timeout: CONNECT,
+            total_timeout: TOTAL,
+            max_body: MAX_ANSWER,
+            user_agent: USER_AGENT.to_owned(),
+            untrusted_exceptions: own,
+            clock: clock.clone(),
+            ..HttpOptions::default()
+        };
+        Ok(Self {
+            http: HttpClient::new(options)?,
+            clock,
+            authorization: Arc::new(SecretString::from(format!("Bot {}", token.expose_secret()))),
+            base: format!("{address}/api/v10").into(),
+            root: root.clone(),
+            limits: Arc::default(),
+        })
+    }
+
+    /// Host of the API.
+    pub(crate) fn host(&self) -> &str {
+        self.root.host_str().unwrap_or("unknown host")
+    }
+
+    /// The API's address.
+    pub(crate) fn root(&self) -> &Url {
+        &self.root
+    }
+
+    /// The clock.
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// One attempt. JSON of the answer; null when it is empty.
+    pub(crate) async fn call(&self, call: Call) -> Result<Value, Failure> {
+        if let Some((wait, guard)) = self.limits.wait(&call.route, call.interaction, self.clock.now()) {
+            return Err(Failure::Held { wait, guard });
+        }
+        let address = SecretString::from(format!("{}{}", self.base, call.path.expose_secret()));
+        let mut request = self.http.request(call.method, address.expose_secret());
+        if !call.interaction {
+            request = request.secret_header("authorization", &self.authorization);
+        }
+        request = match call.body {
+            Body::None => request.total_timeout(TOTAL),
+            Body::Json(body) => request.json(&body).total_timeout(if call.route.template.ends_with("/callback") { ACKNOWLEDGE } else { TOTAL }),
+            Body::Form(form) => request.multipart(form).total_timeout(UPLOAD),
+        };
+        let response = request.send().await.map_err(Failure::Transport)?;
+        let (status, place, told) = (response.status(), response.place().to_owned(), Told::read(&response));
+        let shared = response.header("x-ratelimit-scope") == Some("shared");
+        let global = response.header("x-ratelimit-global").is_some();
+        let header_wait = response.retry_after();
+        let body = response.bytes().await.map_err(Failure::Transport)?;
+        let now = self.clock.now();
+        self.limits.note(&call.route, told, now);
+        if (200..300).contains(&status) {
+            return if body.is_empty() { Ok(Value::Null) } else { serde_json::from_slice(&body).map_err(|_| Failure::Garbage { status, place }) };
+        }
+        let read = serde_json::from_slice::<Wrong>(&body);
+        let wrong = match read {
+            Ok(wrong) => wrong,
+            // A ban of the address comes as a page of Cloudflare with 429.
+            Err(_) if status == 429 => Wrong { code: 0, message: String::new(), errors: Value::Null, retry_after: None, global: true },
+            Err(_) => return Err(Failure::Garbage { status, place }),
+        };
+        let told = wrong.retry_after.filter(|s| s.is_finite() && *s >= 0.0 && *s < 1e6).map(Duration::from_secs_f64);
+        let refusal = Refusal { status, code: wrong.code, message: told_field(&wrong.message, &wrong.errors), retry_after: told.or(header_wait) };
+        match (status, refusal.wait()) {
+            (429, Some(wait)) => {
+                let scope = if wrong.global || global {
+                    Scope::Global
+                } else if shared {
+                    Scope::Shared
+                } else {
+                    Scope::Route
+                };
+                self.limits.limited(&call.route, scope, wait, now);
+            }
+            (401 | 403, _) => self.limits.invalid(now),
+            _ => {}
+        }
+        Err(Failure::Refused(refusal))
+    }
+
+    /// A call of our own that may be repeated without harm: tried again while Discord asks to wait or cannot be reached, about a minute at most.
+    pub(crate) async fn patient(&self, make: impl Fn() -> Call) -> Result<Value, Failure> {
+        let mut pause = Duration::from_millis(500);
+        for _ in 0..6 {
+            let failure = match self.call(make()).await {
+                Ok(value) => return Ok(value),
+                Err(failure) => failure,
+            };
+            let wait = match &failure {
+                Failure::Held { wait, guard: false } => *wait,
+                Failure::Refused(r) if r.status == 429 => r.wait().unwrap_or(pause),
+                Failure::Refused(r) if r.status >= 500 => pause,
+                Failure::Garbage { status, .. } if *status >= 500 => pause,
+                Failure::Transport(e) if matches!(e.kind(), ErrorKind::Timeout | ErrorKind::Unavailable) => pause,
+                _ => return Err(failure),
+            };
+            if wait > PATIENT {
+                return Err(failure);
+            }
+            self.clock.sleep(wait).await;
+            pause = (pause * 2).min(PATIENT);
+        }
+        self.call(make()).await
+    }
+
+    /// Bytes of a file of Discord's.
+    ///
+    /// # Errors
+    /// `Invalid` for an address elsewhere or a larger file.
+    pub(crate) async fn download(&self, url: &str, limit: usize) -> Result<Bytes> {
+        let wrong = || galatea_core::Error::invalid("not a file of Discord").with_code(crate::error::codes::INVALID);
+        let parsed = Url::parse(url).map_err(|_| wrong())?;
+        let host = parsed.host_str().unwrap_or_default();
+        let known = parsed.origin() == self.root.origin() || (parsed.scheme() == "https" && FILE_HOSTS.contains(&host));
+        if !known {
+            return Err(wrong());
+        }
+        let limits = FetchLimits { max_bytes: limit, total: UPLOAD, max_redirects: 0 };
+        self.http.fetch_untrusted(url, &limits).await.map(|f| f.bytes).map_err(|e| Failure::Transport(e).into_error("download"))
+    }
+}
+
+/// Discord's words with the first field at fault: `Invalid Form Body: content: Must be 2000 or fewer in length.`
+fn told_field(message: &str, errors: &Value) -> String {
+    fn first(at: &Value, path: &str) -> Option<String> {
+        let fields = at.as_object()?;
+        if let Some(told) = fields.get("_errors").and_then(|e| e[0]["message"].as_str()) {
+            return Some(format!("{path}: {told}"));
+        }
+        fields.iter().find_map(|(name, inner)| first(inner, &if path.is_empty() { name.clone() } else { format!("{path}.{name}") }))
+    }
+    first(errors, "").map_or_else(|| message.to_owned(), |field| format!("{message}: {field}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::SystemClock;
+    use serde_json::json;
+
+    fn api(root: &str) -> Api {
+        Api::new(&Url::parse(root).unwrap(), &SecretString::from("CANARYcanary".to_owned()), Arc::new(SystemClock)).unwrap()
+    }
+
+    #[test]
+    fn the_root_may_be_given_with_or_without_its_path() {
+        for root in ["https://discord.com", "https://discord.com/", "https://discord.com/api", "https://discord.com/api/v10/"] {
+            assert_eq!(&*api(root).base, "https://discord.com/api/v10");
+        }
+    }
+
+    #[test]
+    fn the_token_is_not_shown() {
+        assert!(!format!("{:?}", api("http://127.0.0.1:1")).to_lowercase().contains("canary"));
+    }
+
+    #[test]
+    fn the_field_at_fault_is_told() {
+        let errors = json!({ "embeds": { "0": { "title": { "_errors": [{ "code": "X", "message": "too long" }] } } } });
+        assert_eq!(told_field("Invalid Form Body", &errors), "Invalid Form Body: embeds.0.title: too long");
+        assert_eq!(told_field("Missing Access", &Value::Null), "Missing Access");
+    }
+
+    #[tokio::test]
+    async fn files_come_from_discord_only() {
+        for url in ["https://example.org/x", "http://cdn.discordapp.com/x", "file:///etc/passwd", "https://cdn.discordapp.com.evil.org/x", "x"] {
+            assert_eq!(api("https://discord.com").download(url, 10).await.unwrap_err().code(), Some("GAL-DC-400"), "{url}");
+        }
+    }
+}

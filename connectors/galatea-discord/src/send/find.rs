@@ -1,0 +1,68 @@
+//! Read-back: was a message of unknown outcome posted? Its nonce comes back over the gateway; after that, the channel's history tells.
+
+use galatea_core::{Delivery, Found, Receipt, RemoteId, Result};
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+use super::{DiscordSender, api::Call};
+use crate::{decode::directory::id, encode::Part, error::Failure, snowflake, snowflake_at};
+
+/// Discord's clock and ours may differ by this much. More would find earlier messages with the same words; where less is too little, the nonce
+/// makes the repeat harmless.
+const SLACK: Duration = Duration::from_secs(10);
+/// Pages of 100 messages that are looked through.
+const PAGES: usize = 5;
+/// Discord enforces a nonce for "a few minutes" ("Create Message"): within this much of it a repeat is surely harmless.
+pub(super) const NONCE_HOLDS: Duration = Duration::from_secs(120);
+
+/// Looks for a delivery.
+pub(super) async fn find(sender: &DiscordSender, delivery: &Delivery) -> Result<Found> {
+    let Part::Post { body, reply_to, .. } = Part::read(&delivery.body)? else {
+        // Edits, deletions and reactions can be repeated without anybody seeing it twice.
+        return Ok(Found::NotSent);
+    };
+    if let Some(id) = sender.book.by_nonce(&delivery.key) {
+        return Ok(Found::Sent(Receipt { id: Some(id), moved_to: None }));
+    }
+    let channel = snowflake(&delivery.address.remote, "room")?;
+    let mut after = snowflake_at(galatea_core::Timestamp(delivery.created_at.0 - i64::try_from(SLACK.as_millis()).unwrap_or(0)));
+    if let Some(asked) = reply_to.as_ref().and_then(|r| r.as_str().parse::<u64>().ok()) {
+        after = after.max(asked);
+    }
+    for _ in 0..PAGES {
+        let call = Call::new("GET /channels/{}/messages", channel, format!("/channels/{channel}/messages?after={after}&limit=100"));
+        let page = match sender.api.call(call).await {
+            Ok(page) => page,
+            // Without the history only the nonce can tell.
+            Err(failure) if matches!(failure.code(), Some(50001 | 50013)) => return Ok(unreadable(sender, delivery)),
+            Err(failure) => return Err(Failure::into_error(failure, "get messages")),
+        };
+        let Some(messages) = page.as_array() else { return Ok(Found::Unknown) };
+        let ours = |m: &&Value| id(&m["author"]["id"]) == Some(sender.me) && is_it(m, &body, reply_to.as_ref());
+        let ids = messages.iter().filter(ours).filter_map(|m| id(&m["id"]).map(RemoteId::new));
+        if let Some(found) = ids.filter(|id| !sender.book.is_taken(id)).min_by_key(|id| id.as_str().parse::<u64>().unwrap_or(u64::MAX)) {
+            sender.book.echo(delivery.key.clone(), found.clone());
+            return Ok(Found::Sent(Receipt { id: Some(found), moved_to: None }));
+        }
+        match messages.iter().filter_map(|m| id(&m["id"])).max() {
+            Some(newest) if messages.len() == 100 => after = newest,
+            _ => return Ok(Found::NotSent),
+        }
+    }
+    Ok(Found::Unknown)
+}
+
+fn unreadable(sender: &DiscordSender, delivery: &Delivery) -> Found {
+    // The nonce makes a repeat harmless, while Discord remembers it.
+    if sender.api.clock().now().since(delivery.created_at) < NONCE_HOLDS { Found::NotSent } else { Found::Unknown }
+}
+
+/// The same words, in answer to the same message. Discord trims what it posts.
+fn is_it(message: &Value, body: &Map<String, Value>, reply_to: Option<&RemoteId>) -> bool {
+    let words = |v: &Value| v.as_str().unwrap_or_default().trim().to_owned();
+    let same = words(&message["content"]) == body.get("content").map(words).unwrap_or_default();
+    let answered = id(&message["message_reference"]["message_id"]).map(|id| id.to_string());
+    let asked = reply_to.map(|r| r.as_str().to_owned()).filter(|r| r.parse::<u64>().is_ok());
+    // A reply whose question is gone is posted without a reference.
+    same && (answered == asked || answered.is_none())
+}

@@ -1,0 +1,218 @@
+//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the message may have been posted.
+
+pub(crate) mod api;
+pub(crate) mod book;
+mod find;
+pub(crate) mod limits;
+
+use async_trait::async_trait;
+use galatea_core::{Address, Delivery, Encoded, Found, Media, Outgoing, Receipt, RemoteId, Result, SendHandler};
+use galatea_http::{Form, Part as FormPart, read_attachment};
+use serde_json::{Map, Value, json};
+use std::{path::PathBuf, sync::Arc};
+
+use crate::{
+    decode::{INTERACTION, directory::id},
+    encode::{self, MAX_UPLOAD, Part, Upload},
+    error::{Failure, codes},
+    snowflake,
+};
+use api::{Api, Call};
+use book::{Book, Pending};
+
+/// Longest nonce (Discord, "Create Message").
+const MAX_NONCE: usize = 25;
+
+/// The outbound side of one application.
+pub(crate) struct DiscordSender {
+    api: Api,
+    book: Arc<Book>,
+    folder: PathBuf,
+    me: u64,
+}
+
+impl DiscordSender {
+    pub(crate) fn new(api: Api, book: Arc<Book>, me: u64, folder: PathBuf) -> Self {
+        Self { api, book, folder, me }
+    }
+
+    /// JSON alone, or a form with the files.
+    async fn with_body(&self, call: Call, mut body: Map<String, Value>, files: &[Upload]) -> Result<Call, Failure> {
+        if files.is_empty() {
+            return Ok(call.json(Value::Object(body)));
+        }
+        let invalid = |error: galatea_core::Error, name: &str| Failure::Transport(error.with_code(codes::INVALID).with("attachment", name));
+        let mut form = Form::new();
+        let mut described = Vec::new();
+        for (n, file) in files.iter().enumerate() {
+            let bytes = read_attachment(&file.url, &self.folder, MAX_UPLOAD).await.map_err(|e| invalid(e, &file.name))?;
+            let length = bytes.len() as u64;
+            let mut part = FormPart::stream_with_length(bytes, length).file_name(file.name.clone());
+            if let Some(mime) = &file.mime {
+                let wrong = |_| invalid(galatea_core::Error::invalid("an attachment has a media type that is none"), &file.name);
+                part = part.mime_str(mime).map_err(wrong)?;
+            }
+            form = form.part(format!("files[{n}]"), part);
+            let mut about = json!({ "id": n, "filename": file.name });
+            if !file.description.is_empty() {
+                about["description"] = json!(file.description);
+            }
+            described.push(about);
+        }
+        body.insert("attachments".into(), Value::Array(described));
+        let payload = FormPart::text(Value::Object(body).to_string());
+        let payload = payload.mime_str("application/json").map_err(|e| Failure::Transport(galatea_core::Error::unexpected("no form").with_source(e)))?;
+        Ok(call.form(form.part("payload_json", payload)))
+    }
+
+    async fn post(&self, delivery: &Delivery, channel: u64, mut body: Map<String, Value>, files: &[Upload], reply_to: Option<u64>) -> Result<Receipt, Failure> {
+        let nonce: String = delivery.key.chars().take(MAX_NONCE).collect();
+        body.insert("nonce".into(), json!(nonce));
+        body.insert("enforce_nonce".into(), json!(true));
+        if let Some(message) = reply_to {
+            body.insert(
+                "message_reference".into(),
+                json!({ "type": 0, "message_id": message.to_string(), "channel_id": channel.to_string(), "fail_if_not_exists": false }),
+            );
+        }
+        let call = || Call::new("POST /channels/{}/messages", channel, format!("/channels/{channel}/messages"));
+        let posted = self.api.call(self.with_body(call(), body.clone(), files).await?).await;
+        let posted = match posted {
+            // The question may be there, but not for us to read: answer without pointing at it. Provably nothing was posted yet.
+            Err(failure) if failure.code() == Some(160_002) && body.remove("message_reference").is_some() => {
+                self.api.call(self.with_body(call(), body, files).await?).await?
+            }
+            other => other?,
+        };
+        let id = message_id(&posted)?;
+        self.book.echo(nonce, id.clone());
+        Ok(Receipt { id: Some(id), moved_to: None })
+    }
+
+    /// Fills the place that the acknowledgement holds in the channel. Repeating it changes nothing more.
+    async fn answer(&self, pending: &Pending, body: Map<String, Value>, files: &[Upload]) -> Result<Receipt, Failure> {
+        use galatea_core::ExposeSecret;
+        let token = pending.token.expose_secret();
+        let path = format!("/webhooks/{}/{token}/messages/@original", pending.application);
+        let call = Call::new("PATCH /webhooks/{}/{}/messages/@original", pending.application, path).interaction();
+        let answered = self.api.call(self.with_body(call, body, files).await?).await?;
+        Ok(Receipt { id: Some(message_id(&answered)?), moved_to: None })
+    }
+
+    async fn say(
+        &self,
+        delivery: &Delivery,
+        channel: u64,
+        body: Map<String, Value>,
+        files: &[Upload],
+        reply_to: Option<&RemoteId>,
+    ) -> Result<Receipt, Failure> {
+        let interaction = reply_to.filter(|r| r.as_str().starts_with(INTERACTION));
+        if let Some(asked) = interaction
+            && let Some(pending) = self.book.pending(asked.as_str(), self.api.clock().now())
+        {
+            match self.answer(&pending, body.clone(), files).await {
+                Ok(receipt) => {
+                    self.book.answered(asked.as_str());
+                    if let Some(id) = &receipt.id {
+                        self.book.echo(delivery.key.clone(), id.clone());
+                    }
+                    return Ok(receipt);
+                }
+                // It ran out, or its acknowledgement never arrived: say it in the channel instead.
+                Err(failure) if matches!(failure.code(), Some(10008 | 10015 | 10062 | 50027)) => self.book.answered(asked.as_str()),
+                Err(failure) => return Err(failure),
+            }
+        }
+        let message = reply_to.filter(|_| interaction.is_none()).and_then(|r| r.as_str().parse().ok());
+        self.post(delivery, channel, body, files, message).await
+    }
+
+    /// Sets a reaction, or takes all of ours back.
+    async fn react(&self, channel: u64, message: u64, emoji: Option<&str>) -> Result<(), Failure> {
+        let path = |emoji: &str| format!("/channels/{channel}/messages/{message}/reactions/{}/@me", escape(emoji));
+        if let Some(emoji) = emoji {
+            self.api.call(Call::new("PUT /channels/{}/messages/{}/reactions/{}/@me", channel, path(emoji))).await?;
+            return Ok(());
+        }
+        let told = self.api.call(Call::new("GET /channels/{}/messages/{}", channel, format!("/channels/{channel}/messages/{message}"))).await?;
+        for reaction in told["reactions"].as_array().into_iter().flatten().filter(|r| r["me"] == true) {
+            let name = reaction["emoji"]["name"].as_str().unwrap_or_default();
+            let emoji = id(&reaction["emoji"]["id"]).map_or_else(|| name.to_owned(), |id| format!("{name}:{id}"));
+            self.api.call(Call::new("DELETE /channels/{}/messages/{}/reactions/{}/@me", channel, path(&emoji))).await?;
+        }
+        Ok(())
+    }
+}
+
+fn message_id(message: &Value) -> Result<RemoteId, Failure> {
+    id(&message["id"]).map(RemoteId::new).ok_or_else(|| Failure::Garbage { status: 200, place: "Discord".to_owned() })
+}
+
+/// Percent-encodes a path segment (RFC 3986 §3.3).
+fn escape(segment: &str) -> String {
+    let keep = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~' | b':');
+    segment.bytes().map(|b| if keep(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
+#[async_trait]
+impl SendHandler for DiscordSender {
+    fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
+        encode::encode(outgoing)
+    }
+
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
+        let channel = snowflake(&delivery.address.remote, "room")?;
+        let receipt = |id: &RemoteId| Receipt { id: Some(id.clone()), moved_to: None };
+        match Part::read(&delivery.body)? {
+            Part::Post { body, files, reply_to } => {
+                // Discord forgets nonces after a few minutes: an old attempt is looked for before it could be doubled.
+                let age = self.api.clock().now().since(delivery.created_at);
+                if delivery.attempt > 0
+                    && age > find::NONCE_HOLDS
+                    && let Found::Sent(found) = find::find(self, delivery).await?
+                {
+                    return Ok(found);
+                }
+                self.say(delivery, channel, body, &files, reply_to.as_ref()).await.map_err(|f| f.into_error("create message"))
+            }
+            Part::Edit { id, body } => {
+                let message = snowflake(&id, "message")?;
+                let call = Call::new("PATCH /channels/{}/messages/{}", channel, format!("/channels/{channel}/messages/{message}"));
+                self.api.call(call.json(Value::Object(body))).await.map_err(|f| f.into_error("edit message"))?;
+                Ok(receipt(&id))
+            }
+            Part::Delete { id } => {
+                let message = snowflake(&id, "message")?;
+                let call = Call::new("DELETE /channels/{}/messages/{}", channel, format!("/channels/{channel}/messages/{message}"));
+                match self.api.call(call).await {
+                    Ok(_) => Ok(Receipt::default()),
+                    Err(failure) if failure.code() == Some(10008) => Ok(Receipt::default()),
+                    Err(failure) => Err(failure.into_error("delete message")),
+                }
+            }
+            Part::React { id, emoji } => {
+                let message = snowflake(&id, "message")?;
+                self.react(channel, message, emoji.as_deref()).await.map_err(|f| f.into_error("react"))?;
+                Ok(Receipt::default())
+            }
+        }
+    }
+
+    async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
+        find::find(self, delivery).await
+    }
+
+    async fn typing(&self, at: &Address) -> Result<()> {
+        let channel = snowflake(&at.remote, "room")?;
+        match self.api.call(Call::new("POST /channels/{}/typing", channel, format!("/channels/{channel}/typing"))).await {
+            // Not worth a wait: the next one shows it.
+            Ok(_) | Err(Failure::Held { guard: false, .. }) => Ok(()),
+            Err(failure) => Err(failure.into_error("typing")),
+        }
+    }
+
+    async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {
+        self.api.download(&media.url, limit).await.map(|bytes| bytes.to_vec())
+    }
+}

@@ -1,0 +1,203 @@
+//! The gateway's bad days: nothing is lost, nothing is doubled, no rule is broken, and it is back soon.
+
+use crate::support::{Backend, Running, config};
+use galatea_core::SystemClock;
+use galatea_testkit::discord::{DiscordApi, Options, Order, User};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// It has to be back this soon.
+const SOON: Duration = Duration::from_secs(15);
+
+async fn stage(options: Options) -> (DiscordApi, User, Running) {
+    let api = DiscordApi::with(options).await;
+    let ann = api.user("Ann", "ann_b");
+    api.guild("Garden", &[&ann]);
+    let running = Running::start(config(&api));
+    api.wait_connected(1).await;
+    (api, ann, running)
+}
+
+async fn texts(running: &Running, count: usize) -> Vec<String> {
+    running.backend.messages(count).await.into_iter().map(|m| m.content.text).collect()
+}
+
+/// With this order between two messages, and one said in the middle of it, all three are heard once, in order.
+async fn survives(order: Order, resumes: bool) {
+    let (api, ann, running) = stage(Options::default()).await;
+    let direct = ann.direct();
+    ann.says(&direct, "one").send();
+    texts(&running, 1).await;
+    let begun = Instant::now();
+    api.order(order.clone());
+    ann.says(&direct, "two").send();
+    let back = |h: &galatea_testkit::discord::Handle| (h.resumed() + h.identified() > 1 && h.connected() == 1).then_some(());
+    api.wait_for("it to be back", back).await;
+    ann.says(&direct, "three").send();
+    assert_eq!(texts(&running, 3).await, ["one", "two", "three"], "{order:?}");
+    assert!(begun.elapsed() < SOON, "{order:?} took {:?}", begun.elapsed());
+    assert_eq!(api.identified() == 1, resumes, "{order:?}: a session that can be resumed costs no identify");
+}
+
+#[tokio::test]
+async fn reconnect_is_followed_by_resume() {
+    survives(Order::Reconnect, true).await;
+}
+
+#[tokio::test]
+async fn an_invalid_session_that_may_be_resumed_is() {
+    survives(Order::InvalidSession(true), true).await;
+}
+
+#[tokio::test]
+async fn an_invalid_session_begins_anew_and_reads_what_was_missed() {
+    survives(Order::InvalidSession(false), false).await;
+}
+
+#[tokio::test]
+async fn a_session_that_timed_out_begins_anew() {
+    survives(Order::Close(4009), false).await;
+}
+
+#[tokio::test]
+async fn other_close_codes_are_followed_by_resume() {
+    for code in [4000, 4001, 4002, 4005, 4008] {
+        survives(Order::Close(code), true).await;
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_connection_is_resumed() {
+    survives(Order::Drop, true).await;
+}
+
+#[tokio::test]
+async fn a_connection_cut_at_any_byte_is_resumed() {
+    for bytes in [1, 3, 30, 300] {
+        survives(Order::CutAfter(bytes), true).await;
+    }
+}
+
+#[tokio::test]
+async fn heartbeats_that_are_not_answered_end_the_connection() {
+    let (api, ann, running) = stage(Options { heartbeat: Duration::from_millis(500), ..Options::default() }).await;
+    let begun = Instant::now();
+    api.order(Order::StopAcks);
+    api.wait_for("a resume", |h| (h.resumed() > 0).then_some(())).await;
+    ann.says(&ann.direct(), "still there?").send();
+    assert_eq!(texts(&running, 1).await, ["still there?"]);
+    assert!(begun.elapsed() < SOON);
+}
+
+#[tokio::test]
+async fn an_event_that_comes_twice_is_counted_once() {
+    let (api, ann, running) = stage(Options::default()).await;
+    ann.says(&ann.direct(), "one").send();
+    texts(&running, 1).await;
+    api.redeliver();
+    ann.says(&ann.direct(), "two").send();
+    assert_eq!(texts(&running, 2).await, ["one", "two"]);
+    running.backend.wait("the duplicate", |s| (s.duplicates == 1).then_some(())).await;
+}
+
+#[tokio::test]
+async fn a_new_process_goes_on_with_the_session() {
+    let (api, ann, running) = stage(Options::default()).await;
+    let guild = api.guild("Orchard", &[&ann]);
+    let thread = ann.opens_thread(&guild.general(), "Apples");
+    ann.says(&thread, "one").send();
+    texts(&running, 1).await;
+    let backend = running.end().await;
+    ann.says(&thread, "two").send();
+    let running = Running::with(config(&api), backend, Arc::new(SystemClock));
+    assert_eq!(texts(&running, 2).await, ["one", "two"]);
+    assert_eq!((api.identified(), api.resumed()), (1, 1));
+    // A resumed session tells of no guild, so its places are asked for.
+    let seen = running.backend.seen.lock().unwrap();
+    let rooms: Vec<_> = seen.events.iter().filter(|e| matches!(e.event, galatea_core::IncomingEvent::Message(_))).map(|e| e.connection.room.clone()).collect();
+    assert_eq!(rooms[0], rooms[1]);
+    let names: Vec<_> = seen.events.iter().map(|e| e.connection.world.name.clone()).collect();
+    assert_eq!(names.last().unwrap().as_deref(), Some("Orchard"));
+}
+
+#[tokio::test]
+async fn what_is_not_stored_is_not_told_as_heard() {
+    let (api, ann, running) = stage(Options::default()).await;
+    api.wait_acknowledged().await;
+    running.backend.change(|s| s.broken = true);
+    ann.says(&ann.direct(), "one").send();
+    running.backend.wait("a refusal", |s| (s.refused > 0).then_some(())).await;
+    // Killed here, as it were: another process has to hear it.
+    let backend = running.end().await;
+    backend.change(|s| s.broken = false);
+    let running = Running::with(config(&api), backend, Arc::new(SystemClock));
+    assert_eq!(texts(&running, 1).await, ["one"]);
+    assert_eq!(api.identified(), 1);
+}
+
+#[tokio::test]
+async fn after_hours_away_the_channels_are_read() {
+    let (api, ann, running) = stage(Options::default()).await;
+    let guild = api.guild("Orchard", &[&ann]);
+    let thread = ann.opens_thread(&guild.general(), "Apples");
+    ann.says(&ann.direct(), "zero").send();
+    ann.says(&guild.general(), "one").send();
+    texts(&running, 2).await;
+    let backend = running.end().await;
+    api.forget_sessions();
+    let mut expect = vec!["zero".to_owned(), "one".to_owned()];
+    for n in 0..150 {
+        ann.says(&guild.general(), &format!("general {n}")).send();
+        expect.push(format!("general {n}"));
+    }
+    ann.says(&thread, "in the thread").send();
+    ann.says(&ann.direct(), "in private").send();
+    expect.extend(["in the thread".to_owned(), "in private".to_owned()]);
+    let running = Running::with(config(&api), backend, Arc::new(SystemClock));
+    let mut heard = texts(&running, expect.len()).await;
+    let order: Vec<_> = heard.iter().filter(|t| t.starts_with("general")).cloned().collect();
+    assert_eq!(order, expect[2..152], "a channel's messages come in order");
+    heard.sort();
+    expect.sort();
+    assert_eq!(heard, expect);
+}
+
+#[tokio::test]
+async fn several_shards_share_the_guilds() {
+    let api = DiscordApi::with(Options { shards: 2, ..Options::default() }).await;
+    let ann = api.user("Ann", "ann_b");
+    let guilds: Vec<_> = (0..4).map(|n| api.guild(&format!("Garden {n}"), &[&ann])).collect();
+    let running = Running::start(config(&api));
+    api.wait_connected(2).await;
+    for (n, guild) in guilds.iter().enumerate() {
+        ann.says(&guild.general(), &format!("in {n}")).send();
+    }
+    let mut heard = texts(&running, 4).await;
+    heard.sort();
+    assert_eq!(heard, ["in 0", "in 1", "in 2", "in 3"]);
+    let up = running
+        .backend
+        .wait("both shards", |s| s.health.iter().find_map(|h| if let galatea_core::Health::Up { detail } = h { Some(detail.clone()) } else { None }));
+    assert!(up.await.contains("2 shards"));
+    running.end().await;
+}
+
+#[tokio::test]
+async fn identifies_are_remembered_across_processes() {
+    let (api, _, running) = stage(Options::default()).await;
+    let backend: Arc<Backend> = running.end().await;
+    let times: Vec<i64> = serde_json::from_str(&backend.seen.lock().unwrap().cursors["identify"].position).unwrap();
+    assert_eq!(times.len(), 1);
+    // Nine hundred in a day are the end, whatever Discord says.
+    let now = galatea_core::Clock::now(&SystemClock).0;
+    backend.change(|s| {
+        let times: Vec<i64> = (0..900).map(|n| now - 4_000_000 - n).rev().collect();
+        s.cursors.get_mut("identify").unwrap().position = serde_json::to_string(&times).unwrap();
+        s.cursors.remove("gateway/0");
+    });
+    let error = Running::with(config(&api), backend, Arc::new(SystemClock)).failure().await;
+    assert_eq!(error.code(), Some("GAL-DC-IDENTIFY"));
+    assert_eq!(api.identified(), 1);
+}

@@ -1,0 +1,9 @@
+//! The connector against the loopback Discord: what the shared suite does not ask.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod support;
+
+mod gateway;
+mod receiving;
+mod sending;
+mod starting;

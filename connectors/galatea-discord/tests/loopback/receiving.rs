@@ -1,0 +1,179 @@
+//! What people do, as events.
+
+use crate::support::{Running, config};
+use galatea_core::{ChannelType, IncomingEvent, IncomingMessage, Media, MediaKind, OwnStatus, RemoteId, world::Role};
+use galatea_testkit::discord::{DiscordApi, Options, User};
+
+async fn stage() -> (DiscordApi, User, Running) {
+    let api = DiscordApi::start().await;
+    let ann = api.user("Ann", "ann_b");
+    let running = Running::start(config(&api));
+    api.wait_connected(1).await;
+    (api, ann, running)
+}
+
+fn message(event: &IncomingEvent) -> Option<IncomingMessage> {
+    if let IncomingEvent::Message(m) = event { Some(m.clone()) } else { None }
+}
+
+#[tokio::test]
+async fn a_guild_becomes_a_world_with_its_rooms() {
+    let api = DiscordApi::start().await;
+    let (ann, bob) = (api.user("Ann", "ann_b"), api.user("Bob", "bob"));
+    let guild = api.guild("Garden", &[&ann, &bob]);
+    let forum = guild.channel("ideas", 15);
+    let post = ann.opens_thread(&forum, "Roses");
+    guild.channel("talk", 2);
+    guild.channel("category", 4);
+    let running = Running::start(config(&api));
+    let sync = running.backend.wait("the guild", |s| s.syncs.first().cloned()).await;
+    assert_eq!((sync.world.remote, sync.world.name.as_deref()), (RemoteId::new(guild.id), Some("Garden")));
+    assert_eq!(sync.world.owner, Some(RemoteId::new(ann.id)));
+    assert_eq!(sync.world.roles, [(RemoteId::new(ann.id), Role::Owner)]);
+    let kinds: Vec<_> = sync.rooms.iter().map(|r| (r.name.as_deref().unwrap(), r.kind)).collect();
+    assert_eq!(kinds, [("general", ChannelType::Group), ("ideas", ChannelType::Forum), ("Roses", ChannelType::Thread), ("talk", ChannelType::VoiceGroup)]);
+    let thread = sync.rooms.iter().find(|r| r.remote == RemoteId::new(post.id)).unwrap();
+    assert_eq!((thread.parent.clone(), thread.metadata["isForumPost"].as_bool()), (Some(RemoteId::new(forum.id)), Some(true)));
+    let people: Vec<_> = sync.entities.iter().map(|(e, _)| e.name.as_deref().unwrap()).collect();
+    assert_eq!(people, ["Ann", "Bob"]);
+    running.end().await;
+}
+
+#[tokio::test]
+async fn a_forum_post_and_a_new_thread_are_rooms_with_parents() {
+    let (api, ann, running) = stage().await;
+    let guild = api.guild("Garden", &[&ann]);
+    let forum = guild.channel("ideas", 15);
+    let post = ann.opens_thread(&forum, "Roses");
+    ann.says(&post, "what about roses?").send();
+    let incoming = running.backend.event("the post", |e| message(&e.event).map(|_| e.clone())).await;
+    let room = incoming.connection.room;
+    assert_eq!((room.kind, room.name.as_deref(), room.parent), (ChannelType::Thread, Some("Roses"), Some(RemoteId::new(forum.id))));
+    let known = running.backend.wait("the thread's room", |s| s.syncs.iter().flat_map(|w| &w.rooms).find(|r| r.remote == RemoteId::new(post.id)).cloned());
+    assert_eq!(known.await.parent, Some(RemoteId::new(forum.id)));
+}
+
+#[tokio::test]
+async fn mentions_by_name_and_by_role_count_and_replies_are_replies() {
+    let (api, ann, running) = stage().await;
+    let guild = api.guild("Garden", &[&ann]);
+    let general = guild.general();
+    let other = guild.role("gardeners", 0, &[ann.id]);
+    ann.says(&general, "Galatea said so").send();
+    ann.says(&general, &format!("hey {}", api.mention())).send();
+    ann.says(&general, &format!("hey <@&{}>", guild.own_role())).send();
+    ann.says(&general, &format!("hey <@&{other}> in <#{}>", general.id)).send();
+    let heard = running.backend.messages(4).await;
+    let mentions: Vec<bool> = heard.iter().map(|m| m.addressed.mention).collect();
+    assert_eq!(mentions, [false, true, true, false]);
+    assert_eq!(heard[1].content.text, "hey @Galatea");
+    assert!(heard[3].content.text.ends_with("in #general"), "{}", heard[3].content.text);
+    assert!(heard[0].content.url.as_deref().unwrap().starts_with(&format!("https://discord.com/channels/{}/{}/", guild.id, general.id)));
+}
+
+#[tokio::test]
+async fn administrators_are_known_by_their_roles() {
+    let (api, ann, running) = stage().await;
+    let (bob, guild) = (api.user("Bob", "bob"), api.guild("Garden", &[&ann]));
+    bob.joins(&guild);
+    guild.role("mods", 1 << 3, &[bob.id]);
+    guild.renames("Garten");
+    bob.says(&guild.general(), "I am in charge").send();
+    let world = running.backend.event("the message", |e| message(&e.event).map(|_| e.connection.world.clone())).await;
+    assert_eq!(world.name.as_deref(), Some("Garten"));
+    assert_eq!(world.roles, [(RemoteId::new(ann.id), Role::Owner), (RemoteId::new(bob.id), Role::Admin)]);
+}
+
+#[tokio::test]
+async fn comings_and_goings_are_told() {
+    let (api, ann, running) = stage().await;
+    let (bob, guild) = (api.user("Bob", "bob"), api.guild("Garden", &[&ann]));
+    let joined = |e: &galatea_core::Incoming| matches!(e.event, IncomingEvent::OwnStatus(OwnStatus::Joined)).then(|| e.connection.world.remote.clone());
+    assert_eq!(running.backend.event("our own joining", joined).await, RemoteId::new(guild.id));
+    bob.joins(&guild);
+    bob.leaves(&guild);
+    let who = |entities: &[galatea_core::EntityRef]| entities[0].name.clone().unwrap();
+    let came = running.backend.event("Bob", |e| if let IncomingEvent::Joined { entities } = &e.event { Some(who(entities)) } else { None });
+    assert_eq!(came.await, "Bob");
+    let left = running.backend.event("Bob going", |e| if let IncomingEvent::Left { entities } = &e.event { Some(who(entities)) } else { None });
+    assert_eq!(left.await, "Bob");
+    let side = guild.channel("side", 0);
+    side.is_removed();
+    let closed = |e: &galatea_core::Incoming| matches!(e.event, IncomingEvent::OwnStatus(OwnStatus::Restricted)).then(|| e.connection.room.remote.clone());
+    assert_eq!(running.backend.event("a channel going", closed).await, RemoteId::new(side.id));
+    guild.removes_bot();
+    let thrown = |e: &galatea_core::Incoming| matches!(e.event, IncomingEvent::OwnStatus(OwnStatus::Removed)).then(|| e.connection.world.remote.clone());
+    assert_eq!(running.backend.event("our own removal", thrown).await, RemoteId::new(guild.id));
+}
+
+#[tokio::test]
+async fn deletions_in_bulk_and_reactions_are_told() {
+    let (api, ann, running) = stage().await;
+    let guild = api.guild("Garden", &[&ann]);
+    let general = guild.general();
+    let ids: Vec<u64> = (0..3).map(|n| ann.says(&general, &format!("spam {n}")).send()).collect();
+    running.backend.messages(3).await;
+    ann.reacts(&general, ids[0], "wave:12");
+    ann.unreacts(&general, ids[0], "wave:12");
+    ann.deletes(&general, &ids);
+    let gone = running.backend.event("the deletion", |e| if let IncomingEvent::Deleted { ids } = &e.event { Some(ids.clone()) } else { None }).await;
+    assert_eq!(gone, ids.iter().map(RemoteId::new).collect::<Vec<_>>());
+    let seen = running.backend.seen.lock().unwrap();
+    let reactions: Vec<_> = seen
+        .events
+        .iter()
+        .filter_map(|e| if let IncomingEvent::Reacted { added, removed, .. } = &e.event { Some((added.clone(), removed.clone())) } else { None })
+        .collect();
+    assert_eq!(reactions, [(vec!["wave:12".to_owned()], vec![]), (vec![], vec!["wave:12".to_owned()])]);
+}
+
+#[tokio::test]
+async fn files_come_with_an_address_that_can_be_fetched() {
+    let (api, ann, running) = stage().await;
+    ann.says(&ann.direct(), "look").with_file("note.txt", "text/plain; charset=utf-8", b"hello world").send();
+    let heard = running.backend.messages(1).await;
+    let file = &heard[0].content.attachments[0];
+    assert_eq!((file.title.as_str(), file.mime.as_deref(), file.size, file.content_type), ("note.txt", Some("text/plain"), Some(11), MediaKind::Document));
+    let handler = running.connector.send_handler();
+    assert_eq!(handler.fetch(file, 1000).await.unwrap(), b"hello world");
+    assert!(handler.fetch(file, 5).await.is_err(), "too large");
+    for url in ["http://169.254.169.254/latest", "https://example.org/x", "file:///etc/passwd"] {
+        assert!(handler.fetch(&Media { url: url.into(), ..Media::default() }, 1000).await.is_err(), "{url}");
+    }
+    assert!(api.violations().is_empty());
+}
+
+#[tokio::test]
+async fn without_message_content_it_hears_what_is_meant_for_it() {
+    let api = DiscordApi::with(Options { content: false, members: false, ..Options::default() }).await;
+    let (ann, bob) = (api.user("Ann", "ann_b"), api.user("Bob", "bob"));
+    let guild = api.guild("Garden", &[&ann, &bob]);
+    let running = Running::start(config(&api));
+    api.wait_connected(1).await;
+    assert_eq!(api.intents()[0] & (1 << 15 | 1 << 1), 0, "nothing is asked for that is not granted");
+    ann.says(&guild.general(), "to nobody").send();
+    ann.says(&guild.general(), &format!("{} to you", api.mention())).send();
+    ann.says(&ann.direct(), "in private").send();
+    let heard: Vec<_> = running.backend.messages(2).await.into_iter().map(|m| m.content.text).collect();
+    assert_eq!(heard, ["@Galatea to you", "in private"]);
+    let degraded = running
+        .backend
+        .wait("a word about it", |s| s.health.iter().find_map(|h| if let galatea_core::Health::Degraded { reason } = h { Some(reason.clone()) } else { None }));
+    assert!(degraded.await.contains("Message Content"));
+}
+
+#[tokio::test]
+async fn commands_are_registered_once_and_become_commands() {
+    let (api, ann, running) = stage().await;
+    let guild = api.guild("Garden", &[&ann]);
+    let id = ann.uses(&guild.general(), "ask", Some("how do roses grow?"));
+    let heard = running.backend.messages(1).await.swap_remove(0);
+    let command = heard.command.unwrap();
+    assert_eq!((command.name.as_str(), command.args.as_str(), heard.content.text.as_str()), ("ask", "how do roses grow?", "/ask how do roses grow?"));
+    assert_eq!(heard.id.as_str(), format!("interaction:{id}"));
+    assert_eq!(api.acknowledged(id), Some(5), "acknowledged before anybody thinks about the answer");
+    let again = Running::with(config(&api), running.end().await, std::sync::Arc::new(galatea_core::SystemClock));
+    api.wait_for("it to be back", |h| (h.resumed() == 1).then_some(())).await;
+    again.end().await;
+    assert_eq!(api.command_writes(), 1, "commands that are there already are not written again");
+}

@@ -1,0 +1,269 @@
+//! What is sent, and what a bad day does to it.
+
+use crate::support::{Running, address, config, deliveries, send};
+use galatea_core::{Button, Content, ErrorKind, Found, Outgoing, Press, RemoteId, Retry, Sent};
+use galatea_testkit::discord::{Channel, DiscordApi, Effect, ErrorBody, Fault, Options, User};
+use std::{sync::Arc, time::Duration};
+
+const CREATE: &str = "POST /channels/{}/messages";
+
+async fn stage() -> (DiscordApi, User, Channel, Running) {
+    with(Options::default()).await
+}
+
+async fn with(options: Options) -> (DiscordApi, User, Channel, Running) {
+    let api = DiscordApi::with(options).await;
+    let ann = api.user("Ann", "ann_b");
+    let general = api.guild("Garden", &[&ann]).general();
+    let running = Running::start(config(&api));
+    api.wait_connected(1).await;
+    (api, ann, general, running)
+}
+
+fn text(words: &str) -> Outgoing {
+    Outgoing::Message { content: Content::text(words), reply_to: None }
+}
+
+#[tokio::test]
+async fn a_message_carries_its_nonce_and_notifies_nobody() {
+    let (api, ann, general, running) = stage().await;
+    let asked = ann.says(&general, "well?").send();
+    let handler = running.connector.send_handler();
+    let outgoing = Outgoing::Message { content: Content::text("@everyone <@1> listen"), reply_to: Some(RemoteId::new(asked)) };
+    let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);
+    handler.send(&delivery).await.unwrap();
+    let body = api.calls_of(CREATE)[0].body.clone();
+    assert_eq!((body["nonce"].as_str(), body["enforce_nonce"].as_bool()), (Some(delivery.key.as_str()), Some(true)));
+    assert_eq!((&body["allowed_mentions"]["parse"], &body["message_reference"]["fail_if_not_exists"]), (&serde_json::json!([]), &serde_json::json!(false)));
+    assert_eq!(api.shown(general.id)[0].reply_to, Some(asked));
+    // The same delivery once more is the same message.
+    let again = handler.send(&delivery).await.unwrap();
+    assert_eq!((api.shown(general.id).len(), again.id), (1, Some(RemoteId::new(api.shown(general.id)[0].id))));
+}
+
+/// With this fault on the first attempt, the delivery as the runtime repeats it is shown once.
+async fn survives(effect: Effect, sent: Sent) {
+    let (api, _, general, running) = stage().await;
+    let handler = running.connector.send_handler();
+    api.fault(Fault::new(effect.clone()).on(CREATE));
+    let mut delivery = deliveries(&*handler, &general.id.to_string(), &text("once")).swap_remove(0);
+    let error = handler.send(&delivery).await.unwrap_err();
+    assert_eq!(error.sent(), sent, "{effect:?}: {}", error.report());
+    assert_ne!(error.retry(), Retry::Never, "{effect:?}");
+    api.apply_late();
+    delivery.attempt = 1;
+    let receipt = match handler.find(&delivery).await.unwrap() {
+        Found::Sent(receipt) => receipt,
+        _ => handler.send(&delivery).await.unwrap(),
+    };
+    let shown = api.shown(general.id);
+    assert_eq!((shown.len(), receipt.id), (1, Some(RemoteId::new(shown[0].id))), "{effect:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_said_twice() {
+    for effect in [
+        Effect::ServerError(502, ErrorBody::Html),
+        Effect::ApplyThenError(500),
+        Effect::LoseResponse,
+        Effect::ApplyLate,
+        Effect::CutAfter(0),
+        Effect::CutAfter(40),
+        Effect::CutAfter(400),
+        Effect::Garbage,
+    ] {
+        survives(effect, Sent::Maybe).await;
+    }
+}
+
+#[tokio::test]
+async fn the_history_tells_after_the_nonce_is_forgotten() {
+    let (api, ann, general, running) = stage().await;
+    let handler = running.connector.send_handler();
+    let asked = ann.says(&general, "well?").send();
+    for words in ["first", "first", "second"] {
+        send(&*handler, &general.id.to_string(), &text(words)).await.pop().unwrap().unwrap();
+    }
+    let outgoing = Outgoing::Message { content: Content::text("  the answer "), reply_to: Some(RemoteId::new(asked)) };
+    let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);
+    assert_eq!(handler.find(&delivery).await.unwrap(), Found::NotSent);
+    handler.send(&delivery).await.unwrap();
+    api.forget_nonces();
+    // Another process has neither the receipt nor the echo.
+    let other = Running::start(config(&api));
+    let found = other.connector.send_handler().find(&delivery).await.unwrap();
+    let shown = api.shown(general.id);
+    assert_eq!(found, Found::Sent(galatea_core::Receipt { id: Some(RemoteId::new(shown[3].id)), moved_to: None }));
+    let mut old = delivery.clone();
+    (old.attempt, old.created_at.0) = (1, old.created_at.0 - 300_000);
+    other.connector.send_handler().send(&old).await.unwrap();
+    assert_eq!(api.shown(general.id).len(), 4, "an old attempt is looked for before it is repeated");
+    general.allows(1 << 10 | 1 << 11);
+    assert_eq!(other.connector.send_handler().find(&deliveries(&*handler, &general.id.to_string(), &text("x"))[0]).await.unwrap(), Found::NotSent);
+}
+
+#[tokio::test]
+async fn limits_are_obeyed_before_discord_has_to_say_so() {
+    let (api, _, general, running) = with(Options { bucket: (5, Duration::from_secs(2)), ..Options::default() }).await;
+    let handler = running.connector.send_handler();
+    let mut waited = 0;
+    for n in 0..12 {
+        let delivery = deliveries(&*handler, &general.id.to_string(), &text(&format!("number {n}"))).swap_remove(0);
+        while let Err(error) = handler.send(&delivery).await {
+            let Retry::After(wait) = error.retry() else { panic!("{}", error.report()) };
+            assert_eq!((error.kind(), error.sent(), error.code()), (ErrorKind::RateLimited, Sent::No, Some("GAL-DC-429")));
+            waited += 1;
+            tokio::time::sleep(wait).await;
+        }
+    }
+    assert_eq!(api.shown(general.id).len(), 12);
+    assert!(waited >= 2, "there was something to wait for");
+    let refused = api.calls_of(CREATE).iter().filter(|c| c.answer.as_ref().is_some_and(|a| a.0 == 429)).count();
+    assert_eq!(refused, 0, "the headers tell beforehand");
+}
+
+#[tokio::test]
+async fn a_global_limit_holds_everything_and_a_shared_one_only_its_channel() {
+    let (api, ann, general, running) = stage().await;
+    let handler = running.connector.send_handler();
+    api.fault(Fault::new(Effect::GlobalLimit(Duration::from_millis(700))).on(CREATE));
+    assert!(send(&*handler, &general.id.to_string(), &text("x")).await[0].is_err());
+    let direct = ann.direct().id.to_string();
+    let held = send(&*handler, &direct, &text("x")).await.swap_remove(0).unwrap_err();
+    assert!(matches!(held.retry(), Retry::After(wait) if wait <= Duration::from_millis(750)), "{}", held.report());
+    assert_eq!(api.calls_of(CREATE).len(), 1, "nothing is called meanwhile");
+    let Retry::After(wait) = held.retry() else { panic!("After") };
+    tokio::time::sleep(wait).await;
+    let invalid = api.invalid_calls();
+    api.fault(Fault::new(Effect::SharedLimit(Duration::from_secs(30))).on(CREATE).channel(general.id));
+    assert!(send(&*handler, &general.id.to_string(), &text("x")).await[0].is_err());
+    send(&*handler, &direct, &text("x")).await.swap_remove(0).unwrap();
+    assert_eq!(api.invalid_calls(), invalid, "a shared limit does not count against the address");
+}
+
+#[tokio::test]
+async fn refusals_are_said_in_plain_words() {
+    let (api, ann, general, running) = stage().await;
+    let handler = running.connector.send_handler();
+    let refused = async |room: u64| send(&*handler, &room.to_string(), &text("x")).await.swap_remove(0).unwrap_err();
+    let side = general.clone();
+    side.silences_bot();
+    let error = refused(general.id).await;
+    assert_eq!((error.code(), error.retry(), error.sent()), (Some("GAL-DC-50013"), Retry::Never, Sent::No));
+    assert!(error.message().contains("Send Messages") && error.fix().is_some());
+    general.allows(0);
+    assert_eq!(refused(general.id).await.code(), Some("GAL-DC-50001"));
+    ann.takes_direct(false);
+    assert_eq!(refused(ann.direct().id).await.code(), Some("GAL-DC-50007"));
+    let gone = refused(4711).await;
+    assert_eq!((gone.code(), gone.kind()), (Some("GAL-DC-404"), ErrorKind::NotFound));
+    assert!(api.violations().is_empty());
+}
+
+#[tokio::test]
+async fn without_the_history_it_answers_without_pointing() {
+    let (api, ann, general, running) = stage().await;
+    let asked = ann.says(&general, "well?").send();
+    general.allows(1 << 10 | 1 << 11);
+    let outgoing = Outgoing::Message { content: Content::text("so"), reply_to: Some(RemoteId::new(asked)) };
+    send(&*running.connector.send_handler(), &general.id.to_string(), &outgoing).await.pop().unwrap().unwrap();
+    assert_eq!((api.shown(general.id).len(), api.shown(general.id)[0].reply_to), (1, None));
+}
+
+#[tokio::test]
+async fn a_command_is_answered_where_it_was_asked_and_after_fifteen_minutes_in_the_channel() {
+    let (api, ann, general, running) = stage().await;
+    let handler = running.connector.send_handler();
+    let room = general.id.to_string();
+    for (words, expired) in [("in time", false), ("too late", true)] {
+        let id = ann.uses(&general, "help", None);
+        let asked = format!("interaction:{id}");
+        let is_it = |e: &galatea_core::Incoming| matches!(&e.event, galatea_core::IncomingEvent::Message(m) if m.id.as_str() == asked).then_some(());
+        running.backend.event("the command", is_it).await;
+        if expired {
+            api.expire_interactions();
+        }
+        let reply_to = Some(RemoteId(format!("interaction:{id}")));
+        let outgoing = Outgoing::Message { content: Content::text(format!("{words} {}", "word ".repeat(500))), reply_to };
+        for receipt in send(&*handler, &room, &outgoing).await {
+            receipt.unwrap();
+        }
+    }
+    let shown = api.shown(general.id);
+    assert_eq!(shown.len(), 4);
+    assert!(shown[0].text.starts_with("in time") && shown[2].text.starts_with("too late"), "{shown:?}");
+    assert_eq!(api.calls_of("PATCH /webhooks/{}/{}/messages/@original").len(), 2);
+    assert_eq!(api.calls_of(CREATE).len(), 3, "the rest of the first, and the whole second");
+}
+
+#[tokio::test]
+async fn a_lost_answer_to_a_command_is_not_doubled() {
+    let (api, ann, general, running) = stage().await;
+    let handler = running.connector.send_handler();
+    let id = ann.uses(&general, "help", None);
+    running.backend.messages(1).await;
+    api.fault(Fault::new(Effect::LoseResponse).on("PATCH /webhooks/{}/{}/messages/@original"));
+    let outgoing = Outgoing::Message { content: Content::text("here"), reply_to: Some(RemoteId(format!("interaction:{id}"))) };
+    let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);
+    assert_eq!(handler.send(&delivery).await.unwrap_err().sent(), Sent::Maybe);
+    if handler.find(&delivery).await.unwrap() == Found::NotSent {
+        handler.send(&delivery).await.unwrap();
+    }
+    assert_eq!(api.shown(general.id).iter().map(|s| s.text.as_str()).collect::<Vec<_>>(), ["here"]);
+}
+
+#[tokio::test]
+async fn a_button_is_acknowledged_at_once() {
+    let (api, ann, general, running) = stage().await;
+    let button = Button { text: "Yes".into(), press: Press::Data("y".into()) };
+    let ask = Outgoing::ask("Well?", vec![vec![button]]);
+    let receipt = send(&*running.connector.send_handler(), &general.id.to_string(), &ask).await.swap_remove(0).unwrap();
+    let press = ann.presses(&general, receipt.id.unwrap().as_str().parse().unwrap(), "y");
+    api.wait_for("the acknowledgement", |h| h.acknowledged(press)).await;
+    assert_eq!(api.acknowledged(press), Some(6));
+}
+
+#[tokio::test]
+async fn typing_and_a_hanging_call_do_not_stop_others() {
+    let (api, ann, general, running) = stage().await;
+    let handler = running.connector.send_handler();
+    handler.typing(&address(&general.id.to_string())).await.unwrap();
+    assert_eq!(api.typing(), [general.id]);
+    api.fault(Fault::new(Effect::Hang).on(CREATE).channel(general.id));
+    let (slow, room) = (Arc::clone(&handler), general.id.to_string());
+    let hanging = tokio::spawn(async move { send(&*slow, &room, &text("slow")).await });
+    api.wait_for("the hanging call", |h| (!h.calls_of(CREATE).is_empty()).then_some(())).await;
+    send(&*handler, &ann.direct().id.to_string(), &text("fast")).await.swap_remove(0).unwrap();
+    assert!(!hanging.is_finished());
+    hanging.abort();
+}
+
+#[tokio::test]
+async fn a_file_is_described_and_a_reaction_taken_back() {
+    use galatea_core::{Media, MediaKind};
+    let (api, ann, general, running) = stage().await;
+    let handler = running.connector.send_handler();
+    let file = |n: usize| Media {
+        url: "data:text/plain;base64,aGVsbG8gd29ybGQ=".into(),
+        title: format!("n{n}.txt"),
+        content_type: MediaKind::Document,
+        mime: Some("text/plain".into()),
+        description: "a note".into(),
+        ..Media::default()
+    };
+    let content = Content { attachments: (0..12).map(file).collect(), ..Content::text("notes") };
+    for receipt in send(&*handler, &general.id.to_string(), &Outgoing::Message { content, reply_to: None }).await {
+        receipt.unwrap();
+    }
+    let shown = api.shown(general.id);
+    assert_eq!(shown.iter().map(|s| s.files.len()).collect::<Vec<_>>(), [10, 2]);
+    assert_eq!((shown[0].files[0].0.as_str(), &shown[0].files[0].1[..]), ("n0.txt", &b"hello world"[..]));
+    let said = RemoteId::new(ann.says(&general, "nice").send());
+    for emoji in ["👍", "<:wave:12>"] {
+        let react = Outgoing::React { id: said.clone(), emoji: Some(emoji.into()) };
+        send(&*handler, &general.id.to_string(), &react).await.swap_remove(0).unwrap();
+    }
+    assert_eq!(api.bot_reactions(general.id, said.as_str().parse().unwrap()), ["👍", "wave:12"]);
+    send(&*handler, &general.id.to_string(), &Outgoing::React { id: said.clone(), emoji: None }).await.swap_remove(0).unwrap();
+    assert!(api.bot_reactions(general.id, said.as_str().parse().unwrap()).is_empty());
+}

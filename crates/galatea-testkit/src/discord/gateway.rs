@@ -1,0 +1,324 @@
+//! The gateway: greeting, identify and resume with their checks, heartbeats, events in order, close codes.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::{
+    faults::Order,
+    sessions::intent,
+    state::{Shared, State},
+};
+use crate::telegram::wire::Wire;
+
+/// Payloads a connection may send within a minute (Discord, "Rate Limiting": gateway).
+const MAX_PAYLOADS: usize = 120;
+/// Between two identifies of a concurrency bucket.
+const SPACING: Duration = Duration::from_millis(4_900);
+/// How much later than the interval a heartbeat may come.
+const TOLERANCE: Duration = Duration::from_secs(5);
+
+/// Why a connection ends from our side.
+enum Over {
+    Close(u16),
+    Silent,
+}
+
+struct Connection {
+    shared: Arc<Shared>,
+    number: u64,
+    session: Option<String>,
+    /// The last event that was sent on this connection.
+    sent: u64,
+    acks: bool,
+    payloads: Vec<Instant>,
+    last_beat: Instant,
+}
+
+/// Serves one connection.
+pub(crate) async fn serve(shared: Arc<Shared>, wire: Wire, mut socket: WebSocket) {
+    let number = shared.connections.fetch_add(1, Ordering::Relaxed) + 1;
+    let mut changes = shared.changed.subscribe();
+    let mut orders = shared.orders.subscribe();
+    let interval = shared.lock().options.heartbeat;
+    let mut connection = Connection { shared: shared.clone(), number, session: None, sent: 0, acks: true, payloads: Vec::new(), last_beat: Instant::now() };
+    let millis = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+    let hello = json!({ "op": 10, "d": { "heartbeat_interval": millis, "_trace": [] }, "s": null, "t": null });
+    let mut over = if send(&mut socket, &hello).await { None } else { Some(Over::Silent) };
+    while over.is_none() {
+        if shared.unreachable.load(Ordering::Acquire) {
+            wire.cut_after(0);
+            over = Some(Over::Silent);
+            break;
+        }
+        for event in connection.ready() {
+            if !send(&mut socket, &event).await {
+                over = Some(Over::Silent);
+                break;
+            }
+        }
+        if over.is_some() {
+            break;
+        }
+        let due = (connection.last_beat + interval + TOLERANCE).saturating_duration_since(Instant::now());
+        tokio::select! {
+            // What was ordered first happens first.
+            biased;
+            () = shared.stop.cancelled() => return,
+            order = orders.recv() => match order {
+                Ok(order) => over = connection.order(&mut socket, &wire, order).await,
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            },
+            _ = changes.changed() => {}
+            () = tokio::time::sleep(due) => {
+                shared.lock().violate("gateway", "no heartbeat within its interval");
+                over = Some(Over::Close(4009));
+            }
+            got = socket.recv() => match got {
+                Some(Ok(Message::Text(text))) => match connection.take(text.as_str()) {
+                    Ok(answers) => {
+                        for answer in answers {
+                            if !send(&mut socket, &answer).await {
+                                over = Some(Over::Silent);
+                            }
+                        }
+                    }
+                    Err(end) => over = Some(end),
+                },
+                Some(Ok(Message::Close(frame))) => {
+                    connection.left(frame.map(|f| f.code));
+                    return;
+                }
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => over = Some(Over::Silent),
+            },
+        }
+    }
+    if let Some(Over::Close(code)) = over {
+        if matches!(code, 4003 | 4004 | 4007 | 4009 | 4010..=4014) {
+            connection.end_session();
+        }
+        let _ = socket.send(Message::Close(Some(CloseFrame { code, reason: "".into() }))).await;
+    }
+    connection.left(None);
+}
+
+async fn send(socket: &mut WebSocket, payload: &Value) -> bool {
+    socket.send(Message::Text(payload.to_string().into())).await.is_ok()
+}
+
+impl Connection {
+    /// Events that were not sent on this connection yet.
+    fn ready(&mut self) -> Vec<Value> {
+        let mut state = self.shared.lock();
+        let Some(session) = state.sessions.of(self.number) else { return Vec::new() };
+        let events: Vec<Value> =
+            session.history.iter().filter(|(s, ..)| *s > self.sent).map(|(s, name, data)| json!({ "op": 0, "s": s, "t": name, "d": data })).collect();
+        self.sent = session.sequence;
+        events
+    }
+
+    async fn order(&mut self, socket: &mut WebSocket, wire: &Wire, order: Order) -> Option<Over> {
+        let payload = match order {
+            Order::Reconnect => json!({ "op": 7, "d": null }),
+            Order::InvalidSession(resumable) => {
+                if !resumable {
+                    self.end_session();
+                }
+                json!({ "op": 9, "d": resumable })
+            }
+            Order::AskHeartbeat => json!({ "op": 1, "d": null }),
+            Order::Close(code) => return Some(Over::Close(code)),
+            Order::StopAcks => {
+                self.acks = false;
+                return None;
+            }
+            Order::Drop => {
+                wire.cut_after(0);
+                return Some(Over::Silent);
+            }
+            Order::CutAfter(bytes) => {
+                wire.cut_after(bytes);
+                return None;
+            }
+        };
+        (!send(socket, &payload).await).then_some(Over::Silent)
+    }
+
+    fn end_session(&self) {
+        let mut state = self.shared.lock();
+        let number = self.number;
+        state.sessions.all.retain(|_, s| s.connection != Some(number));
+    }
+
+    /// The connection is over. Closing with 1000 or 1001 ends the session, anything else leaves it for a while.
+    fn left(&self, code: Option<u16>) {
+        let mut state = self.shared.lock();
+        if matches!(code, Some(1000 | 1001)) {
+            state.violate("gateway", "closed with a code that ends the session");
+            let number = self.number;
+            state.sessions.all.retain(|_, s| s.connection != Some(number));
+        } else if let Some(session) = state.sessions.of(self.number) {
+            session.connection = None;
+        }
+        drop(state);
+        self.shared.bump();
+    }
+
+    /// A payload of the client.
+    fn take(&mut self, text: &str) -> Result<Vec<Value>, Over> {
+        let shared = self.shared.clone();
+        let mut state = shared.lock();
+        let now = Instant::now();
+        self.payloads.retain(|at| now - *at < Duration::from_secs(60));
+        self.payloads.push(now);
+        if self.payloads.len() > MAX_PAYLOADS {
+            state.violate("gateway", "more than 120 payloads in a minute");
+            return Err(Over::Close(4008));
+        }
+        let Ok(payload) = serde_json::from_str::<Value>(text) else {
+            state.violate("gateway", "a payload that is not JSON");
+            return Err(Over::Close(4002));
+        };
+        if text.len() > 4096 {
+            state.violate("gateway", "a payload of more than 4096 bytes");
+            return Err(Over::Close(4002));
+        }
+        let answers = match payload["op"].as_u64() {
+            Some(1) => self.heartbeat(&mut state, &payload["d"])?,
+            Some(2) => self.identify(&mut state, &payload["d"])?,
+            Some(6) => self.resume(&mut state, &payload["d"])?,
+            Some(3 | 4 | 8 | 31) if self.session.is_some() => Vec::new(),
+            Some(3 | 4 | 8 | 31) => {
+                state.violate("gateway", "a payload before identify");
+                return Err(Over::Close(4003));
+            }
+            _ => {
+                state.violate("gateway", "an unknown opcode");
+                return Err(Over::Close(4001));
+            }
+        };
+        drop(state);
+        shared.bump();
+        Ok(answers)
+    }
+
+    fn heartbeat(&mut self, state: &mut State, sequence: &Value) -> Result<Vec<Value>, Over> {
+        self.last_beat = Instant::now();
+        let number = self.number;
+        let sent = self.sent;
+        match (sequence, state.sessions.of(number)) {
+            (Value::Null, _) => {}
+            (told, Some(session)) => match told.as_u64() {
+                Some(told) if told <= sent => session.acknowledge(told),
+                _ => {
+                    state.violate("gateway", "a heartbeat tells an event that was not sent");
+                    return Err(Over::Close(4007));
+                }
+            },
+            (_, None) => state.violate("gateway", "a heartbeat tells an event before there is a session"),
+        }
+        Ok(if self.acks { vec![json!({ "op": 11, "d": null })] } else { Vec::new() })
+    }
+
+    fn identify(&mut self, state: &mut State, data: &Value) -> Result<Vec<Value>, Over> {
+        if self.session.is_some() {
+            state.violate("gateway", "identified twice");
+            return Err(Over::Close(4005));
+        }
+        if data["token"] != state.options.token() {
+            return Err(Over::Close(4004));
+        }
+        let (Some(intents), true) = (data["intents"].as_u64(), data["properties"]["os"].is_string() && data["properties"]["browser"].is_string()) else {
+            state.violate("gateway", "identify without intents or properties");
+            return Err(Over::Close(4002));
+        };
+        if intents & !intent::KNOWN != 0 {
+            state.violate("gateway", "intents that do not exist");
+            return Err(Over::Close(4013));
+        }
+        let privileged = [(intent::CONTENT, state.options.content), (intent::MEMBERS, state.options.members), (intent::PRESENCES, false)];
+        if privileged.iter().any(|(bit, granted)| intents & bit != 0 && !granted) {
+            return Err(Over::Close(4014));
+        }
+        let shard = match (data["shard"][0].as_u64(), data["shard"][1].as_u64()) {
+            (Some(number), Some(count)) if number < count => (number, count),
+            (None, None) if data.get("shard").is_none() => (0, 1),
+            _ => {
+                state.violate("gateway", "a shard that cannot be");
+                return Err(Over::Close(4010));
+            }
+        };
+        let now = Instant::now();
+        // One concurrency bucket is all that is offered.
+        if state.identified.last().is_some_and(|(at, _)| now - *at < SPACING) {
+            state.violate("gateway", "identified again within five seconds");
+            return Ok(vec![json!({ "op": 9, "d": false })]);
+        }
+        if state.options.identifies == 0 {
+            state.violate("gateway", "identified although session_start_limit.remaining was 0");
+            return Err(Over::Close(4004));
+        }
+        state.options.identifies -= 1;
+        state.identified.push((now, shard.0));
+        let id = state.sessions.begin(intents, shard, self.number);
+        self.session = Some(id.clone());
+        self.sent = 0;
+        self.greet(state, &id, shard, intents);
+        Ok(Vec::new())
+    }
+
+    /// READY, then each guild.
+    fn greet(&self, state: &mut State, id: &str, shard: (u64, u64), intents: u64) {
+        let mine: Vec<u64> = state.world.guilds.keys().copied().filter(|g| (g >> 22) % shard.1 == shard.0).collect();
+        let guilds: Vec<Value> = mine.iter().map(|g| json!({ "id": g.to_string(), "unavailable": true })).collect();
+        let resume = state.base.replacen("http", "ws", 1);
+        let ready = json!({
+            "v": 10, "user": state.world.user_json(state.world.bot), "guilds": guilds, "session_id": id, "resume_gateway_url": format!("{resume}/resume"),
+            "shard": [shard.0, shard.1], "application": { "id": state.options.application.to_string(), "flags": 0 }, "private_channels": []
+        });
+        let members = intents & intent::MEMBERS != 0;
+        let creates: Vec<Value> = if intents & intent::GUILDS == 0 {
+            Vec::new()
+        } else {
+            mine.iter().filter(|g| state.world.guilds[g].available).map(|g| state.world.guild_create(*g, members)).collect()
+        };
+        if let Some(session) = state.sessions.all.get_mut(id) {
+            session.push("READY", ready);
+            for create in creates {
+                session.push("GUILD_CREATE", create);
+            }
+        }
+    }
+
+    fn resume(&mut self, state: &mut State, data: &Value) -> Result<Vec<Value>, Over> {
+        if data["token"] != state.options.token() {
+            return Err(Over::Close(4004));
+        }
+        let (Some(id), Some(sequence)) = (data["session_id"].as_str(), data["seq"].as_u64()) else {
+            state.violate("gateway", "resume without session_id or seq");
+            return Err(Over::Close(4002));
+        };
+        let Some(session) = state.sessions.all.get_mut(id) else { return Ok(vec![json!({ "op": 9, "d": false })]) };
+        if sequence > session.sequence {
+            state.violate("gateway", "resumed after an event that was never sent");
+            return Err(Over::Close(4007));
+        }
+        if !session.resumable(sequence) {
+            state.sessions.all.remove(id);
+            return Ok(vec![json!({ "op": 9, "d": false })]);
+        }
+        session.connection = Some(self.number);
+        session.push("RESUMED", json!({ "_trace": [] }));
+        self.sent = sequence;
+        self.session = Some(id.to_owned());
+        state.resumed += 1;
+        Ok(Vec::new())
+    }
+}

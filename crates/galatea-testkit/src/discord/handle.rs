@@ -1,0 +1,345 @@
+//! The test's side of the server: set the scene, wait, look, order faults.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::{
+    faults::{Fault, Order},
+    http,
+    interactions::LOADING,
+    people::{Guild, User},
+    state::{Call, Shared, State},
+    world::Person,
+};
+
+/// After this long a wait fails with what was seen: only a test that is wrong waits so long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A cheap handle to a running server.
+#[derive(Clone)]
+pub struct Handle {
+    pub(super) shared: Arc<Shared>,
+    pub(super) base: Arc<str>,
+}
+
+/// A message of the bot as people see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// Its id.
+    pub id: u64,
+    /// Its words, markup included.
+    pub text: String,
+    /// The pieces of it in code blocks.
+    pub code: Vec<String>,
+    /// The message it replies to.
+    pub reply_to: Option<u64>,
+    /// Texts and data or addresses of its buttons.
+    pub buttons: Vec<Vec<(String, String)>>,
+    /// Names and bytes of its files.
+    pub files: Vec<(String, Bytes)>,
+    /// It was edited.
+    pub edited: bool,
+}
+
+impl Handle {
+    /// `http://127.0.0.1:<port>`: what takes the place of `https://discord.com`.
+    pub fn url(&self) -> &str {
+        &self.base
+    }
+
+    /// The bot's token.
+    pub fn token(&self) -> String {
+        self.shared.lock().options.token()
+    }
+
+    /// The bot's id.
+    pub fn bot_id(&self) -> u64 {
+        self.shared.lock().world.bot
+    }
+
+    /// How the bot is mentioned.
+    pub fn mention(&self) -> String {
+        format!("<@{}>", self.bot_id())
+    }
+
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let made = change(&mut self.shared.lock());
+        self.shared.bump();
+        made
+    }
+
+    fn person(&self, name: &str, username: &str, bot: bool) -> User {
+        let id = self.change(|s| {
+            let now = s.now();
+            let id = s.world.id(now);
+            s.world.people.insert(id, Person { name: name.to_owned(), username: username.to_owned(), bot, takes_direct: true });
+            id
+        });
+        User { api: self.clone(), id }
+    }
+
+    /// A new person.
+    pub fn user(&self, name: &str, username: &str) -> User {
+        self.person(name, username, false)
+    }
+
+    /// Another bot.
+    pub fn other_bot(&self, name: &str, username: &str) -> User {
+        self.person(name, username, true)
+    }
+
+    /// A guild with these members, the first its owner, and the bot.
+    pub fn guild(&self, name: &str, members: &[&User]) -> Guild {
+        let members: Vec<u64> = members.iter().map(|m| m.id).collect();
+        let id = self.change(|s| {
+            let now = s.now();
+            let id = s.world.add_guild(name, &members, now);
+            s.tell_guild(id);
+            id
+        });
+        Guild { api: self.clone(), id }
+    }
+
+    /// Grants or withdraws the Message Content intent in the portal.
+    pub fn set_content(&self, granted: bool) {
+        self.change(|s| s.options.content = granted);
+    }
+
+    /// How many sessions may still be begun.
+    pub fn set_identifies(&self, left: u64) {
+        self.change(|s| s.options.identifies = left);
+    }
+
+    /// Orders a fault.
+    pub fn fault(&self, fault: Fault) {
+        self.change(|s| s.faults.push(fault));
+    }
+
+    /// Orders something of every gateway connection there is.
+    pub fn order(&self, order: Order) {
+        let _ = self.shared.orders.send(order);
+    }
+
+    /// Forgets all sessions, as after some minutes without a connection.
+    pub fn forget_sessions(&self) {
+        self.change(|s| s.sessions.all.clear());
+    }
+
+    /// Treats every interaction as older than 15 minutes.
+    pub fn expire_interactions(&self) {
+        self.change(|s| s.interactions.values_mut().for_each(|i| i.expired = true));
+    }
+
+    /// Forgets enforced nonces, as after a few minutes.
+    pub fn forget_nonces(&self) {
+        self.change(|s| s.nonces.clear());
+    }
+
+    /// Applies what [`super::Effect::ApplyLate`] held back.
+    pub fn apply_late(&self) {
+        for request in self.change(|s| std::mem::take(&mut s.late)) {
+            let _ = http::perform(&self.shared, &request);
+        }
+    }
+
+    /// Whether connections are answered at all; gateway connections are dropped.
+    pub fn set_reachable(&self, reachable: bool) {
+        self.shared.unreachable.store(!reachable, Ordering::Release);
+        self.shared.bump();
+    }
+
+    /// Sends the last event once more.
+    pub fn redeliver(&self) {
+        self.change(|s| {
+            let bot = s.world.bot;
+            s.sessions.redeliver(bot);
+        });
+    }
+
+    /// Events that no heartbeat has told of yet.
+    pub fn unacknowledged(&self) -> usize {
+        let state = self.shared.lock();
+        state.sessions.all.values().map(|s| usize::try_from(s.sequence - s.acknowledged).unwrap_or(0)).sum()
+    }
+
+    fn all_told(&self) -> bool {
+        let state = self.shared.lock();
+        !state.sessions.all.is_empty() && state.sessions.all.values().all(|s| s.acknowledged == s.sequence)
+    }
+
+    /// Asks for heartbeats until all events are told of.
+    pub async fn wait_acknowledged(&self) {
+        let waiting = async {
+            let mut pause = Duration::from_millis(10);
+            while !self.all_told() {
+                self.order(Order::AskHeartbeat);
+                // What the client has stored by now nobody announces; asking without a pause would break the limit of 120 a minute.
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(Duration::from_secs(1));
+            }
+        };
+        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+            panic!("waited {PATIENCE:?} for all events to be told of; seen:\n{}", self.story());
+        }
+    }
+
+    /// Sessions begun so far.
+    pub fn identified(&self) -> usize {
+        self.shared.lock().identified.len()
+    }
+
+    /// Sessions resumed so far.
+    pub fn resumed(&self) -> usize {
+        self.shared.lock().resumed
+    }
+
+    /// Sessions with a connection.
+    pub fn connected(&self) -> usize {
+        self.shared.lock().sessions.all.values().filter(|s| s.connection.is_some()).count()
+    }
+
+    /// Intents the sessions asked for.
+    pub fn intents(&self) -> Vec<u64> {
+        self.shared.lock().sessions.all.values().map(|s| s.intents).collect()
+    }
+
+    /// Every call so far, in order.
+    pub fn calls(&self) -> Vec<Call> {
+        self.shared.lock().calls.clone()
+    }
+
+    /// Calls of one route.
+    pub fn calls_of(&self, route: &str) -> Vec<Call> {
+        self.shared.lock().calls.iter().filter(|c| c.route == route).cloned().collect()
+    }
+
+    /// How often commands were written.
+    pub fn command_writes(&self) -> usize {
+        self.shared.lock().command_writes
+    }
+
+    /// Calls that count against the address.
+    pub fn invalid_calls(&self) -> usize {
+        self.shared.lock().limits.invalid
+    }
+
+    /// Messages of the bot in a channel, oldest first, placeholders left out.
+    pub fn shown(&self, channel: u64) -> Vec<Shown> {
+        let state = self.shared.lock();
+        let Some(place) = state.world.channels.get(&channel) else { return Vec::new() };
+        place.messages.values().filter(|m| m.author == state.world.bot && m.flags & LOADING == 0).map(shown).collect()
+    }
+
+    /// The bot's reactions on a message.
+    pub fn bot_reactions(&self, channel: u64, id: u64) -> Vec<String> {
+        let state = self.shared.lock();
+        let bot = state.world.bot;
+        let message = state.world.message(channel, id);
+        message.into_iter().flat_map(|m| &m.reactions).filter(|r| r.1.contains(&bot)).map(|r| r.0.clone()).collect()
+    }
+
+    /// Channels in which typing was shown.
+    pub fn typing(&self) -> Vec<u64> {
+        self.shared.lock().typing.clone()
+    }
+
+    /// With which type an interaction was acknowledged, if it was.
+    pub fn acknowledged(&self, interaction: u64) -> Option<u64> {
+        self.shared.lock().interactions.get(&interaction).and_then(|i| i.acknowledged)
+    }
+
+    /// Waits until the bot shows at least `count` messages in a channel, and returns them.
+    pub async fn wait_shown(&self, channel: u64, count: usize) -> Vec<Shown> {
+        self.wait_for(&format!("{count} messages of the bot in channel {channel}"), |h| Some(h.shown(channel)).filter(|s| s.len() >= count)).await
+    }
+
+    /// Waits until so many sessions have a connection.
+    pub async fn wait_connected(&self, count: usize) {
+        self.wait_for(&format!("{count} connected sessions"), |h| (h.connected() >= count).then_some(())).await;
+    }
+
+    /// Waits, by notification, until `look` finds something.
+    ///
+    /// # Panics
+    /// After half a minute, with the calls seen.
+    pub async fn wait_for<T>(&self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
+        let mut changes = self.shared.changed.subscribe();
+        let waiting = async {
+            loop {
+                if let Some(found) = look(self) {
+                    return found;
+                }
+                if changes.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        match tokio::time::timeout(PATIENCE, waiting).await {
+            Ok(found) => found,
+            Err(_) => panic!("waited {PATIENCE:?} for {what}; seen:\n{}", self.story()),
+        }
+    }
+
+    /// The calls and violations so far, one per line, for failure messages. The token is not part of it.
+    pub fn story(&self) -> String {
+        let state = self.shared.lock();
+        let answer = |c: &Call| c.answer.as_ref().map_or("no answer".to_owned(), |(status, body)| format!("{status} {}", brief(body)));
+        let mut lines: Vec<String> = state.calls.iter().map(|c| format!("{} {:?} {} -> {}", c.route, c.channel, brief(&c.body), answer(c))).collect();
+        lines
+            .extend(state.sessions.all.values().map(|s| format!("session {} at {}, told {}, connection {:?}", s.id, s.sequence, s.acknowledged, s.connection)));
+        lines.extend(state.violations.iter().map(|v| format!("VIOLATION {v}")));
+        lines.join("\n")
+    }
+
+    /// Violations so far, allowed ones included.
+    pub fn violations(&self) -> Vec<String> {
+        self.shared.lock().violations.clone()
+    }
+
+    /// Expects violations that contain this text.
+    pub fn allow_violation(&self, text: &str) {
+        self.change(|s| s.allowed.push(text.to_owned()));
+    }
+
+    /// Fails when there was a violation nobody allowed.
+    ///
+    /// # Panics
+    /// With the list.
+    pub fn assert_clean(&self) {
+        let found = self.shared.lock().unexpected();
+        assert!(found.is_empty(), "the client broke Discord's rules:\n{}", found.join("\n"));
+    }
+}
+
+fn brief(value: &Value) -> String {
+    value.to_string().chars().take(300).collect()
+}
+
+fn shown(message: &super::world::Message) -> Shown {
+    let rows = json!(message.components);
+    let button = |b: &Value| {
+        let press = b.get("custom_id").or(b.get("url")).and_then(Value::as_str).unwrap_or_default();
+        (b["label"].as_str().unwrap_or_default().to_owned(), press.to_owned())
+    };
+    let row = |r: &Value| r["components"].as_array().into_iter().flatten().map(button).collect();
+    Shown {
+        id: message.id,
+        text: message.content.clone(),
+        code: code(&message.content),
+        reply_to: message.reference,
+        buttons: rows.as_array().into_iter().flatten().map(row).collect(),
+        files: message.files.iter().map(|f| (f.name.clone(), f.bytes.clone())).collect(),
+        edited: message.edited.is_some(),
+    }
+}
+
+/// What Discord shows in code blocks: between pairs of three backticks, a language on the first line left out.
+fn code(text: &str) -> Vec<String> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    blocks.map(|b| b.split_once('\n').map_or(b, |(first, rest)| if first.contains(char::is_whitespace) { b } else { rest }).to_owned()).collect()
+}

@@ -1,0 +1,113 @@
+//! Interactions: three seconds to acknowledge, fifteen minutes to answer.
+
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+use super::{
+    channels,
+    http::Request,
+    refusal::{Answer, Refusal},
+    state::State,
+    validate,
+    world::Message,
+};
+
+const ACKNOWLEDGE: Duration = Duration::from_secs(3);
+const ANSWER: Duration = Duration::from_secs(15 * 60);
+/// The placeholder of a deferred answer (Discord, "Message Flags": LOADING).
+pub(crate) const LOADING: u64 = 1 << 7;
+
+/// One interaction.
+#[derive(Debug, Clone)]
+pub(crate) struct Interaction {
+    pub(crate) token: String,
+    pub(crate) channel: u64,
+    /// 2: command, 3: component.
+    pub(crate) kind: u64,
+    pub(crate) at: Instant,
+    pub(crate) acknowledged: Option<u64>,
+    pub(crate) original: Option<u64>,
+    /// Treated as older than 15 minutes.
+    pub(crate) expired: bool,
+}
+
+pub(crate) fn callback(state: &mut State, request: &Request) -> Answer {
+    let unknown = || Refusal::new(404, 10062, "Unknown interaction");
+    let token = request.ids.get(1).cloned().unwrap_or_default();
+    let known = state.interactions.get(&request.id(0)).filter(|i| i.token == token).cloned().ok_or_else(unknown)?;
+    if known.acknowledged.is_some() {
+        return Err(Refusal::new(400, 40060, "Interaction has already been acknowledged."));
+    }
+    if known.at.elapsed() > ACKNOWLEDGE {
+        return Err(unknown().wrong("acknowledged after three seconds"));
+    }
+    let kind = request.body["type"].as_u64().unwrap_or(0);
+    let original = match (kind, known.kind) {
+        (5, _) => {
+            let now = state.now();
+            let id = state.world.id(now);
+            let message = Message {
+                id,
+                channel: known.channel,
+                author: state.world.bot,
+                flags: LOADING,
+                kind: 20,
+                application: Some(state.options.application),
+                ..Message::default()
+            };
+            state.post(message);
+            Some(id)
+        }
+        (6, 3) => None,
+        _ => return Err(Refusal::form("type", "a response of this type is not expected here")),
+    };
+    if let Some(known) = state.interactions.get_mut(&request.id(0)) {
+        (known.acknowledged, known.original) = (Some(kind), original);
+    }
+    Ok(Value::Null)
+}
+
+fn pending(state: &State, request: &Request) -> Result<Interaction, Refusal> {
+    let token = request.ids.get(1).cloned().unwrap_or_default();
+    let gone = || Refusal::new(401, 50027, "Invalid Webhook Token");
+    if request.id(0) != state.options.application {
+        return Err(Refusal::new(404, 10015, "Unknown Webhook"));
+    }
+    let known = state.interactions.values().find(|i| i.token == token).ok_or_else(gone)?;
+    if known.expired || known.at.elapsed() > ANSWER { Err(gone()) } else { Ok(known.clone()) }
+}
+
+pub(crate) fn edit_original(state: &mut State, request: &Request) -> Answer {
+    let known = pending(state, request)?;
+    let Some(id) = known.original else {
+        return Err(Refusal::new(404, 10008, "Unknown Message"));
+    };
+    let mut body = validate::message(request, state.options.pings, false)?.clone();
+    let files = state.files(request);
+    body.remove("attachments");
+    if let Some(message) = state.world.channels.get_mut(&known.channel).and_then(|c| c.messages.get_mut(&id)) {
+        message.flags &= !LOADING;
+        message.files = files;
+    }
+    Ok(channels::change(state, known.channel, id, &body))
+}
+
+pub(crate) fn follow_up(state: &mut State, request: &Request) -> Answer {
+    let known = pending(state, request)?;
+    if known.acknowledged.is_none() {
+        return Err(Refusal::new(404, 10015, "Unknown Webhook").wrong("followed up before it was acknowledged"));
+    }
+    let body = validate::message(request, state.options.pings, true)?.clone();
+    let (now, files) = (state.now(), state.files(request));
+    let message = Message {
+        id: state.world.id(now),
+        channel: known.channel,
+        author: state.world.bot,
+        content: body.get("content").and_then(Value::as_str).unwrap_or_default().trim().to_owned(),
+        files,
+        kind: 20,
+        application: Some(state.options.application),
+        ..Message::default()
+    };
+    Ok(state.post(message))
+}

@@ -1,0 +1,251 @@
+//! People, guilds and channels as a test moves them: `ann.says(&channel, "hi").reply_to(7).send()`.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::{
+    Handle,
+    sessions::intent,
+    world::{File, Member, Message, Role, may},
+};
+
+/// A person of the server's world.
+#[derive(Clone)]
+pub struct User {
+    pub(super) api: Handle,
+    /// Their id.
+    pub id: u64,
+}
+
+/// A guild of the server's world.
+#[derive(Clone)]
+pub struct Guild {
+    pub(super) api: Handle,
+    /// Its id.
+    pub id: u64,
+}
+
+/// A channel, thread or direct message of the server's world.
+#[derive(Clone)]
+pub struct Channel {
+    pub(super) api: Handle,
+    /// Its id.
+    pub id: u64,
+}
+
+/// Something about to be said; [`Saying::send`] says it.
+#[must_use = "nothing is said before `send`"]
+pub struct Saying {
+    api: Handle,
+    message: Message,
+}
+
+impl Saying {
+    /// As a reply to this message of the same channel.
+    pub fn reply_to(mut self, message: u64) -> Self {
+        self.message.reference = Some(message);
+        self.message.kind = 19;
+        self
+    }
+
+    /// With a file.
+    pub fn with_file(mut self, name: &str, mime: &str, bytes: &[u8]) -> Self {
+        let id = self.message.id + 1 + self.message.files.len() as u64;
+        self.message.files.push(File { id, name: name.into(), mime: Some(mime.into()), description: None, bytes: Bytes::copy_from_slice(bytes) });
+        self
+    }
+
+    /// Says it; returns its id.
+    pub fn send(mut self) -> u64 {
+        self.api.change(|s| {
+            let now = s.now();
+            self.message.id = s.world.id(now);
+            for file in &mut self.message.files {
+                file.id = s.world.id(now);
+            }
+            let id = self.message.id;
+            if let Some(channel) = s.world.channels.get_mut(&self.message.channel) {
+                channel.messages.insert(id, self.message.clone());
+            }
+            s.tell("MESSAGE_CREATE", &self.message);
+            id
+        })
+    }
+}
+
+impl User {
+    /// Their direct messages with the bot.
+    pub fn direct(&self) -> Channel {
+        let id = self.api.change(|s| {
+            let now = s.now();
+            s.world.direct(self.id, now)
+        });
+        Channel { api: self.api.clone(), id }
+    }
+
+    /// Says something; `<@id>` mentions.
+    pub fn says(&self, channel: &Channel, text: &str) -> Saying {
+        let message = Message { channel: channel.id, author: self.id, content: text.to_owned(), ..Message::default() };
+        Saying { api: self.api.clone(), message }
+    }
+
+    /// Changes what they said.
+    pub fn edits(&self, channel: &Channel, id: u64, text: &str) {
+        self.api.change(|s| {
+            let now = s.now();
+            let found = s.world.channels.get_mut(&channel.id).and_then(|c| c.messages.get_mut(&id));
+            let Some(message) = found else { panic!("no message {id} to edit") };
+            (message.content, message.edited) = (text.to_owned(), Some(now));
+            let changed = message.clone();
+            s.tell("MESSAGE_UPDATE", &changed);
+        });
+    }
+
+    /// Removes messages: several at once as moderators do.
+    pub fn deletes(&self, channel: &Channel, ids: &[u64]) {
+        self.api.change(|s| s.remove(channel.id, ids));
+    }
+
+    /// Reacts; custom emoji as `name:id`.
+    pub fn reacts(&self, channel: &Channel, id: u64, emoji: &str) {
+        self.api.change(|s| s.set_reaction(channel.id, id, self.id, emoji, true)).unwrap_or_else(|_| panic!("no message {id} to react to"));
+    }
+
+    /// Takes a reaction back.
+    pub fn unreacts(&self, channel: &Channel, id: u64, emoji: &str) {
+        self.api.change(|s| s.set_reaction(channel.id, id, self.id, emoji, false)).unwrap_or_else(|_| panic!("no message {id}"));
+    }
+
+    /// Presses the button with this `custom_id`; returns the interaction.
+    ///
+    /// # Panics
+    /// When there is no such button.
+    pub fn presses(&self, channel: &Channel, message: u64, custom_id: &str) -> u64 {
+        self.api.change(|s| {
+            let rows = s.world.message(channel.id, message).map(|m| json!(m.components).to_string()).unwrap_or_default();
+            assert!(rows.contains(&json!(custom_id).to_string()), "no button {custom_id} under {message}");
+            s.interact(self.id, channel.id, 3, &json!({ "custom_id": custom_id, "component_type": 2 }), Some(message))
+        })
+    }
+
+    /// Uses a slash command with the text of its one option; returns the interaction.
+    ///
+    /// # Panics
+    /// When no such command is registered.
+    pub fn uses(&self, channel: &Channel, command: &str, option: Option<&str>) -> u64 {
+        self.api.change(|s| {
+            let known = s.commands.iter().find(|c| c["name"] == command).unwrap_or_else(|| panic!("no command {command}")).clone();
+            let options: Vec<Value> = option.into_iter().map(|text| json!({ "type": 3, "name": known["options"][0]["name"], "value": text })).collect();
+            s.interact(self.id, channel.id, 2, &json!({ "id": known["id"], "name": command, "type": 1, "options": options }), None)
+        })
+    }
+
+    /// Opens a thread in a channel.
+    pub fn opens_thread(&self, parent: &Channel, name: &str) -> Channel {
+        let id = self.api.change(|s| {
+            let guild = s.guild_of(parent.id).unwrap_or_else(|| panic!("threads are in guilds"));
+            let thread = s.world.channel(guild, 11, name, Some(parent.id));
+            s.add_channel(thread)
+        });
+        Channel { api: self.api.clone(), id }
+    }
+
+    /// Joins a guild.
+    pub fn joins(&self, guild: &Guild) {
+        self.api.change(|s| s.member(guild.id, self.id, true));
+    }
+
+    /// Leaves a guild.
+    pub fn leaves(&self, guild: &Guild) {
+        self.api.change(|s| s.member(guild.id, self.id, false));
+    }
+
+    /// Takes no direct messages of the bot any more, or does again.
+    pub fn takes_direct(&self, takes: bool) {
+        self.api.change(|s| {
+            if let Some(person) = s.world.people.get_mut(&self.id) {
+                person.takes_direct = takes;
+            }
+        });
+    }
+}
+
+impl Guild {
+    /// Its first channel.
+    pub fn general(&self) -> Channel {
+        let id = self.api.change(|s| s.world.guilds[&self.id].general);
+        Channel { api: self.api.clone(), id }
+    }
+
+    /// A new channel of a kind (Discord, "Channel Types"): 0 text, 5 news, 15 forum, ….
+    pub fn channel(&self, name: &str, kind: u8) -> Channel {
+        let id = self.api.change(|s| {
+            let channel = s.world.channel(self.id, kind, name, None);
+            s.add_channel(channel)
+        });
+        Channel { api: self.api.clone(), id }
+    }
+
+    /// A new role for some members.
+    pub fn role(&self, name: &str, permissions: u64, members: &[u64]) -> u64 {
+        self.api.change(|s| {
+            let now = s.now();
+            let id = s.world.id(now);
+            if let Some(guild) = s.world.guilds.get_mut(&self.id) {
+                guild.roles.insert(id, Role { name: name.to_owned(), permissions, bot: None });
+                for member in members {
+                    guild.members.entry(*member).or_insert_with(Member::default).roles.push(id);
+                }
+            }
+            id
+        })
+    }
+
+    /// The role Discord made for the bot.
+    pub fn own_role(&self) -> u64 {
+        self.api.change(|s| s.world.guilds[&self.id].roles.iter().find(|(_, r)| r.bot.is_some()).map_or(0, |(id, _)| *id))
+    }
+
+    /// Has another name from now on.
+    pub fn renames(&self, name: &str) {
+        self.api.change(|s| {
+            if let Some(guild) = s.world.guilds.get_mut(&self.id) {
+                guild.name = name.to_owned();
+            }
+            let data = s.world.guild_json(self.id);
+            s.event(Some(self.id), intent::GUILDS, "GUILD_UPDATE", &data);
+        });
+    }
+
+    /// Throws the bot out.
+    pub fn removes_bot(&self) {
+        self.api.change(|s| {
+            let bot = s.world.bot;
+            if let Some(guild) = s.world.guilds.get_mut(&self.id) {
+                guild.members.remove(&bot);
+            }
+            s.event(Some(self.id), intent::GUILDS, "GUILD_DELETE", &json!({ "id": self.id.to_string() }));
+        });
+    }
+}
+
+impl Channel {
+    /// The bot may do only this here; bits of Discord's permissions.
+    pub fn allows(&self, permissions: u64) {
+        self.api.change(|s| {
+            if let Some(channel) = s.world.channels.get_mut(&self.id) {
+                channel.may = permissions;
+            }
+        });
+    }
+
+    /// The bot may not write here any more.
+    pub fn silences_bot(&self) {
+        self.allows(may::INVITED & !may::SEND & !may::SEND_IN_THREADS);
+    }
+
+    /// Is removed.
+    pub fn is_removed(&self) {
+        self.api.change(|s| s.remove_channel(self.id));
+    }
+}

@@ -1,0 +1,198 @@
+//! Discord from end to end: mention, direct message, reply, thread, command; bad days; ids as elizaOS derives them.
+
+use galatea_core::ids::AgentIdentity;
+use galatea_testkit::{
+    discord::{Channel, DiscordApi, Effect, ErrorBody, Fault, Guild, Order, User},
+    models::{OpenAiServer, Recorded, Reply},
+    process::{Home, Program, Running},
+};
+
+use crate::stage::binary;
+
+const KEY: &str = "sk-e2e-canary-key-0123456789";
+
+struct Stage {
+    discord: DiscordApi,
+    model: OpenAiServer,
+    home: Home,
+    ann: User,
+    guild: Guild,
+}
+
+/// The model answers question `Q7` with `A7`: of several in the conversation, the latest.
+fn answer(request: &Recorded) -> Reply {
+    let text = request.body.to_string();
+    let numbers = text.split('Q').skip(1).filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
+    Reply::text(numbers.max().map_or("I did not catch that.".to_owned(), |n| format!("A{n}")))
+}
+
+impl Stage {
+    async fn set() -> Self {
+        let discord = DiscordApi::start().await;
+        let model = OpenAiServer::start(KEY).await.unwrap();
+        model.answer_with(answer);
+        let ann = discord.user("Ann", "ann_b");
+        let guild = discord.guild("Garden", &[&ann]);
+        Self { discord, model, home: Home::new(), ann, guild }
+    }
+
+    async fn start(&self) -> Running {
+        let before = self.discord.identified() + self.discord.resumed();
+        let running = Program::new(binary(), &self.home)
+            .env("DISCORD_API_TOKEN", self.discord.token())
+            .env("DISCORD_API_ROOT", self.discord.url())
+            .env("OPENAI_BASE_URL", self.model.base_url())
+            .env("OPENAI_API_KEY", KEY)
+            .env("BUSY_POLICY", "each")
+            .env("SERVER_PORT", "0")
+            .env("NO_COLOR", "1")
+            .arg("start")
+            .spawn();
+        running.wait_for_line("ready in").await;
+        // Before its first session Discord keeps nothing for a bot.
+        let connected = |d: &galatea_testkit::discord::Handle| (d.connected() == 1 && d.identified() + d.resumed() > before).then_some(());
+        self.discord.wait_for("the session", connected).await;
+        running
+    }
+
+    fn texts(&self, channel: &Channel) -> Vec<String> {
+        self.discord.shown(channel.id).into_iter().map(|m| m.text).collect()
+    }
+
+    async fn wait_text(&self, channel: &Channel, last: &str) -> Vec<String> {
+        let look = |_: &galatea_testkit::discord::Handle| Some(self.texts(channel)).filter(|t| t.last().is_some_and(|t| t == last));
+        self.discord.wait_for(&format!("{last:?} in channel {}", channel.id), look).await
+    }
+}
+
+#[tokio::test]
+async fn mentions_replies_threads_and_direct_messages_are_answered() {
+    let stage = Stage::set().await;
+    let (general, direct) = (stage.guild.general(), stage.ann.direct());
+    let _galatea = stage.start().await;
+    stage.ann.says(&direct, "Q1: are you there?").send();
+    assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"]);
+    stage.ann.says(&general, "Q2 to nobody").send();
+    let asked = stage.ann.says(&general, &format!("{} Q3 to you", stage.discord.mention())).send();
+    assert_eq!(stage.wait_text(&general, "A3").await, ["A3"], "turns of one room run in order, so an answer to Q2 would be there");
+    let shown = stage.discord.shown(general.id);
+    assert!(shown[0].reply_to.is_none_or(|id| id == asked), "if it replies, it replies to the question");
+    stage.ann.says(&general, "Q4 as a reply").reply_to(shown[0].id).send();
+    assert_eq!(stage.wait_text(&general, "A4").await, ["A3", "A4"]);
+    let thread = stage.ann.opens_thread(&general, "Roses");
+    stage.ann.says(&thread, &format!("{} Q5 in a thread", stage.discord.mention())).send();
+    assert_eq!(stage.wait_text(&thread, "A5").await, ["A5"]);
+    assert_eq!(stage.texts(&general), ["A3", "A4"]);
+}
+
+#[tokio::test]
+async fn a_command_is_answered_in_its_place() {
+    let stage = Stage::set().await;
+    let general = stage.guild.general();
+    let _galatea = stage.start().await;
+    let ask = stage.ann.uses(&general, "ask", Some("Q1"));
+    assert_eq!(stage.wait_text(&general, "A1").await, ["A1"]);
+    assert_eq!(stage.discord.acknowledged(ask), Some(5));
+    stage.ann.uses(&general, "help", None);
+    let all = stage.discord.wait_shown(general.id, 2).await;
+    assert!(!all[1].text.is_empty());
+    assert_eq!(stage.discord.calls_of("PATCH /webhooks/{}/{}/messages/@original").len(), 2);
+}
+
+#[tokio::test]
+async fn long_answers_and_code_arrive_whole() {
+    let stage = Stage::set().await;
+    let _galatea = stage.start().await;
+    let lines: Vec<String> = (0..300).map(|n| format!("let line_{n} = {n}; // line")).collect();
+    let words: Vec<String> = (0..1_200).map(|n| format!("word{n}")).collect();
+    let long = format!("{}\n\n```rust\n{}\n```\n\nThe end.", words.join(" "), lines.join("\n"));
+    assert!(long.len() > 9_800 + 6_000);
+    stage.model.answer_with(move |_| Reply::text(long.clone()));
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "tell me everything").send();
+    let done =
+        |_: &galatea_testkit::discord::Handle| Some(stage.discord.shown(direct.id)).filter(|all| all.last().is_some_and(|m| m.text.ends_with("The end.")));
+    let all = stage.discord.wait_for("the end", done).await;
+    let heard: Vec<_> = all.iter().flat_map(|m| m.text.split_whitespace()).filter(|w| w.starts_with("word")).map(str::to_owned).collect();
+    assert_eq!(heard, words);
+    let code: Vec<_> = all.iter().flat_map(|m| &m.code).flat_map(|c| c.lines()).filter(|l| !l.is_empty()).map(str::to_owned).collect();
+    assert_eq!(code, lines);
+}
+
+/// With this fault on the first send, Q1 and Q2 are each answered once, in order.
+async fn survives(effect: Effect) {
+    let stage = Stage::set().await;
+    let _galatea = stage.start().await;
+    let direct = stage.ann.direct();
+    stage.discord.fault(Fault::new(effect).on("POST /channels/{}/messages"));
+    stage.ann.says(&direct, "Q1").send();
+    stage.ann.says(&direct, "Q2").send();
+    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
+}
+
+#[tokio::test]
+async fn a_rate_limit_is_waited_for() {
+    survives(Effect::RateLimited(std::time::Duration::from_secs(2))).await;
+}
+
+#[tokio::test]
+async fn done_but_500_is_not_said_twice() {
+    survives(Effect::ApplyThenError(500)).await;
+}
+
+#[tokio::test]
+async fn a_lost_response_is_not_said_twice() {
+    survives(Effect::LoseResponse).await;
+}
+
+#[tokio::test]
+async fn a_server_error_is_tried_again() {
+    survives(Effect::ServerError(502, ErrorBody::Html)).await;
+}
+
+#[tokio::test]
+async fn a_lost_connection_loses_nothing() {
+    let stage = Stage::set().await;
+    let _galatea = stage.start().await;
+    let direct = stage.ann.direct();
+    for (n, order) in [Order::Reconnect, Order::Drop, Order::Close(4000)].into_iter().enumerate() {
+        stage.discord.order(order);
+        stage.ann.says(&direct, &format!("Q{n}")).send();
+        let expect: Vec<String> = (0..=n).map(|n| format!("A{n}")).collect();
+        assert_eq!(stage.wait_text(&direct, &format!("A{n}")).await, expect);
+    }
+    assert_eq!(stage.discord.identified(), 1);
+}
+
+#[tokio::test]
+async fn after_a_kill_the_session_goes_on() {
+    let stage = Stage::set().await;
+    let galatea = stage.start().await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1").send();
+    stage.wait_text(&direct, "A1").await;
+    drop(galatea);
+    stage.ann.says(&direct, "Q2 while nobody listens").send();
+    let _again = stage.start().await;
+    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
+    assert_eq!((stage.discord.identified(), stage.discord.resumed()), (1, 1));
+}
+
+#[tokio::test]
+async fn ids_are_elizaos() {
+    let stage = Stage::set().await;
+    let general = stage.guild.general();
+    let galatea = stage.start().await;
+    let asked = stage.ann.says(&general, &format!("{} Q1", stage.discord.mention())).send();
+    stage.wait_text(&general, "A1").await;
+    drop(galatea);
+    let eliza = AgentIdentity::new(None, "Eliza");
+    let file = stage.home.path().join(".galatea/galatea.db");
+    let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}?mode=ro", file.display())).await.unwrap();
+    for (table, remote) in [("worlds", stage.guild.id), ("rooms", general.id), ("entities", stage.ann.id), ("memories", asked)] {
+        let id = eliza.swizzle(&remote.to_string());
+        let query = format!("SELECT count(*) FROM {table} WHERE id = ?1 OR id = ?2");
+        let found: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(query)).bind(id.as_bytes().to_vec()).bind(id.to_string()).fetch_one(&pool).await.unwrap();
+        assert_eq!(found, 1, "{table}");
+    }
+}
