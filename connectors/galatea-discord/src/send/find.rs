@@ -1,6 +1,6 @@
 //! Read-back: was a message of unknown outcome posted? Its nonce comes back over the gateway; after that, the channel's history tells.
 
-use galatea_core::{Delivery, Found, Receipt, RemoteId, Result};
+use galatea_core::{Delivery, Found, Receipt, RemoteId, Result, Trail};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const PAGES: usize = 5;
 pub(super) const NONCE_HOLDS: Duration = Duration::from_secs(120);
 
 /// Looks for a delivery.
-pub(super) async fn find(sender: &DiscordSender, delivery: &Delivery) -> Result<Found> {
+pub(super) async fn find(sender: &DiscordSender, delivery: &Delivery, trail: &Trail) -> Result<Found> {
     let Part::Post { body, reply_to, .. } = Part::read(&delivery.body)? else {
         // Edits, deletions and reactions can be repeated without anybody seeing it twice.
         return Ok(Found::NotSent);
@@ -40,7 +40,9 @@ pub(super) async fn find(sender: &DiscordSender, delivery: &Delivery) -> Result<
         let Some(messages) = page.as_array() else { return Ok(Found::Unknown) };
         let ours = |m: &&Value| id(&m["author"]["id"]) == Some(sender.me) && is_it(m, &body, reply_to.as_ref());
         let ids = messages.iter().filter(ours).filter_map(|m| id(&m["id"]).map(RemoteId::new));
-        if let Some(found) = ids.filter(|id| !sender.book.is_taken(id)).min_by_key(|id| id.as_str().parse::<u64>().unwrap_or(u64::MAX)) {
+        if let Some(found) =
+            ids.filter(|id| !sender.book.is_taken(id) && !trail.ours.contains(id)).min_by_key(|id| id.as_str().parse::<u64>().unwrap_or(u64::MAX))
+        {
             sender.book.echo(delivery.key.clone(), found.clone());
             return Ok(Found::Sent(Receipt { id: Some(found), moved_to: None }));
         }

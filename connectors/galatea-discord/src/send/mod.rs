@@ -6,7 +6,7 @@ mod find;
 pub(crate) mod limits;
 
 use async_trait::async_trait;
-use galatea_core::{Address, Delivery, Encoded, Found, Media, Outgoing, Receipt, RemoteId, Result, SendHandler};
+use galatea_core::{Address, Delivery, Encoded, Found, Media, Outgoing, Receipt, RemoteId, Result, SendHandler, Trail};
 use galatea_http::{Form, Part as FormPart, read_attachment};
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, sync::Arc};
@@ -170,7 +170,7 @@ impl SendHandler for DiscordSender {
                 let age = self.api.clock().now().since(delivery.created_at);
                 if delivery.attempt > 0
                     && age > find::NONCE_HOLDS
-                    && let Found::Sent(found) = find::find(self, delivery).await?
+                    && let Found::Sent(found) = find::find(self, delivery, trail).await?
                 {
                     return Ok(found);
                 }
@@ -199,8 +199,8 @@ impl SendHandler for DiscordSender {
         }
     }
 
-    async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
-        find::find(self, delivery).await
+    async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found> {
+        find::find(self, delivery, trail).await
     }
 
     async fn typing(&self, at: &Address) -> Result<()> {
