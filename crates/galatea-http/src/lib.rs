@@ -2,6 +2,7 @@
 //!
 //! Errors made here never contain a URL's path or query, a header or a body: platform tokens live there. They name the host.
 
+pub mod attachment;
 pub mod client;
 pub mod error;
 pub mod guard;
