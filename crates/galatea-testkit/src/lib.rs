@@ -5,3 +5,4 @@ pub mod models;
 pub mod process;
 pub mod store_suite;
 pub mod telegram;
+pub mod x;

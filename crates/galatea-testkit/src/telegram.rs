@@ -29,7 +29,7 @@ mod load;
 mod markup;
 mod message;
 mod methods;
-mod multipart;
+pub(crate) mod multipart;
 mod params;
 mod parse;
 mod people;
@@ -37,7 +37,7 @@ mod schema;
 mod state;
 mod updates;
 mod webhook;
-mod wire;
+pub(crate) mod wire;
 mod world;
 
 use std::{net::SocketAddr, ops::Deref, sync::Arc};

@@ -41,6 +41,7 @@ struct State {
     receipts: BTreeMap<DeliveryId, Option<u64>>,
     parts: BTreeMap<(TurnId, u32), Option<u64>>,
     own: BTreeSet<u64>,
+    targets: BTreeMap<DeliveryId, u64>,
     heard: BTreeMap<u64, Heard>,
 }
 
@@ -61,6 +62,18 @@ impl Journal {
     pub(crate) fn posted(&self, turn: TurnId, part: u32, delivery: DeliveryId, post: Option<u64>) {
         let id = post.map_or_else(|| "-".to_owned(), |id| id.to_string());
         self.note(&format!("sent {turn} {part} {delivery} {id}"));
+    }
+
+    /// Notes which post a delivery answers, where only the moment of sending told.
+    pub(crate) fn aim(&self, delivery: DeliveryId, target: u64) {
+        if self.target(delivery) != Some(target) {
+            self.note(&format!("to {delivery} {target}"));
+        }
+    }
+
+    /// The post a delivery was sent to answer.
+    pub(crate) fn target(&self, delivery: DeliveryId) -> Option<u64> {
+        self.state().targets.get(&delivery).copied()
     }
 
     /// Notes posts that summoned us.
@@ -128,6 +141,11 @@ impl State {
                 if self.own.len() > MAX_KNOWN {
                     self.own.pop_first();
                 }
+            }
+            ["to", delivery, target] => {
+                let (Ok(delivery), Some(target)) = (delivery.parse(), number(target)) else { return };
+                self.targets.insert(delivery, target);
+                bound(&mut self.targets);
             }
             ["heard", post, conversation, name] => {
                 let (Some(post), Some(conversation)) = (number(post), number(conversation)) else { return };

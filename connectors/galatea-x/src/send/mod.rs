@@ -62,7 +62,7 @@ impl XSender {
         if delivery.address.remote == self.me()?.home() {
             return Ok(None);
         }
-        let answered = post.answers.as_deref().and_then(number);
+        let answered = post.answers.as_deref().and_then(number).or_else(|| self.journal.target(delivery.id));
         Ok(answered.or_else(|| decode::post_id(&delivery.address.remote).and_then(|conversation| self.journal.newest(conversation))))
     }
 
@@ -116,6 +116,10 @@ impl XSender {
             tracing::debug!(delivery = %delivery.id, text = post.text, "dry run");
             self.done(delivery, post, original, None);
             return Ok(Receipt::default());
+        }
+        // A read-back later must look for the same answer, whoever has spoken since.
+        if let Some(id) = target.filter(|_| post.answers.is_none() && post.nth == 0) {
+            self.journal.aim(delivery.id, id);
         }
         let reply_to = target.map(|id| id.to_string());
         let text = post.text.as_str();
