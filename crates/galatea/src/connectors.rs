@@ -1,14 +1,17 @@
 //! Connectors: the list of platforms. A new one is one line in [`PLATFORMS`].
 
 use galatea_core::{
-    Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result, Settings, Source, Variable,
+    BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result, Settings, Source, Variable,
     settings::{Layer, Origin, Setting},
 };
 use std::{collections::HashMap, sync::Arc};
 
 /// Every platform, in the order it is shown.
-pub(crate) const PLATFORMS: &[Platform] =
-    &[platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link), platform::<galatea_terminal::Config>("Terminal", no_links)];
+pub(crate) const PLATFORMS: &[Platform] = &[
+    platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link),
+    platform::<galatea_x::XConfig>("X", galatea_x::parse_link),
+    platform::<galatea_terminal::Config>("Terminal", no_links),
+];
 
 /// One platform.
 pub(crate) struct Platform {
@@ -21,7 +24,12 @@ pub(crate) struct Platform {
     /// A link to a message, as people copy it from the platform.
     pub(crate) parse_link: fn(&str) -> Option<Link>,
     build: Build,
+    /// Begins a login with a browser; none where the settings are all it takes.
+    pub(crate) login: Login,
 }
+
+/// Settings → a login in the making.
+type Login = fn(&Settings, &Host) -> Result<Option<Box<dyn BrowserLogin>>>;
 
 /// Settings → connector; none when nothing of the platform is configured.
 type Build = fn(&Settings, &Host) -> Result<Option<Arc<dyn Connector>>>;
@@ -45,11 +53,15 @@ pub(crate) struct Taken {
 }
 
 const fn platform<C: ConnectorConfig + 'static>(title: &'static str, parse_link: fn(&str) -> Option<Link>) -> Platform {
-    Platform { source: C::SOURCE, title, variables: C::VARIABLES, parse_link, build: build::<C> }
+    Platform { source: C::SOURCE, title, variables: C::VARIABLES, parse_link, build: build::<C>, login: login::<C> }
 }
 
 fn build<C: ConnectorConfig>(settings: &Settings, host: &Host) -> Result<Option<Arc<dyn Connector>>> {
     C::from_settings(settings)?.map(|config| config.build(host)).transpose()
+}
+
+fn login<C: ConnectorConfig>(settings: &Settings, host: &Host) -> Result<Option<Box<dyn BrowserLogin>>> {
+    C::from_settings(settings)?.map_or(Ok(None), |config| config.login(host))
 }
 
 /// The terminal has nothing to copy a link from.
@@ -75,23 +87,28 @@ impl Platform {
 
     fn why_off(&self, settings: &Settings) -> String {
         let missing: Vec<&str> = self.variables.iter().filter(|v| v.required && settings.find(v).is_none()).map(|v| v.name).collect();
-        if missing.is_empty() { "switched off by its settings".to_owned() } else { format!("set {}", missing.join(" and ")) }
+        match missing[..] {
+            [] => "switched off by its settings".to_owned(),
+            [one] => format!("set {one}"),
+            [one, other] => format!("set {one} and {other}"),
+            [one, ..] => format!("set {one} and {} more", missing.len() - 1),
+        }
     }
 }
 
 impl Taken {
     /// The variable and the agent that has this login already. Several characters see the same environment, and a platform lets
-    /// one process read a login: the first character gets it.
+    /// one process read a login: the first character gets it. Where a login has several secrets, such as those of an app and those
+    /// of an account, all of them make it.
     fn login(&mut self, platform: &Platform, settings: &Settings, agent: &str) -> Option<(&'static str, String)> {
-        let secrets = platform.variables.iter().filter(|v| v.secret && v.required);
-        for variable in secrets {
-            let Some(secret) = settings.secret(variable) else { continue };
-            let key = (variable.name, secret.expose_secret().to_owned());
-            if let Some(owner) = self.logins.get(&key) {
-                return Some((variable.name, owner.clone()));
-            }
-            self.logins.insert(key, agent.to_owned());
+        let secrets: Vec<_> = platform.variables.iter().filter(|v| v.secret && v.required).collect();
+        let variable = secrets.last()?;
+        let values: Option<Vec<String>> = secrets.iter().map(|v| settings.secret(v).map(|secret| secret.expose_secret().to_owned())).collect();
+        let key = (variable.name, values?.join("\n"));
+        if let Some(owner) = self.logins.get(&key) {
+            return Some((variable.name, owner.clone()));
         }
+        self.logins.insert(key, agent.to_owned());
         None
     }
 
@@ -144,6 +161,25 @@ mod tests {
         assert!(why.contains("Ada's") && why.contains("Bob") && !why.contains("AAAA"), "{why}");
         let own = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "987654321:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB")]);
         assert!(matches!(telegram().connector(&own, &host("Cem"), &mut taken).unwrap(), Built::On(_)));
+    }
+
+    #[test]
+    fn accounts_of_one_app_are_different_logins() {
+        let x = PLATFORMS.iter().find(|p| p.source.as_str() == "x").unwrap();
+        assert_eq!(off(x.connector(&Settings::default(), &host("Ada"), &mut Taken::default()).unwrap()), "set TWITTER_API_KEY and 3 more");
+        let keys = |token: &str| {
+            let token = token.to_owned();
+            Settings::from_pairs([
+                ("TWITTER_API_KEY", "k".to_owned()),
+                ("TWITTER_API_SECRET_KEY", "s".to_owned()),
+                ("TWITTER_ACCESS_TOKEN", token),
+                ("TWITTER_ACCESS_TOKEN_SECRET", "t".to_owned()),
+            ])
+        };
+        let mut taken = Taken::default();
+        assert!(matches!(x.connector(&keys("1-a"), &host("Ada"), &mut taken).unwrap(), Built::On(_)));
+        assert!(matches!(x.connector(&keys("2-b"), &host("Bob"), &mut taken).unwrap(), Built::On(_)));
+        assert!(off(x.connector(&keys("1-a"), &host("Cem"), &mut taken).unwrap()).contains("Ada's"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod storage;
 mod telegram;
 mod terminal;
 mod tool;
+mod x;
 
 use galatea_core::{Error, character::Explanation};
 use serde::Serialize;
@@ -38,6 +39,7 @@ pub(crate) fn all() -> impl Iterator<Item = Entry> {
         models::PAGES,
         telegram::PAGES,
         terminal::PAGES,
+        x::PAGES,
         http::PAGES,
         galatea_core::character::CODES,
     ]

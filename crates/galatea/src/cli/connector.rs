@@ -1,5 +1,7 @@
 //! connector: which platforms each agent is on, and whether their configuration works.
 
+mod login;
+
 use clap::{Args, Subcommand};
 use galatea_core::{Clock, Error, Finding, Host, Severity, SystemClock};
 use serde_json::json;
@@ -32,6 +34,8 @@ enum Command {
     Ls(List),
     /// Ask the platforms whether the configuration works
     Check(Check),
+    /// Log in to a platform with a browser
+    Login(login::Login),
 }
 
 #[derive(Debug, Clone, Args)]
@@ -47,6 +51,9 @@ struct Check {
     /// Platform to ask, such as telegram; every configured one when absent
     #[arg(value_name = "NAME")]
     name: Option<String>,
+    /// Ask platforms that charge for it, too, without asking first
+    #[arg(short, long)]
+    yes: bool,
     #[command(flatten)]
     characters: Characters,
     #[command(flatten)]
@@ -59,6 +66,7 @@ impl Connector {
         match &self.command {
             Command::Ls(list) => list.run(context).await,
             Command::Check(check) => check.run(context).await,
+            Command::Login(login) => login.run(context).await,
         }
     }
 }
@@ -149,7 +157,7 @@ impl Check {
         let mut checked = Vec::new();
         for entry in entries.iter().filter(|e| wanted.as_ref().is_none_or(|w| e.source == *w)) {
             match &entry.built {
-                Built::On(connector) => checked.push((entry, connector.check().await)),
+                Built::On(connector) => checked.push((entry, paid(connector.as_ref(), self.yes, context).await)),
                 // Only what was asked for by name is worth a word when it is off.
                 Built::Off(why) if wanted.is_some() => {
                     let off = Finding::new(Severity::Error, "GAL-CONNECTOR-OFF", "connector", format!("{} is off", entry.title)).with_fix(why.clone());
@@ -169,6 +177,20 @@ impl Check {
         }
         Ok(if failed { Exit::Findings.into() } else { ExitCode::SUCCESS })
     }
+}
+
+/// A check, after a person agreed to what it costs.
+async fn paid(connector: &dyn galatea_core::Connector, yes: bool, context: &Context) -> Vec<Finding> {
+    let Some(cost) = connector.check_cost().filter(|_| !yes) else { return connector.check().await };
+    // A prompt that ends without an answer is no consent.
+    let agreed = context.may_ask() && cliclack::confirm(format!("{cost} Continue?")).initial_value(false).interact().unwrap_or(false);
+    if agreed { connector.check().await } else { vec![unasked(&cost, &connector.info().source)] }
+}
+
+/// What stands in place of a check that nobody agreed to pay.
+pub(super) fn unasked(cost: &str, source: &galatea_core::Source) -> Finding {
+    Finding::new(Severity::Info, "GAL-CONNECTOR-PAID", "connector", format!("not asked whether it works. {cost}"))
+        .with_fix(format!("`galatea connector check {source} --yes` asks"))
 }
 
 fn unknown(name: &str) -> Error {

@@ -69,7 +69,11 @@ pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona]) ->
         }
     }
     let answers = join_all(asked.iter().map(|(title, connector)| async move {
-        let mut findings = patiently("connector", title, "GAL-HTTP-TIMEOUT", connector.check()).await;
+        let mut findings = match connector.check_cost() {
+            // Nothing spends money unasked.
+            Some(cost) => vec![crate::cli::connector::unasked(&cost, &connector.info().source)],
+            None => patiently("connector", title, "GAL-HTTP-TIMEOUT", connector.check()).await,
+        };
         for finding in &mut findings {
             finding.message = format!("{title}: {}", finding.message);
         }
