@@ -16,6 +16,7 @@ use crate::{
         raw::{Includes, Post},
         snowflake::{earlier, first_at},
     },
+    error::codes,
     send::{calls, heard},
 };
 
@@ -153,7 +154,9 @@ impl Failures {
             _ => backoff.next().unwrap_or(LONGEST).min(LONGEST),
         };
         let code = error.code().unwrap_or("GAL-UNEXPECTED");
-        if self.told != Some(code) {
+        // Money that is spent was told where it ran out.
+        let alerted = matches!(code, codes::BUDGET | codes::CREDITS);
+        if self.told != Some(code) && !alerted {
             self.told = Some(code);
             tracing::warn!(code, error = %error.report(), seconds = pause.as_secs_f32(), "reading mentions on X is interrupted and tried again");
         }
