@@ -10,3 +10,4 @@ mod order;
 mod secrets;
 mod stops;
 mod troubles;
+mod x;

@@ -95,3 +95,14 @@ fn settings_that_make_no_sense_are_refused_with_their_name() {
     let error = read(&[("TWITTER_POST_INTERVAL_MIN", "10"), ("TWITTER_POST_INTERVAL_MAX", "5")]).unwrap_err();
     assert!(error.message().contains("TWITTER_POST_INTERVAL_MAX"));
 }
+
+#[test]
+fn the_poster_of_the_repository_is_read_with_its_settings() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../characters/poster.json")).unwrap();
+    let character: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let own = character["settings"].as_object().unwrap().iter().map(|(k, v)| (k.clone(), v.clone()));
+    let keys = KEYS.iter().map(|(k, v)| ((*k).to_owned(), serde_json::Value::from(*v)));
+    let config = XConfig::from_settings(&Settings::from_pairs(own.chain(keys))).unwrap().unwrap();
+    let posting = config.posting.unwrap();
+    assert_eq!((config.dry_run, posting.least.as_secs(), posting.most.as_secs()), (true, 240 * 60, 540 * 60));
+}
