@@ -11,7 +11,7 @@ use galatea_testkit::{
     x::{Effect, Fault, XApi},
 };
 
-use crate::stage::{Stage, binary};
+use crate::stage::{KEY, Stage, binary};
 
 fn with_x(program: Program, api: &XApi) -> Program {
     let keys = api.keys();
@@ -78,13 +78,49 @@ async fn the_poster_writes_posts_and_a_dry_run_makes_none() {
     let poster = concat!(env!("CARGO_MANIFEST_DIR"), "/../characters/poster.json");
     let program = with_x(Program::new(binary(), &stage.home), &api)
         .env("OPENAI_BASE_URL", stage.model.base_url())
-        .env("OPENAI_API_KEY", "sk-e2e")
+        .env("OPENAI_API_KEY", KEY)
         .env("SERVER_PORT", "0")
         .env("NO_COLOR", "1")
         .env("TWITTER_POST_IMMEDIATELY", "true");
     let galatea = program.arg("start").args(["--character", poster]).spawn();
     let said = galatea.wait_for_line("this would be posted on X").await;
-    assert!(said.contains("weight=58"), "{said}");
+    assert!(said.contains("weight\":58"), "{said} {}", galatea.output());
     galatea.wait_for_line("DRY RUN").await;
     assert!(api.shown().is_empty() && api.calls_of("POST /2/tweets").is_empty());
+}
+
+#[tokio::test]
+async fn a_person_logs_in_through_the_program_and_it_answers() {
+    let (stage, port) = (Stage::set().await, galatea_testkit::process::free_port());
+    let redirect = format!("http://127.0.0.1:{port}/callback");
+    let api = XApi::with(galatea_testkit::x::Options { redirect: redirect.clone(), ..Default::default() }).await;
+    let program = stage
+        .program()
+        .env("TWITTER_CLIENT_ID", "testkitClient")
+        .env("TWITTER_REDIRECT_URI", &redirect)
+        .env("TWITTER_API_ROOT", api.url())
+        .env("TWITTER_POLL_INTERVAL", "0.05")
+        .env("TWITTER_DRY_RUN", "false");
+    let mut login = program.clone().args(["connector", "login", "x"]).spawn();
+    let page = login.wait_for_line("https://x.com/i/oauth2/authorize").await;
+    login.wait_for_line("Waiting for the browser").await;
+    let somebody = reqwest::get(format!("{redirect}?state=forged&code=forged")).await.unwrap();
+    assert!(somebody.status().is_success());
+    login.wait_for_line("GAL-X-LOGIN").await;
+    reqwest::get(api.allow(page.trim())).await.unwrap();
+    let finished = login.finish().await;
+    let said = format!("{}{}", finished.stdout, finished.stderr);
+    assert!(finished.code == Some(0) && said.contains("@galatea_test"), "{said}");
+    assert!(api.secrets().iter().all(|secret| !said.contains(secret)), "a secret is told");
+
+    let unasked = program.clone().args(["connector", "check", "x"]).run().await;
+    assert!(unasked.stdout.contains("This makes one paid read (about $0.01)."), "{}", unasked.stdout);
+    assert_eq!(api.calls_of("GET /2/users/me").len(), 1, "only the login asked");
+    let checked = program.clone().args(["connector", "check", "x", "--yes"]).run().await;
+    assert!(checked.code == Some(0) && checked.stdout.contains("keys sign correctly: @galatea_test"), "{}{}", checked.stdout, checked.stderr);
+    assert!(checked.stdout.contains("cap $1.00/day: mention read $0.001*, post $0.015, with link $0.20"), "{}", checked.stdout);
+
+    let _galatea = start(program).await;
+    let asked = api.user("Ann", "ann_x").posts("@galatea_test Q3");
+    assert_eq!(api.wait_shown(1).await[0].reply_to, Some(asked));
 }

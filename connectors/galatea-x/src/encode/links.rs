@@ -80,7 +80,7 @@ fn free(text: &str, at: usize) -> bool {
 fn clean(host: &str) -> bool {
     let labels: Vec<&str> = host.split('.').collect();
     let plain = |label: &&str| !label.is_empty() && label.len() < 40 && label.bytes().all(|b| b.is_ascii_alphanumeric());
-    labels.len() > 1 && labels.iter().all(|label| plain(&label)) && labels.last().is_some_and(|ending| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
+    labels.len() > 1 && labels.iter().all(plain) && labels.last().is_some_and(|ending| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
 }
 
 /// What a name without `http` counts at most; none when it cannot be a link.

@@ -28,30 +28,30 @@ pub(crate) struct Upload {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Category {
-    /// Up to four in a post, 5 MB each.
-    TweetImage,
-    /// One in a post, 15 MB.
-    TweetGif,
-    /// One in a post, 512 MB; we read at most 64.
-    TweetVideo,
+    /// `tweet_image`: up to four in a post, 5 MB each.
+    Image,
+    /// `tweet_gif`: one in a post, 15 MB.
+    Gif,
+    /// `tweet_video`: one in a post, 512 MB; we read at most 64.
+    Video,
 }
 
 impl Category {
     /// As the API writes it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Self::TweetImage => "tweet_image",
-            Self::TweetGif => "tweet_gif",
-            Self::TweetVideo => "tweet_video",
+            Self::Image => "tweet_image",
+            Self::Gif => "tweet_gif",
+            Self::Video => "tweet_video",
         }
     }
 
     /// Most bytes (X, "Media best practices"); films are bounded by what is held in memory.
     pub(crate) fn limit(self) -> usize {
         match self {
-            Self::TweetImage => 5 << 20,
-            Self::TweetGif => 15 << 20,
-            Self::TweetVideo => 64 << 20,
+            Self::Image => 5 << 20,
+            Self::Gif => 15 << 20,
+            Self::Video => 64 << 20,
         }
     }
 }
@@ -88,9 +88,9 @@ fn kind(media: &Media) -> Option<(String, Category)> {
     };
     // X API, media upload, `media_type`.
     let category = match mime.as_str() {
-        "image/gif" => Category::TweetGif,
-        "image/jpeg" | "image/png" | "image/webp" | "image/bmp" | "image/tiff" => Category::TweetImage,
-        "video/mp4" | "video/quicktime" | "video/webm" | "video/mp2t" => Category::TweetVideo,
+        "image/gif" => Category::Gif,
+        "image/jpeg" | "image/png" | "image/webp" | "image/bmp" | "image/tiff" => Category::Image,
+        "video/mp4" | "video/quicktime" | "video/webm" | "video/mp2t" => Category::Video,
         _ => return None,
     };
     Some((mime, category))
@@ -101,7 +101,7 @@ pub(super) fn groups(uploads: Vec<Upload>) -> Vec<Vec<Upload>> {
     let mut groups: Vec<Vec<Upload>> = Vec::new();
     for upload in uploads {
         match groups.last_mut() {
-            Some(group) if upload.category == Category::TweetImage && group[0].category == Category::TweetImage && group.len() < PICTURES => group.push(upload),
+            Some(group) if upload.category == Category::Image && group[0].category == Category::Image && group.len() < PICTURES => group.push(upload),
             _ => groups.push(vec![upload]),
         }
     }

@@ -11,10 +11,13 @@ mod weigh;
 use galatea_core::{Button, Content, Encoded, Error, ErrorKind, MediaKind, Outgoing, Press, RemoteId, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::{config::Tier, decode::post_id, error::codes};
+use crate::{config::Tier, decode::post_id, error::codes, receive::posts};
 pub(crate) use media::Upload;
 pub(crate) use weigh::MAX_WEIGHT;
 pub use weigh::weight;
+
+/// Mark of what the house says in the agent's place, such as that no model answers.
+const NOTICE: &str = "notice";
 
 /// One call, without what only the address and earlier parts tell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,6 +100,10 @@ fn number(id: &RemoteId) -> Result<String> {
 }
 
 fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> {
+    // "I cannot think right now" is said to somebody who asked, never to everybody.
+    if content.extra.get(NOTICE).is_some_and(|mark| mark == true) && reply_to.is_some_and(posts::is_request) {
+        return Ok(Vec::new());
+    }
     let mut text = plain::plain(&content.text);
     let mut uploads = Vec::new();
     for media in &content.attachments {

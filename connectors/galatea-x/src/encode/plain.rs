@@ -174,7 +174,7 @@ mod tests {
     fn markup_goes_and_words_stay() {
         assert_eq!(
             plain("# Tide\n\n**low** at _6:40_ and `x = 1`\n\n- one\n- two\n  - deeper\n\n1. a\n2. b\n\n> said\n> so\n\n---\nend"),
-            concat!("Tide\n\nlow at 6:40 and x = 1\n\n• one\n• two\n  • deeper\n\n1. a\n2. b\n\n> said\n> so\n\n———\n\nend")
+            "Tide\n\nlow at 6:40 and x = 1\n\n• one\n• two\n  • deeper\n\n1. a\n2. b\n\n> said\n> so\n\n———\n\nend"
         );
     }
 

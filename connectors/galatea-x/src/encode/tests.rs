@@ -29,13 +29,22 @@ fn every_part_knows_its_number_and_what_is_answered() {
 }
 
 #[test]
+fn notices_answer_people_and_are_no_posts() {
+    let mut content = Content::text("Sorry, I cannot think right now.");
+    content.extra.insert("notice".into(), true.into());
+    assert_eq!(posts(content.clone(), Some("1234")).len(), 1);
+    let request = Outgoing::Message { content, reply_to: Some(RemoteId("post-7-1".into())) };
+    assert!(parts(&request, Tier::SelfServe).unwrap().is_empty());
+}
+
+#[test]
 fn pictures_come_in_fours_and_films_alone() {
     let film = Media { url: "data:video/mp4;base64,AAAA".into(), content_type: MediaKind::Video, ..Media::default() };
     let mut attachments: Vec<_> = (0..5).map(picture).collect();
     attachments.push(film);
     let posts = posts(Content { attachments, ..Content::text("look") }, None);
     assert_eq!(posts.iter().map(|p| p.media.len()).collect::<Vec<_>>(), [4, 1, 1]);
-    assert_eq!((posts[0].text.as_str(), posts[2].media[0].category), ("look", media::Category::TweetVideo));
+    assert_eq!((posts[0].text.as_str(), posts[2].media[0].category), ("look", media::Category::Video));
     assert_eq!(posts[0].media[1].alt.as_deref(), Some("picture 1"));
 }
 

@@ -18,6 +18,8 @@ use crate::{
 pub(crate) const STREAM: &str = "posts";
 /// Longest sleep in one piece: clocks are set, machines sleep.
 const NAP: Duration = Duration::from_secs(300);
+/// Ids of requests begin with it; posts' ids are numbers.
+const REQUEST: &str = "post-";
 const HOUR: i64 = 3600 * 1000;
 
 const PROMPT: &str = "Write your next original post for your feed on X. One thought of your own that stands by itself, at most 280 characters, \
@@ -122,6 +124,11 @@ fn cursor(plan: Plan) -> Cursor {
     Cursor { stream: STREAM.to_owned(), position: plan.write() }
 }
 
+/// Whether a message is a request of the schedule.
+pub(crate) fn is_request(id: &RemoteId) -> bool {
+    id.as_str().starts_with(REQUEST)
+}
+
 /// What asks the agent for a post: a command of the schedule in the agent's own feed.
 fn request(me: &Me, due: Timestamp, now: Timestamp) -> Incoming {
     let name = format!("@{}", me.user_name);
@@ -135,7 +142,7 @@ fn request(me: &Me, due: Timestamp, now: Timestamp) -> Incoming {
         },
         event: IncomingEvent::Message(IncomingMessage {
             // The same request twice has the same id.
-            id: RemoteId(format!("post-{}-{}", me.id, due.0)),
+            id: RemoteId(format!("{REQUEST}{}-{}", me.id, due.0)),
             legacy_id: None,
             content: Content { source: Some(crate::SOURCE_NAME.to_owned()), ..Content::text(PROMPT) },
             addressed: Addressed::default(),

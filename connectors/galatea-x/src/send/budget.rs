@@ -49,7 +49,7 @@ impl FromStr for Usd {
 
 impl fmt::Display for Usd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = if self.0 % 10_000 == 0 { 2 } else { 3 };
+        let digits = if self.0.is_multiple_of(10_000) { 2 } else { 3 };
         #[allow(clippy::cast_precision_loss, reason = "shown with three digits")]
         let amount = self.0 as f64 / 1_000_000.0;
         write!(f, "${amount:.digits$}")

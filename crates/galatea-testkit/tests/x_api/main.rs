@@ -38,7 +38,8 @@ impl Caller {
         let (http, base) = (Client::new(), api.url().to_owned());
         let code = code(&api.allow(&page(CHALLENGE)));
         let redirect = "http://127.0.0.1:8765/callback";
-        let form = [("grant_type", "authorization_code"), ("client_id", "testkitClient"), ("code", &code), ("redirect_uri", redirect), ("code_verifier", VERIFIER)];
+        let form =
+            [("grant_type", "authorization_code"), ("client_id", "testkitClient"), ("code", &code), ("redirect_uri", redirect), ("code_verifier", VERIFIER)];
         let (status, body) = token(&http, &base, &form).await;
         assert_eq!(status, 200, "{body}");
         assert_eq!(token(&http, &base, &form).await.0, 400, "a code is good once");
@@ -71,7 +72,8 @@ async fn pkce_is_verified_and_refresh_tokens_are_good_once() {
     assert_eq!(me.get("/2/users/me").await.1["data"]["username"], "galatea_test");
     let wrong = code(&api.allow(&page(CHALLENGE)));
     let redirect = "http://127.0.0.1:8765/callback";
-    let form = [("grant_type", "authorization_code"), ("client_id", "testkitClient"), ("code", &wrong), ("redirect_uri", redirect), ("code_verifier", "another")];
+    let form =
+        [("grant_type", "authorization_code"), ("client_id", "testkitClient"), ("code", &wrong), ("redirect_uri", redirect), ("code_verifier", "another")];
     assert_eq!(token(&me.http, &me.base, &form).await.0, 400);
     api.allow_violation("wrong code_verifier");
     let again = [("grant_type", "refresh_token"), ("client_id", "testkitClient"), ("refresh_token", me.refresh.as_str())];
