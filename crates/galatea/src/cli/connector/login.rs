@@ -4,8 +4,9 @@ use clap::Args;
 use galatea_core::{BrowserLogin, Clock, Error, ErrorKind, Host, SystemClock};
 use std::{process::ExitCode, sync::Arc, time::Duration};
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
+    sync::mpsc,
 };
 use url::Url;
 
@@ -71,16 +72,16 @@ async fn wait(login: &dyn BrowserLogin, context: &Context) -> Result<String> {
         Some(_) => "\nWaiting for the browser to come back. If it runs on another machine, paste the address it ends at here:",
         None => "\nPaste the address the browser ends at here:",
     });
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    let mut lines = pasted();
     let mut typing = true;
     loop {
         let answer = tokio::select! {
             answer = from_browser(listener.as_ref(), login.redirect()) => answer,
-            line = lines.next_line(), if typing => match line {
-                Ok(Some(line)) => Some(line).filter(|line| !line.trim().is_empty()),
+            line = lines.recv(), if typing => match line {
+                Some(line) => Some(line).filter(|line| !line.trim().is_empty()),
                 // Whoever started us may have closed stdin; the browser can still come.
-                _ if listener.is_some() => { typing = false; None }
-                _ => return Err(Failure::usage("nothing was pasted", "run it in a terminal, or let the browser come back to this machine")),
+                None if listener.is_some() => { typing = false; None }
+                None => return Err(Failure::usage("nothing was pasted", "run it in a terminal, or let the browser come back to this machine")),
             },
             _ = tokio::signal::ctrl_c() => return Err(Failure::new(Vec::new(), Exit::Interrupted)),
         };
@@ -92,6 +93,19 @@ async fn wait(login: &dyn BrowserLogin, context: &Context) -> Result<String> {
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Lines of stdin. Read by a thread of its own that nobody waits for: the runtime's reader would keep the program until the next line.
+fn pasted() -> mpsc::Receiver<String> {
+    let (put, lines) = mpsc::channel(16);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines().map_while(std::io::Result::ok) {
+            if put.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
 }
 
 /// A listener on the redirect's address, if that is one of this machine.
