@@ -48,8 +48,8 @@ fn in_word(text: &str, word: Range<usize>, found: &mut Vec<Link>) {
         let rest = &text[at..word.end];
         let Some(from) = rest.find(host_char).map(|n| at + n) else { return };
         let run = text[from..word.end].find(|c: char| !host_char(c)).map_or(word.end, |n| from + n);
-        let lower = text[from..word.end].to_ascii_lowercase();
-        let scheme = ["https://", "http://"].iter().find(|scheme| lower.starts_with(**scheme)).map_or(0, |scheme| scheme.len());
+        let begins = |scheme: &&&str| text[from..word.end].get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+        let scheme = ["https://", "http://"].iter().find(begins).map_or(0, |scheme| scheme.len());
         if scheme > 0 {
             let host = from + scheme;
             let host_end = text[host..word.end].find(|c: char| !host_char(c) && c != '_').map_or(word.end, |n| host + n);

@@ -82,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
-    fn a_thread_loses_nothing_and_every_post_fits(text in "([a-z0-9é漢🐱👩\u{200d}🏽.!? \n]|https://[a-z]{1,8}\\.org/[a-z]{0,9}){1,150}") {
+    fn a_thread_loses_nothing_and_every_post_fits(text in "([a-z0-9é漢🐱👩\u{200d}🏽.!? \n]|https://[a-z]{1,8}\\.org/[a-z]{0,9}){1,50}") {
         let whole: String = plain::plain(&text).chars().filter(|c| !c.is_whitespace()).collect();
         prop_assume!(!whole.is_empty());
         let posts = posts(Content::text(&text), None);
