@@ -12,6 +12,7 @@ use super::Intake;
 use crate::{
     config::{Posting, Quiet},
     decode::Me,
+    error::read_only,
 };
 
 /// Name of the stream whose cursor tells when the last post was asked for and when the next is due.
@@ -102,7 +103,7 @@ pub(crate) async fn run(intake: Intake) -> Result<()> {
             continue;
         }
         // A post that could not go out would cost the model's money for nothing.
-        let held = intake.api.budget.exhausted().or_else(|| intake.api.latched());
+        let held = intake.api.budget.exhausted().or_else(|| intake.api.latched()).or_else(|| intake.api.is_read_only().then(read_only));
         if let Some(error) = held.filter(|_| !intake.config.dry_run) {
             tracing::info!(code = error.code(), "an original post for X waits");
             if intake.stopped_within(NAP).await {

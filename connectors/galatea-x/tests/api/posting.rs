@@ -62,6 +62,17 @@ async fn the_next_one_comes_when_it_is_due() {
 }
 
 #[tokio::test]
+async fn nothing_is_asked_for_that_could_not_be_posted() {
+    let api = XApi::start().await;
+    api.set_access(galatea_testkit::x::Access::Read);
+    let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
+    let running = Running::start(posting(&api, true), folder.path(), &gateway);
+    api.wait_calls("GET /2/users/:id/mentions", 3).await;
+    assert!(gateway.messages().is_empty(), "the token is read-only");
+    running.end().await;
+}
+
+#[tokio::test]
 async fn original_posts_stand_alone_and_do_not_repeat_themselves() {
     let api = XApi::start().await;
     let folder = tempfile::tempdir().unwrap();
