@@ -23,6 +23,11 @@ pub trait Connector: Send + Sync {
     /// Asks the platform whether the configuration works, without starting anything. Safe to call while running.
     async fn check(&self) -> Vec<Finding>;
 
+    /// What [`Self::check`] costs, as a sentence: `This makes one paid read (about $0.01).` Asked before a check; none where it is free.
+    fn check_cost(&self) -> Option<String> {
+        None
+    }
+
     /// Does what [`Finding::repair`] of one of its own findings announces. Called only after a person agreed.
     async fn repair(&self, finding: &Finding) -> Result<()> {
         Err(Error::invalid("this cannot be repaired from here").with("finding", &finding.id))
@@ -148,6 +153,27 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
 
     /// Assembles the connector. No network calls.
     fn build(self, host: &Host) -> Result<Arc<dyn Connector>>;
+
+    /// Begins a login with a browser; none where the settings are all it takes. No network calls.
+    fn login(self, _: &Host) -> Result<Option<Box<dyn BrowserLogin>>>
+    where
+        Self: Sized,
+    {
+        Ok(None)
+    }
+}
+
+/// A login in the making, on platforms that want a person to agree in a browser.
+#[async_trait]
+pub trait BrowserLogin: Send + Sync {
+    /// Address of the page the person opens.
+    fn page(&self) -> &str;
+
+    /// Where the platform sends the browser afterwards. One on this machine can be listened on.
+    fn redirect(&self) -> &str;
+
+    /// Takes the address the browser was sent to, or the code in it, and keeps what it is worth. Returns who is logged in, for people.
+    async fn finish(&self, answer: &str) -> Result<String>;
 }
 
 /// What a connector may need to be built.

@@ -33,7 +33,9 @@ pub mod world;
 pub use action::{Action, ActionDocs, ActionResult, AnyAction};
 pub use character::Character;
 pub use clock::{Clock, SystemClock, Timestamp};
-pub use connector::{Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, ReadBack, SendHandler, Severity, TextUnit, Variable};
+pub use connector::{
+    BrowserLogin, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, ReadBack, SendHandler, Severity, TextUnit, Variable,
+};
 pub use content::{Button, Content, Media, MediaKind, Press};
 pub use entity::{Entity, Participant, ParticipantState};
 pub use error::{Error, ErrorKind, Result, Retry, Sent};

@@ -155,6 +155,10 @@ pub struct Policy {
     pub allowed_rooms: Option<Vec<String>>,
     /// The setting that says so.
     pub allowed_rooms_setting: String,
+    /// People answered, lower case, handles without `@` or ids; everybody when none.
+    pub only_users: Option<Vec<String>>,
+    /// The setting that says so.
+    pub only_users_setting: String,
     /// Answer bots.
     pub allow_bots: bool,
     /// The setting that says so.
@@ -247,6 +251,7 @@ impl Policy {
         let (_, allow_from) = platform.text(&["ALLOW_FROM"], &ALLOW_FROM);
         let (allow_bots_setting, allow_bots) = platform.text(&["ALLOW_BOTS"], &ALLOW_BOTS);
         let rooms = platform.list(&["ALLOWED_CHATS", "ALLOWED_ROOMS"])?;
+        let users = platform.list(&["TARGET_USERS"])?;
         let always_types = settings
             .list(&ALWAYS_RESPOND_CHANNELS)?
             .unwrap_or_default()
@@ -264,6 +269,10 @@ impl Policy {
             group_setting,
             allowed_rooms_setting: rooms.as_ref().map_or_else(|| format!("{}_ALLOWED_CHATS", platform.prefix), |(name, _)| name.clone()),
             allowed_rooms: rooms.map(|(_, list)| list).filter(|list| !list.is_empty()),
+            only_users_setting: format!("{}_TARGET_USERS", platform.prefix),
+            only_users: users
+                .map(|(_, list)| list.iter().map(|name| name.trim_start_matches('@').to_lowercase()).collect::<Vec<_>>())
+                .filter(|l| !l.is_empty()),
             allow_bots: parse_switch(&allow_bots).ok_or_else(|| platform.complain(&allow_bots_setting, "is neither true nor false"))?,
             allow_bots_setting,
             bot_hop_limit: settings.parse(&BOT_HOP_LIMIT, "a whole number")?.unwrap_or(3),

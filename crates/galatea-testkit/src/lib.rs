@@ -6,3 +6,4 @@ pub mod models;
 pub mod process;
 pub mod store_suite;
 pub mod telegram;
+pub mod x;

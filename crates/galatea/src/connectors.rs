@@ -1,7 +1,7 @@
 //! Connectors: the list of platforms. A new one is one line in [`PLATFORMS`].
 
 use galatea_core::{
-    Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result, Settings, Source, Variable,
+    BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result, Settings, Source, Variable,
     settings::{Layer, Origin, Setting},
 };
 use std::{collections::HashMap, sync::Arc};
@@ -10,6 +10,7 @@ use std::{collections::HashMap, sync::Arc};
 pub(crate) const PLATFORMS: &[Platform] = &[
     platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link).public(galatea_telegram::parse_public_link),
     platform::<galatea_discord::DiscordConfig>("Discord", galatea_discord::parse_link),
+    platform::<galatea_x::XConfig>("X", galatea_x::parse_link),
     platform::<galatea_terminal::Config>("Terminal", no_links),
 ];
 
@@ -27,10 +28,15 @@ pub(crate) struct Platform {
     pub(crate) parse_public_link: fn(&str) -> Option<PublicLink>,
     policy: Policy,
     build: Build,
+    /// Begins a login with a browser; none where the settings are all it takes.
+    pub(crate) login: Login,
 }
 
 /// Settings of other programs → settings of the gate.
 type Policy = fn(&Settings) -> Result<Vec<(&'static str, String)>>;
+
+/// Settings → a login in the making.
+type Login = fn(&Settings, &Host) -> Result<Option<Box<dyn BrowserLogin>>>;
 
 /// Settings → connector; none when nothing of the platform is configured.
 type Build = fn(&Settings, &Host) -> Result<Option<Arc<dyn Connector>>>;
@@ -57,7 +63,16 @@ pub(crate) struct Taken {
 }
 
 const fn platform<C: ConnectorConfig + 'static>(title: &'static str, parse_link: fn(&str) -> Option<Link>) -> Platform {
-    Platform { source: C::SOURCE, title, variables: C::VARIABLES, parse_link, parse_public_link: no_public_links, policy: C::policy, build: build::<C> }
+    Platform {
+        source: C::SOURCE,
+        title,
+        variables: C::VARIABLES,
+        parse_link,
+        parse_public_link: no_public_links,
+        policy: C::policy,
+        build: build::<C>,
+        login: login::<C>,
+    }
 }
 
 fn build<C: ConnectorConfig>(settings: &Settings, host: &Host) -> Result<Option<Arc<dyn Connector>>> {
@@ -83,6 +98,10 @@ pub(crate) fn with_policies(settings: &Settings) -> Result<Settings> {
     let mut layers = settings.layers().to_vec();
     layers.push(weakest);
     Ok(Settings::new(layers))
+}
+
+fn login<C: ConnectorConfig>(settings: &Settings, host: &Host) -> Result<Option<Box<dyn BrowserLogin>>> {
+    C::from_settings(settings)?.map_or(Ok(None), |config| config.login(host))
 }
 
 /// The terminal has nothing to copy a link from.
@@ -113,23 +132,28 @@ impl Platform {
 
     fn why_off(&self, settings: &Settings) -> String {
         let missing: Vec<&str> = self.variables.iter().filter(|v| v.required && settings.find(v).is_none()).map(|v| v.name).collect();
-        if missing.is_empty() { "switched off by its settings".to_owned() } else { format!("set {}", missing.join(" and ")) }
+        match missing[..] {
+            [] => "switched off by its settings".to_owned(),
+            [one] => format!("set {one}"),
+            [one, other] => format!("set {one} and {other}"),
+            [one, ..] => format!("set {one} and {} more", missing.len() - 1),
+        }
     }
 }
 
 impl Taken {
     /// The variable and the agent that has this login already. Several characters see the same environment, and a platform lets
-    /// one process read a login: the first character gets it.
+    /// one process read a login: the first character gets it. Where a login has several secrets, such as those of an app and those
+    /// of an account, all of them make it.
     fn login(&mut self, platform: &Platform, settings: &Settings, agent: &str) -> Option<(&'static str, String)> {
-        let secrets = platform.variables.iter().filter(|v| v.secret && v.required);
-        for variable in secrets {
-            let Some(secret) = settings.secret(variable) else { continue };
-            let key = (variable.name, secret.expose_secret().to_owned());
-            if let Some(owner) = self.logins.get(&key) {
-                return Some((variable.name, owner.clone()));
-            }
-            self.logins.insert(key, agent.to_owned());
+        let secrets: Vec<_> = platform.variables.iter().filter(|v| v.secret && v.required).collect();
+        let variable = secrets.last()?;
+        let values: Option<Vec<String>> = secrets.iter().map(|v| settings.secret(v).map(|secret| secret.expose_secret().to_owned())).collect();
+        let key = (variable.name, values?.join("\n"));
+        if let Some(owner) = self.logins.get(&key) {
+            return Some((variable.name, owner.clone()));
         }
+        self.logins.insert(key, agent.to_owned());
         None
     }
 
@@ -190,6 +214,25 @@ mod tests {
         assert!(why.contains("Ada's") && why.contains("Bob") && !why.contains("AAAA"), "{why}");
         let own = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "987654321:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB")]);
         assert!(matches!(telegram().connector(&own, &host("Cem"), &mut taken).unwrap(), Built::On(_)));
+    }
+
+    #[test]
+    fn accounts_of_one_app_are_different_logins() {
+        let x = PLATFORMS.iter().find(|p| p.source.as_str() == "x").unwrap();
+        assert_eq!(off(x.connector(&Settings::default(), &host("Ada"), &mut Taken::default()).unwrap()), "set TWITTER_API_KEY and 3 more");
+        let keys = |token: &str| {
+            let token = token.to_owned();
+            Settings::from_pairs([
+                ("TWITTER_API_KEY", "k".to_owned()),
+                ("TWITTER_API_SECRET_KEY", "s".to_owned()),
+                ("TWITTER_ACCESS_TOKEN", token),
+                ("TWITTER_ACCESS_TOKEN_SECRET", "t".to_owned()),
+            ])
+        };
+        let mut taken = Taken::default();
+        assert!(matches!(x.connector(&keys("1-a"), &host("Ada"), &mut taken).unwrap(), Built::On(_)));
+        assert!(matches!(x.connector(&keys("2-b"), &host("Bob"), &mut taken).unwrap(), Built::On(_)));
+        assert!(off(x.connector(&keys("1-a"), &host("Cem"), &mut taken).unwrap()).contains("Ada's"));
     }
 
     #[test]

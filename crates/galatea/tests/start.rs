@@ -276,9 +276,9 @@ fn connectors_are_listed_and_checked() {
     assert!(list.status.success(), "{}", err(&list));
     assert!(out(&list).contains("Telegram") && out(&list).contains("set TELEGRAM_BOT_TOKEN"), "{}", out(&list));
     let all = json(&home.run(&["connector", "ls", "--json"]));
-    for source in ["discord", "telegram", "terminal"] {
-        assert!(all["connectors"].as_array().unwrap().iter().any(|c| c["source"] == source), "{all}");
-    }
+    let sources: Vec<&str> = all["connectors"].as_array().unwrap().iter().map(|c| c["source"].as_str().unwrap()).collect();
+    assert!(["telegram", "discord", "x", "terminal"].iter().all(|source| sources.contains(source)), "{sources:?}");
+    assert!(out(&list).contains("set TWITTER_API_KEY and 3 more"), "{}", out(&list));
 
     std::fs::create_dir(home.path().join(".galatea")).unwrap();
     let check = home.run(&["connector", "check"]);

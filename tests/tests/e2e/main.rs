@@ -14,3 +14,4 @@ mod places;
 mod secrets;
 mod stops;
 mod troubles;
+mod x;

@@ -8,7 +8,7 @@ use galatea_testkit::{
     telegram::{BotApi, Chat, User},
 };
 
-const KEY: &str = "sk-e2e-canary-key-0123456789";
+pub(crate) const KEY: &str = "sk-e2e-canary-key-0123456789";
 
 /// Everything one test needs. Dropping it checks what the program did against the rules of both services.
 pub(crate) struct Stage {

@@ -170,7 +170,7 @@ impl SendHandler for DiscordSender {
                 let age = self.api.clock().now().since(delivery.created_at);
                 if delivery.attempt > 0
                     && age > find::NONCE_HOLDS
-                    && let Found::Sent(found) = find::find(self, delivery, trail).await?
+                    && let Found::Sent(found) = find::find(self, delivery, &Trail::default()).await?
                 {
                     return Ok(found);
                 }

@@ -1,7 +1,7 @@
 //! What is sent, and what a bad day does to it.
 
 use crate::support::{Running, address, config, deliveries, send};
-use galatea_core::{Button, Content, ErrorKind, Found, Outgoing, Press, RemoteId, Retry, Sent};
+use galatea_core::{Button, Content, ErrorKind, Found, Outgoing, Press, RemoteId, Retry, Sent, Trail};
 use galatea_testkit::discord::{Channel, DiscordApi, Effect, ErrorBody, Fault, Options, User};
 use std::{sync::Arc, time::Duration};
 
@@ -52,7 +52,7 @@ async fn survives(effect: Effect, sent: Sent) {
     assert_ne!(error.retry(), Retry::Never, "{effect:?}");
     api.apply_late();
     delivery.attempt = 1;
-    let receipt = match handler.find(&delivery).await.unwrap() {
+    let receipt = match handler.find(&delivery, &Trail::default()).await.unwrap() {
         Found::Sent(receipt) => receipt,
         _ => handler.send(&delivery).await.unwrap(),
     };
@@ -86,12 +86,12 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
     }
     let outgoing = Outgoing::Message { content: Content::text("  the answer "), reply_to: Some(RemoteId::new(asked)) };
     let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);
-    assert_eq!(handler.find(&delivery).await.unwrap(), Found::NotSent);
+    assert_eq!(handler.find(&delivery, &Trail::default()).await.unwrap(), Found::NotSent);
     handler.send(&delivery).await.unwrap();
     api.forget_nonces();
     // Another process has neither the receipt nor the echo.
     let other = Running::start(config(&api));
-    let found = other.connector.send_handler().find(&delivery).await.unwrap();
+    let found = other.connector.send_handler().find(&delivery, &Trail::default()).await.unwrap();
     let shown = api.shown(general.id);
     assert_eq!(found, Found::Sent(galatea_core::Receipt { id: Some(RemoteId::new(shown[3].id)), moved_to: None }));
     let mut old = delivery.clone();
@@ -99,7 +99,10 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
     other.connector.send_handler().send(&old).await.unwrap();
     assert_eq!(api.shown(general.id).len(), 4, "an old attempt is looked for before it is repeated");
     general.allows(1 << 10 | 1 << 11);
-    assert_eq!(other.connector.send_handler().find(&deliveries(&*handler, &general.id.to_string(), &text("x"))[0]).await.unwrap(), Found::NotSent);
+    assert_eq!(
+        other.connector.send_handler().find(&deliveries(&*handler, &general.id.to_string(), &text("x"))[0], &Trail::default()).await.unwrap(),
+        Found::NotSent
+    );
 }
 
 #[tokio::test]
@@ -206,7 +209,7 @@ async fn a_lost_answer_to_a_command_is_not_doubled() {
     let outgoing = Outgoing::Message { content: Content::text("here"), reply_to: Some(RemoteId(format!("interaction:{id}"))) };
     let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);
     assert_eq!(handler.send(&delivery).await.unwrap_err().sent(), Sent::Maybe);
-    if handler.find(&delivery).await.unwrap() == Found::NotSent {
+    if handler.find(&delivery, &Trail::default()).await.unwrap() == Found::NotSent {
         handler.send(&delivery).await.unwrap();
     }
     assert_eq!(api.shown(general.id).iter().map(|s| s.text.as_str()).collect::<Vec<_>>(), ["here"]);

@@ -77,6 +77,13 @@ pub(crate) fn judge(case: &Case<'_>) -> Judged {
     }
     log.pass("allowed-rooms", if policy.allowed_rooms.is_some() { "this room is allowed" } else { "every room is allowed" });
 
+    if let Some(users) = &policy.only_users
+        && !named(users, envelope)
+    {
+        let with = users.iter().map(String::as_str).chain(envelope.user_name.as_deref()).collect::<Vec<_>>().join(",");
+        return log.skip("target-users", "the sender is not among the people to answer", Some((&policy.only_users_setting, &with)));
+    }
+
     if envelope.from_bot {
         if !policy.allow_bots {
             return log.skip("bots", "a bot wrote it, and bots are not answered", Some((&policy.allow_bots_setting, "true")));
@@ -201,8 +208,12 @@ fn calls(text: &str, character: &Character) -> bool {
 }
 
 fn listed(case: &Case<'_>) -> bool {
-    let envelope = case.envelope;
-    case.policy.allow_from.iter().any(|listed| {
+    named(&case.policy.allow_from, case.envelope)
+}
+
+/// By id or handle.
+fn named(list: &[String], envelope: &Envelope) -> bool {
+    list.iter().any(|listed| {
         envelope.entity_remote.as_ref().is_some_and(|id| id.as_str() == listed)
             || envelope.user_name.as_ref().is_some_and(|name| name.to_lowercase() == *listed)
     })

@@ -195,7 +195,10 @@ pub(super) fn notice(agent: &Agent, seat: &Seat, verdict: &mut Verdict, text: &s
     let mut outcome = Outcome::default();
     if !seat.ask && agent.notices.get(&room).is_none() {
         agent.notices.insert(room, ());
-        outcome.replies.push(Content::text(text));
+        let mut notice = Content::text(text);
+        // Where nobody asked, such as a scheduled post, a connector leaves it out.
+        notice.extra.insert("notice".into(), true.into());
+        outcome.replies.push(notice);
         verdict.step("notice", "note", "the room was told");
     }
     outcome

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use galatea_core::{ChannelType, Connector, RemoteId};
+use galatea_core::{ChannelType, Connector, Media, MediaKind, RemoteId};
 
 /// A loopback platform with one account, and the connector for it. One harness serves one case.
 #[async_trait]
@@ -63,6 +63,25 @@ pub trait ConnectorHarness: Send + Sync + Sized + 'static {
 
     /// Whether what is said while the connector is away comes when it is back.
     fn queues_while_away(&self) -> bool;
+
+    /// The platform tells the agent only of what mentions it, so the harness adds the mention to everything.
+    fn hears_only_mentions(&self) -> bool {
+        false
+    }
+
+    /// A file the platform takes, with its bytes.
+    fn file(&self) -> (Media, Bytes) {
+        let media = Media {
+            id: "note".into(),
+            url: "data:text/plain;base64,aGVsbG8gd29ybGQ=".into(),
+            title: "note.txt".into(),
+            content_type: MediaKind::Document,
+            mime: Some("text/plain".into()),
+            size: Some(11),
+            ..Media::default()
+        };
+        (media, Bytes::from_static(b"hello world"))
+    }
 }
 
 /// Kind of place.

@@ -9,6 +9,7 @@ mod storage;
 mod telegram;
 mod terminal;
 mod tool;
+mod x;
 
 use galatea_core::{Error, character::Explanation};
 use serde::Serialize;
@@ -47,6 +48,7 @@ pub(crate) fn all() -> impl Iterator<Item = Entry> {
         discord::PAGES,
         telegram::PAGES,
         terminal::PAGES,
+        x::PAGES,
         http::PAGES,
         galatea_core::character::CODES,
     ]

@@ -89,6 +89,18 @@ pub(super) const PAGES: &[Explanation] = &[
         "`galatea connector ls` lists the platforms there are.",
     ),
     page(
+        "GAL-CONNECTOR-PAID",
+        "The platform charges for being asked",
+        "X bills every read. Nothing here spends money unasked, so a check waits for consent.",
+        "`galatea connector check x --yes` makes the one paid read.",
+    ),
+    page(
+        "GAL-CONNECTOR-LOGIN",
+        "Nothing to log in to",
+        "The platform takes its keys from the settings, or the settings of a browser login are missing.",
+        "For X with OAuth 2 set TWITTER_CLIENT_ID and leave the four keys of OAuth 1.0a out. The other platforms need no login.",
+    ),
+    page(
         "GAL-CONNECTOR-OFF",
         "The platform is off for this agent",
         "A setting it needs is missing, or it is switched off.",

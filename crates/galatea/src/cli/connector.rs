@@ -1,5 +1,7 @@
 //! connector: which platforms each agent is on, and whether their configuration works.
 
+mod login;
+
 use clap::{Args, Subcommand};
 use galatea_core::{Clock, Error, Finding, Host, Severity, SystemClock};
 use serde_json::json;
@@ -34,6 +36,8 @@ enum Command {
     Ls(List),
     /// Ask the platforms whether the configuration works
     Check(Check),
+    /// Log in to a platform with a browser
+    Login(login::Login),
 }
 
 #[derive(Debug, Clone, Args)]
@@ -63,6 +67,7 @@ impl Connector {
         match &self.command {
             Command::Ls(list) => list.run(context).await,
             Command::Check(check) => check.run(context).await,
+            Command::Login(login) => login.run(context).await,
         }
     }
 }
@@ -169,7 +174,7 @@ impl Check {
                     checked.push((entry, vec![later]));
                 }
                 Ok(Built::On(connector)) => {
-                    let mut found = connector.check().await;
+                    let mut found = paid(connector.as_ref(), self.fix.yes, context).await;
                     if self.fix.fix {
                         found = Repairs { yes: self.fix.yes }.offer(connector.as_ref(), &entry.of(), found, context).await?;
                     }
@@ -195,6 +200,20 @@ impl Check {
         }
         Ok(if failed { Exit::Findings.into() } else { ExitCode::SUCCESS })
     }
+}
+
+/// A check, after a person agreed to what it costs.
+async fn paid(connector: &dyn galatea_core::Connector, yes: bool, context: &Context) -> Vec<Finding> {
+    let Some(cost) = connector.check_cost().filter(|_| !yes) else { return connector.check().await };
+    // A prompt that ends without an answer is no consent.
+    let agreed = context.may_ask() && cliclack::confirm(format!("{cost} Continue?")).initial_value(false).interact().unwrap_or(false);
+    if agreed { connector.check().await } else { vec![unasked(&cost, &connector.info().source)] }
+}
+
+/// What stands in place of a check that nobody agreed to pay.
+pub(super) fn unasked(cost: &str, source: &galatea_core::Source) -> Finding {
+    Finding::new(Severity::Info, "GAL-CONNECTOR-PAID", "connector", format!("not asked whether it works. {cost}"))
+        .with_fix(format!("`galatea connector check {source} --yes` asks"))
 }
 
 fn unknown(name: &str) -> Error {

@@ -49,8 +49,8 @@ pub(crate) struct Fix {
     /// Repair what can be repaired; asks before it changes anything elsewhere
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Say yes to every question of --fix
-    #[arg(short, long, requires = "fix")]
+    /// Say yes to every question: what --fix changes elsewhere, and checks that cost money
+    #[arg(short, long)]
     pub(crate) yes: bool,
 }
 

@@ -161,6 +161,15 @@ fn allowed_rooms_match_the_room_or_its_parent() {
 }
 
 #[test]
+fn only_the_people_named_are_answered() {
+    let of = |who: &str| setup(&[("TELEGRAM_TARGET_USERS", who)], "x", ChannelType::Dm);
+    assert_eq!(of("somebody-else").skipped_by(), ("target-users".into(), Some("TELEGRAM_TARGET_USERS".into())));
+    let sender = of("").envelope.user_name.clone().unwrap();
+    assert_eq!(of(&format!("bob, @{}", sender.to_uppercase())).answered_by(), "dm-policy");
+    assert_eq!(of("").answered_by(), "dm-policy");
+}
+
+#[test]
 fn the_script_is_silent_in_public_unless_opted_in() {
     let mut script = setup(&[], "x", ChannelType::Dm);
     script.scripted = true;

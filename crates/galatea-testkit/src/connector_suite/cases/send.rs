@@ -1,6 +1,6 @@
 //! Sending: text in every length, and everything else the connector claims to be able to.
 
-use galatea_core::{Button, Content, Media, MediaKind, Outgoing, Press};
+use galatea_core::{Button, Content, Outgoing, Press};
 
 use super::{applies_if, scene_with_spot};
 use crate::connector_suite::{ConnectorHarness, Outcome, Said, Scene, Shown, Spot};
@@ -46,7 +46,9 @@ pub async fn sends_text<H: ConnectorHarness>() -> Outcome {
     assert_eq!((shown[0].text.as_str(), &shown[0].id), (text, &id));
     for kind in [crate::connector_suite::SpotKind::Group, crate::connector_suite::SpotKind::Thread] {
         let Some(spot) = scene.platform.spot(kind).await else { continue };
+        let heard = scene.gateway.messages().len();
         scene.platform.say(&spot, Said::text("hello")).await;
+        scene.gateway.wait_messages(heard + 1).await;
         let id = scene.send_text(&spot, "here").await;
         assert_eq!(scene.platform.shown(&spot, 1).await[0].id, id, "{kind:?}");
     }
@@ -60,7 +62,7 @@ pub async fn sends_long_text_whole<H: ConnectorHarness>() -> Outcome {
     let max = scene.can().max_text;
     let mut text = String::new();
     let (mut sent, mut length) = (0, 0);
-    while length < max * 5 / 2 {
+    while length < max * 4 {
         let word = format!("word{sent} 👩‍👩‍👧 ");
         length += word.chars().count();
         text.push_str(&word);
@@ -176,21 +178,14 @@ pub async fn sends_files<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(scene.can().files, "the platform has no files");
     talking(&scene, &spot).await;
-    let file = Media {
-        id: "note".into(),
-        url: "data:text/plain;base64,aGVsbG8gd29ybGQ=".into(),
-        title: "note.txt".into(),
-        content_type: MediaKind::Document,
-        mime: Some("text/plain".into()),
-        size: Some(11),
-        ..Media::default()
-    };
+    let (file, bytes) = scene.platform.file();
+    let name = file.title.clone();
     let content = Content { attachments: vec![file], ..Content::text("Here it is") };
     let parts = scene.send(&spot, &Outgoing::Message { content, reply_to: None }).await;
     let shown = scene.platform.shown(&spot, parts.len()).await;
     let files: Vec<_> = shown.iter().flat_map(|s| &s.files).collect();
     assert_eq!(files.len(), 1);
-    assert_eq!((files[0].0.as_str(), &files[0].1[..]), ("note.txt", &b"hello world"[..]));
+    assert_eq!((&files[0].0, &files[0].1), (&name, &bytes));
     assert_eq!(words(&shown), ["Here", "it", "is"]);
     Outcome::Holds
 }

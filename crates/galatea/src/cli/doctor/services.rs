@@ -73,7 +73,14 @@ pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona], re
             }
         }
     }
-    let answers = join_all(asked.iter().map(|(title, connector)| patiently("connector", title, "GAL-HTTP-TIMEOUT", connector.check()))).await;
+    let answers = join_all(asked.iter().map(|(title, connector)| async move {
+        match connector.check_cost() {
+            // Nothing spends money unasked.
+            Some(cost) => vec![crate::cli::connector::unasked(&cost, &connector.info().source)],
+            None => patiently("connector", title, "GAL-HTTP-TIMEOUT", connector.check()).await,
+        }
+    }))
+    .await;
     for ((title, connector), mut answer) in asked.iter().zip(answers) {
         if let Some(repairs) = repairs {
             answer = repairs.offer(connector.as_ref(), title, answer, examined.context).await?;

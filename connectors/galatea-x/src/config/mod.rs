@@ -1,0 +1,231 @@
+//! Settings of this connector, under elizaOS's names; times are minutes, as there.
+
+mod read;
+#[cfg(test)]
+mod tests;
+mod variables;
+
+use galatea_core::{Account, BrowserLogin, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings, Source, Variable};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{sync::Arc, time::Duration};
+use url::Url;
+
+use crate::{
+    SCHEDULE,
+    connector::XConnector,
+    error::codes,
+    send::{Prices, Usd},
+};
+
+/// Settings of one account.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct XConfig {
+    /// How we prove who we are.
+    pub credentials: Credentials,
+    /// Address of the API.
+    #[serde(default = "default_root")]
+    #[schemars(with = "String")]
+    pub api_root: Url,
+    /// Address of the page on which a person allows the app (OAuth 2).
+    #[serde(default = "default_authorize")]
+    #[schemars(with = "String")]
+    pub authorize_url: Url,
+    /// Nothing is posted; what would be is told in the log.
+    #[serde(default = "yes")]
+    pub dry_run: bool,
+    /// Handles that are answered, lower case without `@`; everybody when empty.
+    #[serde(default)]
+    pub target_users: Vec<String>,
+    /// Mentions are read and answered.
+    #[serde(default = "yes")]
+    pub replies: bool,
+    /// How often mentions are looked for.
+    #[serde(default)]
+    pub poll: PollPace,
+    /// Original posts; none when switched off.
+    #[serde(default)]
+    pub posting: Option<Posting>,
+    /// What X allows the account.
+    #[serde(default)]
+    pub tier: Tier,
+    /// Most that may be spent in a day (UTC).
+    #[serde(default = "default_limit")]
+    pub daily_limit: Usd,
+    /// What calls cost.
+    #[serde(default)]
+    pub prices: Prices,
+}
+
+/// How we prove who we are.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Credentials {
+    /// OAuth 1.0a user context: four values from the developer console; they last until revoked.
+    #[serde(rename_all = "camelCase")]
+    OAuth1 {
+        /// API key.
+        #[schemars(with = "String")]
+        api_key: SecretString,
+        /// API key secret.
+        #[schemars(with = "String")]
+        api_secret: SecretString,
+        /// Access token: the account's id, a dash, letters.
+        #[schemars(with = "String")]
+        token: SecretString,
+        /// Access token secret.
+        #[schemars(with = "String")]
+        token_secret: SecretString,
+    },
+    /// OAuth 2 with PKCE: `galatea connector login x` once, after which tokens renew themselves.
+    #[serde(rename_all = "camelCase")]
+    OAuth2 {
+        /// Client id of the app.
+        client_id: String,
+        /// Client secret; confidential clients have one.
+        #[schemars(with = "Option<String>")]
+        client_secret: Option<SecretString>,
+        /// Where the browser is sent after the person agreed; must be entered in the developer console.
+        #[schemars(with = "String")]
+        redirect: Url,
+    },
+}
+
+/// How often mentions are looked for: at the fastest after one came, growing to the slowest while nothing comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PollPace {
+    /// Shortest pause.
+    pub fastest: Duration,
+    /// Longest pause.
+    pub slowest: Duration,
+}
+
+impl Default for PollPace {
+    /// 15 to 120 s.
+    fn default() -> Self {
+        Self { fastest: Duration::from_secs(15), slowest: Duration::from_secs(120) }
+    }
+}
+
+/// When original posts are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Posting {
+    /// Shortest time between two.
+    pub least: Duration,
+    /// Longest time between two.
+    pub most: Duration,
+    /// The first one right after a start.
+    pub immediately: bool,
+    /// Hours without posts.
+    pub quiet: Option<Quiet>,
+}
+
+/// Hours of the day (UTC) in which nothing original is posted, such as 22 to 7.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Quiet {
+    /// First hour, 0 to 23.
+    pub from: u8,
+    /// The hour after the last, 0 to 23.
+    pub to: u8,
+}
+
+/// What X allows the account. Since 2026-02-23 self-serve apps may reply only when summoned; since 2026-04-20 they may not like, follow or quote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// Pay per use, Basic, Pro.
+    #[default]
+    SelfServe,
+    /// An Enterprise contract.
+    Enterprise,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn default_root() -> Url {
+    #[allow(clippy::expect_used, reason = "a constant address that parses; every build of the defaults' test proves it")]
+    Url::parse("https://api.x.com").expect("a valid address")
+}
+
+fn default_authorize() -> Url {
+    #[allow(clippy::expect_used, reason = "a constant address that parses; every build of the defaults' test proves it")]
+    Url::parse("https://x.com/i/oauth2/authorize").expect("a valid address")
+}
+
+fn default_limit() -> Usd {
+    Usd::from_cents(100)
+}
+
+impl XConfig {
+    /// Defaults for everything but the credentials: a dry run.
+    pub fn new(credentials: Credentials) -> Self {
+        Self {
+            credentials,
+            api_root: default_root(),
+            authorize_url: default_authorize(),
+            dry_run: true,
+            target_users: Vec::new(),
+            replies: true,
+            poll: PollPace::default(),
+            posting: None,
+            tier: Tier::default(),
+            daily_limit: default_limit(),
+            prices: Prices::default(),
+        }
+    }
+
+    /// [`ConnectorConfig::build`] with the concrete type.
+    ///
+    /// # Errors
+    /// `Invalid` for a token without an account id, `Unexpected` when the HTTP client or the data folder cannot be set up.
+    pub fn connector(self, host: &Host) -> Result<XConnector> {
+        XConnector::new(self, host)
+    }
+}
+
+impl Credentials {
+    /// The account's id, where the credentials tell: an access token of OAuth 1.0a begins with it.
+    ///
+    /// # Errors
+    /// `Invalid` with `GAL-X-TOKEN` for a token of another shape. The token is not repeated.
+    pub fn account(&self) -> Result<Option<Account>> {
+        let Self::OAuth1 { token, .. } = self else { return Ok(None) };
+        let shape = || {
+            Error::invalid("Not an access token of X; expected digits, a dash, then about 40 letters and digits")
+                .with_code(codes::TOKEN)
+                .with_fix("console.x.com → your app → Keys and tokens → Access token and secret → generate, then set TWITTER_ACCESS_TOKEN")
+        };
+        let (id, rest) = token.expose_secret().split_once('-').ok_or_else(shape)?;
+        let digits = !id.is_empty() && id.len() <= 20 && id.bytes().all(|b| b.is_ascii_digit());
+        let plain = !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        if digits && plain { Ok(Some(Account(id.to_owned()))) } else { Err(shape()) }
+    }
+}
+
+impl ConnectorConfig for XConfig {
+    const SOURCE: Source = crate::SOURCE;
+    const VARIABLES: &'static [Variable] = variables::ALL;
+
+    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
+        read::read(settings)
+    }
+
+    /// elizaOS's list of people in the words of the runtime's gate, which applies it before a model is asked, and says so.
+    fn policy(settings: &Settings) -> Result<Vec<(&'static str, String)>> {
+        let users = read::target_users(settings)?;
+        Ok(if users.is_empty() { Vec::new() } else { vec![("X_TARGET_USERS", format!("{},{SCHEDULE}", users.join(",")))] })
+    }
+
+    fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
+        Ok(Arc::new(self.connector(host)?))
+    }
+
+    fn login(self, host: &Host) -> Result<Option<Box<dyn BrowserLogin>>> {
+        XConnector::login(&self, host)
+    }
+}

@@ -1,0 +1,124 @@
+//! Settings → [`XConfig`]. Pure.
+
+use galatea_core::{Error, Result, Settings, Variable};
+use std::time::Duration;
+use url::Url;
+
+use super::{Credentials, PollPace, Posting, Quiet, Tier, XConfig, variables as v};
+
+/// Mentions may be asked for 300 times in 15 minutes (X API, rate limits): not more often than every 3 s.
+const FASTEST: Duration = Duration::from_secs(3);
+/// Longest interval believed: 30 days.
+const LONGEST: f64 = 30.0 * 24.0 * 60.0;
+
+/// Reads the settings; none when no account is configured.
+pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
+    let Some(credentials) = credentials(settings)? else { return Ok(None) };
+    credentials.account().map_err(|e| e.with("where", settings.origin(&v::TOKEN)))?;
+    let mut config = XConfig::new(credentials);
+    if let Some(root) = address(settings, &v::API_ROOT)? {
+        config.api_root = root;
+    }
+    if let Some(page) = address(settings, &v::AUTHORIZE)? {
+        config.authorize_url = page;
+    }
+    config.dry_run = settings.flag(&v::DRY_RUN)?;
+    config.target_users = target_users(settings)?;
+    config.replies = settings.flag(&v::ENABLE_REPLIES)?;
+    if let Some(slowest) = minutes(settings, &v::POLL_INTERVAL)? {
+        let slowest = slowest.max(FASTEST);
+        config.poll = PollPace { fastest: PollPace::default().fastest.min(slowest), slowest };
+    }
+    config.posting = posting(settings)?;
+    config.tier = match settings.text(&v::TIER).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "self-serve" => Tier::SelfServe,
+        "enterprise" => Tier::Enterprise,
+        _ => return Err(settings.complain(&v::TIER, "is neither self-serve nor enterprise")),
+    };
+    if let Some(limit) = settings.parse(&v::LIMIT, "an amount such as 1.00")? {
+        config.daily_limit = limit;
+    }
+    if let Some(list) = settings.list(&v::PRICES)? {
+        for item in &list {
+            let known = item.split_once('=').is_some_and(|(kind, price)| price.trim().parse().is_ok_and(|price| config.prices.set(kind.trim(), price)));
+            if !known {
+                return Err(settings.complain(&v::PRICES, "is not a list such as post=0.015,link=0.200"));
+            }
+        }
+    }
+    Ok(Some(config))
+}
+
+/// Handles that are answered; none means everybody.
+pub(super) fn target_users(settings: &Settings) -> Result<Vec<String>> {
+    let users: Vec<String> = settings.list(&v::TARGET_USERS)?.unwrap_or_default().iter().map(|name| handle(name)).collect();
+    Ok(if users.iter().any(|name| name == "*") { Vec::new() } else { users })
+}
+
+fn handle(name: &str) -> String {
+    name.trim().trim_start_matches('@').to_lowercase()
+}
+
+fn credentials(settings: &Settings) -> Result<Option<Credentials>> {
+    let keys = [v::API_KEY, v::API_SECRET, v::TOKEN, v::TOKEN_SECRET].map(|variable| (variable, settings.secret(&variable)));
+    let missing: Vec<&str> = keys.iter().filter(|(_, value)| value.is_none()).map(|(variable, _)| variable.name).collect();
+    if let [(_, Some(api_key)), (_, Some(api_secret)), (_, Some(token)), (_, Some(token_secret))] = keys {
+        return Ok(Some(Credentials::OAuth1 { api_key, api_secret, token, token_secret }));
+    }
+    if let Some(client_id) = settings.text(&v::CLIENT_ID).map(|id| id.trim().to_owned()) {
+        let redirect = address(settings, &v::REDIRECT)?.ok_or_else(|| settings.complain(&v::REDIRECT, "is missing"))?;
+        return Ok(Some(Credentials::OAuth2 { client_id, client_secret: settings.secret(&v::CLIENT_SECRET), redirect }));
+    }
+    // The access token is the account's own; the app's keys alone may be there for other programs.
+    if missing.len() < 4 && !missing.contains(&v::TOKEN.name) {
+        return Err(Error::invalid("X needs four keys, and some are missing")
+            .with_code("GAL-CFG-VALUE")
+            .with("missing", missing.join(", "))
+            .with_fix(format!("set {}; all four are under Keys and tokens of the app in console.x.com", missing.join(" and "))));
+    }
+    Ok(None)
+}
+
+fn posting(settings: &Settings) -> Result<Option<Posting>> {
+    let (enabled, immediately) = (settings.flag(&v::ENABLE_POST)?, settings.flag(&v::POST_NOW)?);
+    let usual = minutes(settings, &v::POST_INTERVAL)?.unwrap_or(Duration::from_secs(120 * 60));
+    let (least, most) = (minutes(settings, &v::POST_MIN)?, minutes(settings, &v::POST_MAX)?);
+    let (least, most) = match (least, most) {
+        // elizaOS varies its 120 minutes between 90 and 150.
+        (None, None) => (usual.mul_f64(0.75), usual.mul_f64(1.25)),
+        (Some(least), None) => (least, usual.max(least)),
+        (None, Some(most)) => (usual.min(most), most),
+        (Some(least), Some(most)) => (least, most),
+    };
+    if least > most {
+        return Err(settings.complain(&v::POST_MIN, "is more than TWITTER_POST_INTERVAL_MAX"));
+    }
+    let quiet = match settings.text(&v::QUIET) {
+        None => None,
+        Some(text) => Some(quiet(&text).ok_or_else(|| settings.complain(&v::QUIET, "is not two different hours such as 22-7"))?),
+    };
+    Ok(enabled.then_some(Posting { least, most, immediately, quiet }))
+}
+
+fn quiet(text: &str) -> Option<Quiet> {
+    let (from, to) = text.split_once('-')?;
+    let hour = |text: &str| text.trim().trim_end_matches(":00").parse::<u8>().ok().filter(|hour| *hour < 24);
+    let quiet = Quiet { from: hour(from)?, to: hour(to)? };
+    (quiet.from != quiet.to).then_some(quiet)
+}
+
+fn minutes(settings: &Settings, variable: &Variable) -> Result<Option<Duration>> {
+    let Some(minutes) = settings.parse::<f64>(variable, "a number of minutes")? else { return Ok(None) };
+    if !minutes.is_finite() || minutes <= 0.0 || minutes > LONGEST {
+        return Err(settings.complain(variable, "has to be more than 0 and at most 30 days, in minutes"));
+    }
+    Ok(Some(Duration::from_secs_f64(minutes * 60.0)))
+}
+
+fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
+    let Some(url) = settings.parse::<Url>(variable, "an address such as https://host")? else { return Ok(None) };
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() || !url.username().is_empty() || url.password().is_some() {
+        return Err(settings.complain(variable, "is not an http or https address without a user name"));
+    }
+    Ok(Some(url))
+}

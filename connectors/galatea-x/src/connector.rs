@@ -1,0 +1,217 @@
+//! The connector: who we are, what is checked, and what runs side by side.
+
+use async_trait::async_trait;
+use galatea_core::{
+    Account, BrowserLogin, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host, ReadBack, Result, SendHandler, Severity, TextUnit,
+};
+use serde_json::json;
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    SOURCE,
+    config::{Credentials, Tier, XConfig},
+    decode::{Me, number},
+    encode::MAX_WEIGHT,
+    error::{codes, read_only},
+    receive::{Intake, poll, posts},
+    send::{
+        XSender,
+        api::{self, Api},
+        auth::{
+            Auth,
+            login::Login,
+            oauth1::Keys,
+            oauth2::{App, Session},
+            tokens::TokenFile,
+        },
+        budget::Budget,
+        calls, keep,
+    },
+};
+
+/// X for one account.
+pub struct XConnector {
+    info: ConnectorInfo,
+    config: Arc<XConfig>,
+    api: Arc<Api>,
+    me: Arc<OnceLock<Me>>,
+    sender: Arc<XSender>,
+    folder: PathBuf,
+}
+
+impl fmt::Debug for XConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("XConnector").field("info", &self.info).field("api", &self.api).finish_non_exhaustive()
+    }
+}
+
+/// Folder of an OAuth 2 login: the account is not known before it.
+fn login_folder(host: &Host) -> PathBuf {
+    keep::folder(&host.data_dir, &format!("login-{}", host.agent.id()))
+}
+
+fn app(config: &XConfig, host: &Host) -> Result<Option<App>> {
+    let Credentials::OAuth2 { client_id, client_secret, .. } = &config.credentials else { return Ok(None) };
+    Ok(Some(App {
+        http: api::client(host.clock.clone())?,
+        endpoint: format!("{}/2/oauth2/token", api::base(&config.api_root)),
+        client_id: client_id.clone(),
+        client_secret: client_secret.clone(),
+        clock: host.clock.clone(),
+    }))
+}
+
+impl XConnector {
+    pub(crate) fn new(config: XConfig, host: &Host) -> Result<Self> {
+        let clock = host.clock.clone();
+        let (auth, account, known, folder) = match (&config.credentials, app(&config, host)?) {
+            (Credentials::OAuth1 { api_key, api_secret, token, token_secret }, _) => {
+                let account = config.credentials.account()?.unwrap_or_else(|| Account("unknown".into()));
+                let folder = keep::folder(&host.data_dir, &account.0);
+                let keys = Keys { api_key: api_key.clone(), api_secret: api_secret.clone(), token: token.clone(), token_secret: token_secret.clone() };
+                let known = remembered(&folder).filter(|me| me.id.to_string() == account.0);
+                (Auth::OAuth1(keys), account, known, folder)
+            }
+            (Credentials::OAuth2 { .. }, Some(app)) => {
+                let folder = login_folder(host);
+                let file = TokenFile::in_folder(&folder);
+                // A broken file is told by the first call, where somebody listens.
+                let known = file.read().ok().flatten().and_then(|t| number(&t.user_id).map(|id| Me { id, user_name: t.user_name }));
+                let account = Account(known.as_ref().map_or_else(|| "not-logged-in".to_owned(), |me| me.id.to_string()));
+                (Auth::OAuth2(Session::new(app, file)), account, known, folder)
+            }
+            (Credentials::OAuth2 { .. }, None) => return Err(Error::unexpected("OAuth 2 without an app")),
+        };
+        let capabilities = Capabilities {
+            max_text: MAX_WEIGHT,
+            text_unit: TextUnit::Weighted,
+            edit: false,
+            delete: true,
+            react: config.tier == Tier::Enterprise,
+            typing: false,
+            buttons: false,
+            files: true,
+            threads: false,
+            read_back: ReadBack::Find,
+            public: true,
+        };
+        let budget = Budget::open(config.daily_limit, folder.join("spent.json"), clock.clone());
+        let api = Arc::new(Api::new(api::client(clock.clone())?, &config.api_root, auth, budget, clock));
+        let me = Arc::new(known.map_or_else(OnceLock::new, OnceLock::from));
+        let config = Arc::new(config);
+        let sender = Arc::new(XSender::new(api.clone(), config.clone(), me.clone(), folder.clone()));
+        Ok(Self { info: ConnectorInfo { source: SOURCE, account, capabilities }, config, api, me, sender, folder })
+    }
+
+    /// The outbound side, as it is registered on the gateway.
+    pub fn send_handler(&self) -> Arc<dyn SendHandler> {
+        self.sender.clone()
+    }
+
+    /// The login of an app that uses OAuth 2; none with the four keys of OAuth 1.0a.
+    ///
+    /// # Errors
+    /// `Unexpected` when the HTTP client cannot be set up.
+    pub(crate) fn login(config: &XConfig, host: &Host) -> Result<Option<Box<dyn BrowserLogin>>> {
+        let (Some(app), Credentials::OAuth2 { redirect, .. }) = (app(config, host)?, &config.credentials) else { return Ok(None) };
+        let file = TokenFile::in_folder(&login_folder(host));
+        Ok(Some(Box::new(Login::begin(app, api::base(&config.api_root), &config.authorize_url, redirect.clone(), file))))
+    }
+
+    /// Who we are: asked once and remembered, since it costs money.
+    async fn who(&self) -> Result<Me> {
+        if let Some(me) = self.me.get() {
+            return Ok(me.clone());
+        }
+        let me = self.ask().await?;
+        Ok(self.me.get_or_init(|| me).clone())
+    }
+
+    async fn ask(&self) -> Result<Me> {
+        let me = calls::me(&self.api, &self.config.prices).await?;
+        if me.id.to_string() != self.info.account.0 {
+            return Err(Error::unexpected("the server says these keys belong to another account").with_code(codes::GARBAGE).with("host", self.api.host()));
+        }
+        let text = json!({ "id": me.id.to_string(), "userName": me.user_name }).to_string();
+        if let Err(error) = keep::replace(&self.folder.join("me.json"), text.as_bytes(), false) {
+            tracing::warn!(error = %error, "the account's name cannot be kept; it is asked for again at the next start");
+        }
+        Ok(me)
+    }
+}
+
+fn remembered(folder: &Path) -> Option<Me> {
+    let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.join("me.json")).ok()?).ok()?;
+    Some(Me { id: number(kept["id"].as_str()?)?, user_name: kept["userName"].as_str()?.to_owned() })
+}
+
+#[async_trait]
+impl Connector for XConnector {
+    fn info(&self) -> &ConnectorInfo {
+        &self.info
+    }
+
+    fn check_cost(&self) -> Option<String> {
+        Some(format!("This makes one paid read (about {}).", self.config.prices.user))
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        self.api.release();
+        let me = match self.ask().await {
+            Ok(me) => me,
+            Err(error) => return vec![failed(&error)],
+        };
+        let mut findings = vec![
+            Finding::ok(codes::TOKEN, "connector", format!("keys sign correctly: @{}", me.user_name))
+                .with_cause(format!("GET /2/users/me answered on {}", self.api.host())),
+        ];
+        if self.api.is_read_only() {
+            let severity = if self.config.dry_run { Severity::Warning } else { Severity::Error };
+            findings.push(Finding { severity, ..failed(&read_only()) });
+        }
+        if self.config.dry_run {
+            findings.push(
+                Finding::new(Severity::Warning, codes::DRY_RUN, "connector", "posting is a dry run until TWITTER_DRY_RUN=false")
+                    .with_fix("set TWITTER_DRY_RUN=false once the log shows what you want to read on X"),
+            );
+        }
+        if let Some(error) = self.api.budget.exhausted() {
+            findings.push(Finding { severity: Severity::Warning, ..failed(&error) });
+        }
+        let prices = &self.config.prices;
+        let cap = format!(
+            "cap {}/day: mention read {}*, post {}, with link {}, reply when summoned {}      *only for the app owner's account",
+            self.config.daily_limit, prices.mention, prices.post, prices.link, prices.reply
+        );
+        findings.push(Finding::new(Severity::Info, codes::BUDGET, "connector", cap));
+        findings
+    }
+
+    async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
+        // Whatever stood may have been repaired since.
+        self.api.release();
+        let Some(me) = stop.run_until_cancelled(self.who()).await else { return Ok(()) };
+        let me = me?;
+        gateway.register_send_handler(self.sender.clone());
+        if self.config.dry_run {
+            tracing::warn!(code = codes::DRY_RUN, "X is a dry run: answers and posts are written, and nothing is posted until TWITTER_DRY_RUN=false");
+        }
+        // What runs beside ends with this run, however it ends.
+        let inner = stop.child_token();
+        let _guard = inner.clone().drop_guard();
+        let intake = Intake::new(self.api.clone(), self.config.clone(), self.sender.journal.clone(), me, gateway, inner);
+        tokio::try_join!(poll::run(intake.clone()), posts::run(intake)).map(drop)
+    }
+}
+
+/// A finding that keeps what was seen.
+fn failed(error: &Error) -> Finding {
+    let seen = error.context().iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(", ");
+    let finding = Finding::failure("connector", error);
+    if seen.is_empty() { finding } else { finding.with_cause(seen) }
+}

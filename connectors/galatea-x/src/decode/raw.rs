@@ -1,0 +1,140 @@
+//! Pages of posts, read item by item: one with a part nobody knows yet keeps everything else, and never costs its neighbours.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use twitter_v2::data::{Media, Tweet, User};
+
+/// One page of a timeline.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    /// Posts, newest first as X sends them.
+    pub(crate) posts: Vec<Post>,
+    /// What the posts refer to.
+    pub(crate) includes: Includes,
+    /// Where older ones go on.
+    pub(crate) next: Option<String>,
+    /// Posts that could not be read at all.
+    pub(crate) unreadable: usize,
+}
+
+/// One post.
+#[derive(Debug, Clone)]
+pub(crate) struct Post {
+    /// As twitter-v2 knows it.
+    pub(crate) tweet: Tweet,
+    /// The whole text of a long post, which twitter-v2 does not know (X API, `note_tweet`).
+    pub(crate) note: Option<String>,
+}
+
+/// Expansions (X API, `includes`).
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Includes {
+    users: HashMap<u64, User>,
+    posts: HashMap<u64, Post>,
+    media: HashMap<String, Media>,
+}
+
+impl Includes {
+    /// A person.
+    pub(crate) fn user(&self, id: u64) -> Option<&User> {
+        self.users.get(&id)
+    }
+    /// A post another one refers to.
+    pub(crate) fn post(&self, id: u64) -> Option<&Post> {
+        self.posts.get(&id)
+    }
+    /// A picture or film.
+    pub(crate) fn media(&self, key: &str) -> Option<&Media> {
+        self.media.get(key)
+    }
+    /// Everything of another page too.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.users.extend(other.users);
+        self.posts.extend(other.posts);
+        self.media.extend(other.media);
+    }
+}
+
+/// Reads a page; `data` may be a list, one post, or missing.
+pub(crate) fn page(body: Value) -> Page {
+    let Value::Object(mut body) = body else { return Page::default() };
+    let mut page = Page { next: body.get("meta").and_then(|m| m.get("next_token")).and_then(Value::as_str).map(str::to_owned), ..Page::default() };
+    let items = match body.remove("data") {
+        Some(Value::Array(items)) => items,
+        Some(one @ Value::Object(_)) => vec![one],
+        _ => Vec::new(),
+    };
+    for item in items {
+        match post(item) {
+            Some(post) => page.posts.push(post),
+            None => page.unreadable += 1,
+        }
+    }
+    if let Some(Value::Object(mut includes)) = body.remove("includes") {
+        let mut list = |name: &str| match includes.remove(name) {
+            Some(Value::Array(items)) => items,
+            _ => Vec::new(),
+        };
+        page.includes.users = list("users").into_iter().filter_map(lenient::<User>).map(|user| (user.id.as_u64(), user)).collect();
+        page.includes.posts = list("tweets").into_iter().filter_map(post).map(|post| (post.tweet.id.as_u64(), post)).collect();
+        page.includes.media = list("media").into_iter().filter_map(lenient::<Media>).map(|media| (media.media_key.to_string(), media)).collect();
+    }
+    page
+}
+
+fn post(item: Value) -> Option<Post> {
+    let note = item.get("note_tweet").and_then(|note| note.get("text")).and_then(Value::as_str).map(str::to_owned);
+    Some(Post { tweet: lenient(item)?, note })
+}
+
+/// Reads a value; where a field stops that, it is left out.
+fn lenient<T: DeserializeOwned>(item: Value) -> Option<T> {
+    if let Ok(read) = T::deserialize(&item) {
+        return Some(read);
+    }
+    let Value::Object(whole) = item else { return None };
+    // Fields that are fine together, added one by one: the required ones first, or nothing can be read at all.
+    let required = |name: &str| matches!(name, "id" | "text" | "name" | "username" | "media_key" | "type");
+    let (mut kept, optional): (Map<String, Value>, Map<String, Value>) = whole.into_iter().partition(|(name, _)| required(name));
+    let mut read = T::deserialize(Value::Object(kept.clone())).ok()?;
+    for (name, value) in optional {
+        kept.insert(name.clone(), value);
+        match T::deserialize(Value::Object(kept.clone())) {
+            Ok(more) => read = more,
+            Err(_) => {
+                tracing::debug!(field = %galatea_http::shorten(&name, 40), "a field of X has a form nobody knows and is left out");
+                kept.remove(&name);
+            }
+        }
+    }
+    Some(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_odd_field_costs_only_itself() {
+        let page = page(json!({"data": [
+            {"id": "7", "text": "hi", "author_id": "1", "reply_settings": "martians", "referenced_tweets": [{"type": "liked", "id": "3"}], "conversation_id": "5"},
+            {"id": "8", "text": "two", "note_tweet": {"text": "two and much more"}},
+            {"text": "no id"}, 17
+        ], "includes": {"users": [{"id": "1", "name": "Ann", "username": "ann", "public_metrics": 5}]}, "meta": {"next_token": "n"}}));
+        assert_eq!((page.posts.len(), page.unreadable, page.next.as_deref()), (2, 2, Some("n")));
+        assert_eq!(page.posts[0].tweet.author_id.unwrap().as_u64(), 1);
+        assert_eq!(page.posts[0].tweet.conversation_id.unwrap().as_u64(), 5);
+        assert!(page.posts[0].tweet.referenced_tweets.is_none());
+        assert_eq!(page.posts[1].note.as_deref(), Some("two and much more"));
+        assert_eq!(page.includes.user(1).unwrap().name, "Ann");
+    }
+
+    #[test]
+    fn anything_can_be_read() {
+        for body in [json!(null), json!([]), json!({}), json!({"data": 5}), json!({"data": {"id": "1", "text": "x"}}), json!({"includes": []})] {
+            let _ = page(body);
+        }
+    }
+}

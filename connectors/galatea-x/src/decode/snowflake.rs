@@ -1,0 +1,53 @@
+//! Post ids tell the time: milliseconds since X's epoch stand above 22 bits of machine and sequence.
+
+use galatea_core::Timestamp;
+use std::time::Duration;
+
+/// X's epoch in Unix milliseconds (X, "Snowflake").
+const EPOCH: i64 = 1_288_834_974_657;
+const SHIFT: u32 = 22;
+
+/// When a post was made.
+pub(crate) fn made_at(id: u64) -> Timestamp {
+    // 42 bits of milliseconds always fit.
+    Timestamp(EPOCH + i64::try_from(id >> SHIFT).unwrap_or(i64::MAX - EPOCH))
+}
+
+/// The smallest id a post of this moment can have.
+pub(crate) fn first_at(at: Timestamp) -> u64 {
+    u64::try_from(at.0.saturating_sub(EPOCH)).unwrap_or(0).checked_shl(SHIFT).unwrap_or(u64::MAX)
+}
+
+/// The id that stands for `by` before a post: everything later is above it.
+pub(crate) fn earlier(id: u64, by: Duration) -> u64 {
+    let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+    first_at(Timestamp(made_at(id).0.saturating_sub(by)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_known_post_has_its_known_time() {
+        // X's documentation of snowflakes: post 1541815603606036480 was made on 2022-06-28T16:07:40.105Z.
+        assert_eq!(made_at(1_541_815_603_606_036_480), Timestamp(1_656_432_460_105));
+        assert_eq!(first_at(Timestamp(1_656_432_460_105)) >> SHIFT, 1_541_815_603_606_036_480 >> SHIFT);
+        assert_eq!(first_at(Timestamp(0)), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn sixty_seconds_are_sixty_seconds(id in (1_u64 << 50)..(1 << 62)) {
+            let before = earlier(id, Duration::from_secs(60));
+            prop_assert_eq!(made_at(id).0 - made_at(before).0, 60_000);
+            prop_assert!(before < id);
+        }
+
+        #[test]
+        fn no_number_panics(id: u64, at: i64) {
+            let _ = (made_at(id), first_at(Timestamp(at)), earlier(id, Duration::MAX));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Markdown → the plain text X shows. Markup that X cannot show is left out; no word is.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// Renders CommonMark as plain text: bullets for lists, `> ` for quotations, addresses in parentheses after the words of a link.
+pub(super) fn plain(markdown: &str) -> String {
+    let escaped = keep_definitions(markdown);
+    let mut out = Plain::default();
+    for event in Parser::new_ext(&escaped, options()) {
+        out.event(event);
+    }
+    out.text.trim().to_owned()
+}
+
+fn options() -> Options {
+    Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+}
+
+/// A line such as `[note]: hello` is a link definition to CommonMark and would vanish: it stays as text, unless a link uses it.
+fn keep_definitions(markdown: &str) -> String {
+    let parser = Parser::new_ext(markdown, options());
+    let mut starts: Vec<usize> = parser.reference_definitions().iter().map(|(_, def)| def.span.start).collect();
+    starts.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
+    let mut text = markdown.to_owned();
+    for at in starts {
+        if text.is_char_boundary(at) && text[at..].starts_with('[') {
+            text.insert(at, '\\');
+        }
+    }
+    text
+}
+
+#[derive(Default)]
+struct Plain {
+    text: String,
+    /// Line breaks owed before the next words.
+    owed: usize,
+    lists: Vec<Option<u64>>,
+    /// A list has no item yet.
+    begun: bool,
+    quotes: usize,
+    code: bool,
+    links: Vec<(usize, String)>,
+}
+
+impl Plain {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) if self.code => self.lines(&text),
+            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.write(&text);
+            }
+            Event::FootnoteReference(name) => self.write(&format!("[^{name}]")),
+            Event::SoftBreak | Event::HardBreak => self.owed = self.owed.max(1),
+            Event::Rule => {
+                self.block();
+                self.write("———");
+                self.owed = 2;
+            }
+            Event::TaskListMarker(done) => self.write(if done { "☑ " } else { "☐ " }),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph | Tag::Heading { .. } | Tag::HtmlBlock => self.block(),
+            Tag::BlockQuote(_) => {
+                self.block();
+                self.quotes += 1;
+            }
+            Tag::CodeBlock(_) => {
+                self.block();
+                self.code = true;
+            }
+            Tag::List(first) => {
+                if self.lists.is_empty() {
+                    self.block();
+                    self.begun = true;
+                }
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                if !std::mem::take(&mut self.begun) {
+                    self.owed = 1;
+                }
+                let depth = self.lists.len().saturating_sub(1);
+                let mark = match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        *number += 1;
+                        format!("{}. ", *number - 1)
+                    }
+                    _ => "• ".to_owned(),
+                };
+                self.write(&format!("{}{mark}", "  ".repeat(depth)));
+            }
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.flush();
+                self.links.push((self.text.len(), dest_url.into_string()));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::HtmlBlock => self.owed = 2,
+            TagEnd::BlockQuote(_) => {
+                self.quotes = self.quotes.saturating_sub(1);
+                self.owed = 2;
+            }
+            TagEnd::CodeBlock => {
+                self.code = false;
+                self.owed = 2;
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+                self.owed = if self.lists.is_empty() { 2 } else { 1 };
+            }
+            TagEnd::Link | TagEnd::Image => {
+                let Some((start, url)) = self.links.pop() else { return };
+                let words = self.text.get(start..).unwrap_or("").trim().to_owned();
+                let bare = |text: &str| text.trim_start_matches("mailto:").trim_end_matches('/').to_owned();
+                if bare(&words) == bare(&url) || url.is_empty() {
+                    return;
+                }
+                self.write(&if words.is_empty() { url } else { format!(" ({url})") });
+            }
+            _ => {}
+        }
+    }
+
+    /// A block begins: a blank line between it and what came before, but none inside a list.
+    fn block(&mut self) {
+        if !self.text.is_empty() && self.lists.is_empty() {
+            self.owed = self.owed.max(2);
+        }
+    }
+
+    fn lines(&mut self, text: &str) {
+        for line in text.split_inclusive('\n') {
+            self.write(line.trim_end_matches('\n'));
+            if line.ends_with('\n') {
+                self.owed += 1;
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.owed > 0 || self.text.is_empty() {
+            let breaks = if self.text.is_empty() { 0 } else { self.owed };
+            self.text.push_str(&"\n".repeat(breaks));
+            self.text.push_str(&"> ".repeat(self.quotes));
+            self.owed = 0;
+        }
+    }
+
+    fn write(&mut self, words: &str) {
+        if words.is_empty() {
+            return;
+        }
+        self.flush();
+        self.text.push_str(words);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn markup_goes_and_words_stay() {
+        assert_eq!(
+            plain("# Tide\n\n**low** at _6:40_ and `x = 1`\n\n- one\n- two\n  - deeper\n\n1. a\n2. b\n\n> said\n> so\n\n---\nend"),
+            "Tide\n\nlow at 6:40 and x = 1\n\n• one\n• two\n  • deeper\n\n1. a\n2. b\n\n> said\n> so\n\n———\n\nend"
+        );
+    }
+
+    #[test]
+    fn links_are_written_out() {
+        assert_eq!(
+            plain("[wrack](https://a.org/b) <https://a.org/> [https://a.org](https://a.org/) ![pic](https://a.org/p.png)"),
+            "wrack (https://a.org/b) https://a.org/ https://a.org pic (https://a.org/p.png)"
+        );
+        assert_eq!(plain("[note]: hello"), "[note]: hello");
+    }
+
+    #[test]
+    fn code_keeps_its_lines() {
+        assert_eq!(plain("Look:\n\n```rust\nfn a() {\n    b();\n\n}\n```\nDone"), "Look:\n\nfn a() {\n    b();\n\n}\n\nDone");
+    }
+
+    #[test]
+    fn plain_text_is_left_alone() {
+        let text = "1 < 2 & 3 > 2; it's \"fine\" – naïve 日本語 👩‍👩‍👧 a.b!c (d) #e snake_case 100%";
+        assert_eq!(plain(text), text);
+    }
+
+    proptest! {
+        #[test]
+        fn no_word_is_lost(text in "([a-z]{1,6}|[ \n.,!]|\\*\\*|`|# |- |> |[0-9]\\. |\\[|\\]){0,60}") {
+            let letters = |t: &str| t.chars().filter(char::is_ascii_alphabetic).collect::<String>();
+            // Words on the line of a code fence name its language.
+            prop_assume!(!text.contains("```"));
+            prop_assert_eq!(letters(&plain(&text)), letters(&text));
+        }
+    }
+}

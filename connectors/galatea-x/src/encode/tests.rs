@@ -1,0 +1,93 @@
+//! Whole messages.
+
+use super::*;
+use galatea_core::Media;
+use proptest::prelude::*;
+
+fn posts(content: Content, reply_to: Option<&str>) -> Vec<Post> {
+    let outgoing = Outgoing::Message { content, reply_to: reply_to.map(|id| RemoteId(id.into())) };
+    let post = |part| if let Part::Post(post) = part { post } else { panic!("a post") };
+    parts(&outgoing, Tier::SelfServe).unwrap().into_iter().map(post).collect()
+}
+
+fn picture(n: usize) -> Media {
+    Media {
+        url: format!("https://a.org/{n}.png"),
+        content_type: MediaKind::Image,
+        mime: Some("image/png".into()),
+        description: format!("picture {n}"),
+        ..Media::default()
+    }
+}
+
+#[test]
+fn every_part_knows_its_number_and_what_is_answered() {
+    let posts = posts(Content::text("word ".repeat(200)), Some("1234"));
+    assert_eq!(posts.len(), 4);
+    assert!(posts.iter().enumerate().all(|(n, p)| p.nth as usize == n && p.answers.as_deref() == Some("1234")));
+    assert_eq!(self::posts(Content::text("x"), Some("post-17"))[0].answers, None, "a prompt is no post");
+}
+
+#[test]
+fn notices_answer_people_and_are_no_posts() {
+    let mut content = Content::text("Sorry, I cannot think right now.");
+    content.extra.insert("notice".into(), true.into());
+    assert_eq!(posts(content.clone(), Some("1234")).len(), 1);
+    let request = Outgoing::Message { content, reply_to: Some(RemoteId("post-7-1".into())) };
+    assert!(parts(&request, Tier::SelfServe).unwrap().is_empty());
+}
+
+#[test]
+fn pictures_come_in_fours_and_films_alone() {
+    let film = Media { url: "data:video/mp4;base64,AAAA".into(), content_type: MediaKind::Video, ..Media::default() };
+    let mut attachments: Vec<_> = (0..5).map(picture).collect();
+    attachments.push(film);
+    let posts = posts(Content { attachments, ..Content::text("look") }, None);
+    assert_eq!(posts.iter().map(|p| p.media.len()).collect::<Vec<_>>(), [4, 1, 1]);
+    assert_eq!((posts[0].text.as_str(), posts[2].media[0].category), ("look", media::Category::Video));
+    assert_eq!(posts[0].media[1].alt.as_deref(), Some("picture 1"));
+}
+
+#[test]
+fn what_x_cannot_carry_is_named() {
+    let pdf = Media { url: "https://a.org/t.pdf".into(), title: "Tables".into(), mime: Some("application/pdf".into()), ..Media::default() };
+    let note = Media { url: "data:text/plain,hi".into(), title: "note.txt".into(), ..Media::default() };
+    assert_eq!(posts(Content { attachments: vec![pdf, note], ..Content::text("see") }, None)[0].text, "see\nTables: https://a.org/t.pdf\nnote.txt");
+    let odd = Media { url: "telegram:abc".into(), content_type: MediaKind::Image, ..Media::default() };
+    let outgoing = Outgoing::Message { content: Content { attachments: vec![odd], ..Content::default() }, reply_to: None };
+    assert_eq!(parts(&outgoing, Tier::SelfServe).unwrap_err().code(), Some("GAL-X-MEDIA"));
+}
+
+#[test]
+fn likes_belong_to_enterprise_and_edits_to_nobody() {
+    let like = Outgoing::React { id: RemoteId("7".into()), emoji: Some("❤".into()) };
+    assert_eq!(parts(&like, Tier::SelfServe).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(parts(&like, Tier::Enterprise).unwrap(), [Part::Like { id: "7".into(), on: true }]);
+    let edit = Outgoing::Edit { id: RemoteId("7".into()), content: Content::text("x") };
+    assert_eq!(parts(&edit, Tier::Enterprise).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert!(parts(&Outgoing::Typing, Tier::SelfServe).unwrap().is_empty());
+    assert!(parts(&Outgoing::Delete { id: RemoteId("x".into()) }, Tier::SelfServe).is_err());
+    assert!(parts(&Outgoing::Message { content: Content::text(" \n"), reply_to: None }, Tier::SelfServe).is_err());
+}
+
+#[test]
+fn six_thousand_characters_of_code_keep_every_line() {
+    let lines: Vec<String> = (0..200).map(|n| format!("let line_{n} = \"*{n}*\";")).collect();
+    let posts = posts(Content::text(format!("Look:\n\n```rust\n{}\n```\n\nThat is all.", lines.join("\n"))), None);
+    let shown: Vec<&str> = posts.iter().flat_map(|p| p.text.lines()).filter(|l| l.starts_with("let")).collect();
+    assert_eq!(shown, lines);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    #[test]
+    fn a_thread_loses_nothing_and_every_post_fits(text in "([a-z0-9é漢🐱👩\u{200d}🏽.!? \n]|https://[a-z]{1,8}\\.org/[a-z]{0,9}){1,50}") {
+        let whole: String = plain::plain(&text).chars().filter(|c| !c.is_whitespace()).collect();
+        prop_assume!(!whole.is_empty());
+        let posts = posts(Content::text(&text), None);
+        prop_assert!(posts.iter().all(|p| weight(&p.text) <= MAX_WEIGHT));
+        let shown: String = posts.iter().flat_map(|p| p.text.chars()).filter(|c| !c.is_whitespace()).collect();
+        prop_assert_eq!(shown, whole);
+    }
+}

@@ -1,0 +1,94 @@
+//! Mentions in, and the times at which original posts are due.
+
+mod pace;
+pub(crate) mod poll;
+pub(crate) mod posts;
+
+use galatea_core::{Error, Gateway, Health, Retry};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    config::XConfig,
+    decode::Me,
+    error::{self, codes},
+    send::{api::Api, journal::Journal},
+};
+
+/// Takes in what happens for one account.
+#[derive(Clone)]
+pub(crate) struct Intake {
+    pub(crate) api: Arc<Api>,
+    pub(crate) config: Arc<XConfig>,
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) me: Me,
+    pub(crate) gateway: Gateway,
+    pub(crate) stop: CancellationToken,
+    told: Arc<Mutex<Option<Health>>>,
+}
+
+impl Intake {
+    pub(crate) fn new(api: Arc<Api>, config: Arc<XConfig>, journal: Arc<Journal>, me: Me, gateway: Gateway, stop: CancellationToken) -> Self {
+        Self { api, config, journal, me, gateway, stop, told: Arc::default() }
+    }
+
+    /// Reports how it is going, when that changed.
+    fn report(&self, health: Health) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.as_ref() != Some(&health) {
+            self.gateway.report(health.clone());
+            *told = Some(health);
+        }
+    }
+
+    /// After a look that worked: up, unless something keeps posts back.
+    pub(crate) fn going(&self) {
+        let held = self.api.budget.exhausted().or_else(|| self.api.latched());
+        let held = held.or_else(|| (self.api.is_read_only() && !self.config.dry_run).then(error::read_only));
+        self.report(match held {
+            Some(error) => degraded(&error),
+            None => Health::Up { detail: detail(&self.me, &self.config) },
+        });
+    }
+
+    /// After a look that did not work.
+    fn trouble(&self, error: &Error) {
+        self.report(match error.code() {
+            Some(codes::BUDGET | codes::CREDITS) => degraded(error),
+            code => Health::Retrying { reason: error.to_string(), code: code.map(str::to_owned) },
+        });
+    }
+
+    /// Waits; true when it is time to stop.
+    async fn stopped_within(&self, pause: Duration) -> bool {
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => true,
+            () = self.gateway.clock().sleep(pause) => false,
+        }
+    }
+}
+
+fn degraded(error: &Error) -> Health {
+    let code = error.code().map_or_else(String::new, |code| format!(" ({code})"));
+    let fix = error.fix().map_or_else(String::new, |fix| format!("; {fix}"));
+    Health::Degraded { reason: format!("{}{code}{fix}", error.message()) }
+}
+
+/// One line for people.
+fn detail(me: &Me, config: &XConfig) -> String {
+    let name = if me.user_name.is_empty() { me.id.to_string() } else { format!("@{}", me.user_name) };
+    let reading = if config.replies { "polling mentions" } else { "not reading mentions" };
+    let posting = if config.posting.is_some() { ", posting" } else { "" };
+    let dry = if config.dry_run { "; DRY RUN: nothing is posted until TWITTER_DRY_RUN=false" } else { "" };
+    format!("{name}, {reading}{posting}{dry}")
+}
+
+/// Only a person can repair it.
+fn is_final(error: &Error) -> bool {
+    error.retry() == Retry::Never
+        && matches!(error.code(), Some(codes::UNAUTHORIZED | codes::LOGIN | codes::ENROLL | codes::FORBIDDEN | codes::INVALID | codes::NOT_FOUND))
+}

@@ -1,0 +1,165 @@
+//! Polling mentions: ask, store, and only then move on. The last minute is always asked for again, since X lists some posts late and
+//! with lower ids.
+
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use galatea_core::{Batch, Cursor, Error, Incoming, Result, Retry};
+use std::{
+    collections::BTreeSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
+
+use super::{Intake, is_final, pace::Pace};
+use crate::{
+    decode::{
+        decode, number,
+        raw::{Includes, Post},
+        snowflake::{earlier, first_at},
+    },
+    error::codes,
+    send::{calls, heard},
+};
+
+/// Name of the stream whose cursor is the newest post seen (X calls it `since_id`).
+pub(crate) const STREAM: &str = "mentions";
+/// What is asked for again: posts are listed up to this late.
+const OVERLAP: Duration = Duration::from_secs(60);
+/// At the very first start, what was said before that is not answered.
+const FIRST_LOOK: Duration = Duration::from_secs(10 * 60);
+/// Most pages of one look. X keeps 800 mentions; a server that goes on for ever must not keep us.
+const PAGES: usize = 32;
+/// Longest pause after failures.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// Polls until stopped, or until a person has to act.
+///
+/// # Errors
+/// Failures only a person can repair: refused keys, an app that is not enrolled. Everything else is tried again in here.
+pub(crate) async fn run(intake: Intake) -> Result<()> {
+    if !intake.config.replies {
+        intake.going();
+        intake.stop.cancelled().await;
+        return Ok(());
+    }
+    let mut look = Look { newest: intake.gateway.cursor(STREAM).await?.and_then(|c| number(&c.position)), seen: BTreeSet::new() };
+    let mut pace = Pace::new(intake.config.poll);
+    let mut failures = Failures::default();
+    loop {
+        let Some(found) = intake.stop.run_until_cancelled(look.once(&intake)).await else { return Ok(()) };
+        let pause = match found {
+            Ok(found) => {
+                failures = Failures::default();
+                intake.going();
+                pace.after(found)
+            }
+            Err(error) if is_final(&error) => return Err(error),
+            Err(error) => {
+                intake.trouble(&error);
+                failures.pause(&error, intake.config.poll.fastest)
+            }
+        };
+        if intake.stopped_within(pause).await {
+            return Ok(());
+        }
+    }
+}
+
+struct Look {
+    newest: Option<u64>,
+    /// Posts stored in this run that the overlap brings again.
+    seen: BTreeSet<u64>,
+}
+
+impl Look {
+    /// One look at all that is new; how much that was.
+    async fn once(&mut self, intake: &Intake) -> Result<usize> {
+        if let Some(error) = intake.api.budget.exhausted() {
+            return Err(error);
+        }
+        let begun = intake.gateway.clock().now();
+        let since = match self.newest {
+            Some(newest) => earlier(newest, OVERLAP),
+            None => first_at(galatea_core::Timestamp(begun.0.saturating_sub(i64::try_from(FIRST_LOOK.as_millis()).unwrap_or_default()))),
+        };
+        let (posts, includes) = self.fetch(intake, since).await?;
+        // A cursor from the first look on, or what is said while we are away before the first mention would be lost.
+        let newest = posts.last().map(|post| post.tweet.id.as_u64()).max(self.newest).unwrap_or_else(|| first_at(begun));
+        if posts.is_empty() && self.newest.is_some() {
+            return Ok(0);
+        }
+        let events = posts.iter().filter_map(|post| take(intake, post, &includes)).collect::<Vec<_>>();
+        let cursor = Cursor { stream: STREAM.to_owned(), position: newest.to_string() };
+        intake.gateway.receive(Batch { events, cursor: Some(cursor) }).await?;
+        intake.api.budget.add(intake.config.prices.mention, posts.len());
+        self.newest = Some(newest);
+        self.seen.extend(posts.iter().map(|post| post.tweet.id.as_u64()));
+        let kept = earlier(newest, OVERLAP);
+        self.seen.retain(|id| *id >= kept);
+        Ok(posts.len())
+    }
+
+    /// Everything new, oldest first, to the last page: newer ones may not be stored before older ones.
+    async fn fetch(&self, intake: &Intake, since: u64) -> Result<(Vec<Post>, Includes)> {
+        let (mut posts, mut includes, mut token) = (Vec::new(), Includes::default(), None::<String>);
+        for turned in 0.. {
+            let page = calls::mentions(&intake.api, intake.me.id, since, token.as_deref()).await?;
+            if page.unreadable > 0 {
+                tracing::warn!(count = page.unreadable, "mentions on X could not be read and are passed over");
+            }
+            posts.extend(page.posts.into_iter().filter(|post| !self.seen.contains(&post.tweet.id.as_u64())));
+            includes.extend(page.includes);
+            token = page.next;
+            if token.is_none() {
+                break;
+            }
+            if turned + 1 >= PAGES {
+                tracing::warn!(pages = PAGES, "X lists more mentions than can be read at once; the oldest are passed over");
+                break;
+            }
+        }
+        posts.sort_by_key(|post| post.tweet.id.as_u64());
+        posts.dedup_by_key(|post| post.tweet.id.as_u64());
+        Ok((posts, includes))
+    }
+}
+
+fn take(intake: &Intake, post: &Post, includes: &Includes) -> Option<Incoming> {
+    let id = post.tweet.id.as_u64();
+    // A post that makes the decoder panic must not stop all that follow: it would come again and again.
+    let incoming = catch_unwind(AssertUnwindSafe(|| decode(post, includes, &intake.me))).unwrap_or_else(|_| {
+        tracing::error!(post = id, "a post on X could not be decoded and is passed over");
+        None
+    })?;
+    if post.tweet.author_id.is_some_and(|author| author.as_u64() != intake.me.id) {
+        // Noted first: the answer may be on its way before `receive` returns.
+        intake.journal.hear(id, &heard(post, includes));
+    }
+    Some(incoming)
+}
+
+/// Failures in a row, with growing waits.
+#[derive(Default)]
+struct Failures {
+    backoff: Option<ExponentialBackoff>,
+    told: Option<&'static str>,
+}
+
+impl Failures {
+    fn pause(&mut self, error: &Error, first: Duration) -> Duration {
+        let backoff = self.backoff.get_or_insert_with(|| {
+            ExponentialBuilder::default().with_min_delay(first.min(LONGEST)).with_max_delay(LONGEST).with_jitter().without_max_times().build()
+        });
+        let pause = match error.retry() {
+            Retry::After(wait) => wait,
+            _ => backoff.next().unwrap_or(LONGEST).min(LONGEST),
+        };
+        let code = error.code().unwrap_or("GAL-UNEXPECTED");
+        // Money that is spent was told where it ran out.
+        let alerted = matches!(code, codes::BUDGET | codes::CREDITS);
+        if self.told != Some(code) && !alerted {
+            self.told = Some(code);
+            tracing::warn!(code, error = %error.report(), seconds = pause.as_secs_f32(), "reading mentions on X is interrupted and tried again");
+        }
+        pause
+    }
+}

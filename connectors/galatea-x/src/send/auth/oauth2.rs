@@ -1,0 +1,149 @@
+//! OAuth 2 with PKCE: bearer tokens that renew themselves (X, "OAuth 2.0 Authorization Code Flow with PKCE"; RFC 6749, RFC 7636).
+
+use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, Retry, SecretString, Sent};
+use galatea_http::HttpClient;
+use serde::Deserialize;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Mutex;
+
+use super::tokens::{TokenFile, Tokens};
+use crate::error::{Failure, Problem, codes};
+
+/// A token that ends within this time is renewed first.
+const MARGIN: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// A client of the token endpoint.
+pub(crate) struct App {
+    pub(crate) http: HttpClient,
+    pub(crate) endpoint: String,
+    pub(crate) client_id: String,
+    pub(crate) client_secret: Option<SecretString>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// What the token endpoint answers.
+#[derive(Deserialize)]
+struct Granted {
+    access_token: SecretString,
+    #[serde(default)]
+    refresh_token: Option<SecretString>,
+    #[serde(default = "two_hours")]
+    expires_in: u64,
+    #[serde(default)]
+    scope: String,
+}
+
+fn two_hours() -> u64 {
+    7200
+}
+
+/// Tokens of a login, renewed by one task at a time.
+pub(crate) struct Session {
+    app: App,
+    file: TokenFile,
+    /// Held while renewing: whoever comes second finds it done.
+    tokens: Mutex<Option<Tokens>>,
+}
+
+/// No login yet, or one that ended.
+pub(crate) fn login_needed(why: &'static str) -> Error {
+    Error::new(ErrorKind::Unauthorized, why).with_code(codes::LOGIN).with_fix("`galatea connector login x`, then start again")
+}
+
+impl App {
+    /// Trades a code or refresh token for tokens; the account is not known to it.
+    pub(crate) async fn grant(&self, pairs: &[(&str, &str)]) -> Result<Tokens> {
+        let mut pairs = pairs.to_vec();
+        let mut request = self.http.post(&self.endpoint).total_timeout(TIMEOUT);
+        if let Some(secret) = &self.client_secret {
+            use base64::Engine;
+            let both = format!("{}:{}", self.client_id, secret.expose_secret());
+            let basic = format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(both));
+            request = request.secret_header("authorization", &SecretString::from(basic));
+        } else {
+            pairs.push(("client_id", &self.client_id));
+        }
+        let response = request.form(&pairs).send().await.map_err(|e| Failure::Transport(e).into_error("oauth2/token"))?;
+        let (status, place) = (response.status(), response.place().to_owned());
+        let body = response.bytes().await.map_err(|e| Failure::Transport(e).into_error("oauth2/token"))?;
+        if status != 200 {
+            return Err(match Problem::read(status, &body) {
+                // invalid_grant and invalid_request: the code or token is spent, invalid_client: the app is not known (RFC 6749 §5.2).
+                Some(problem) if matches!(status, 400 | 401) => {
+                    login_needed("X does not accept the login any more").with("x", galatea_http::shorten(&problem.detail, 120))
+                }
+                Some(problem) => Failure::Refused(Box::new(problem)).into_error("oauth2/token"),
+                None => Failure::Garbage { status, place }.into_error("oauth2/token"),
+            });
+        }
+        // The parser's words would repeat parts of the answer.
+        let granted: Granted = serde_json::from_slice(&body).map_err(|_| Failure::Garbage { status, place }.into_error("oauth2/token"))?;
+        let Some(refresh_token) = granted.refresh_token else {
+            return Err(login_needed("X gave no refresh token: the scope offline.access is missing"));
+        };
+        Ok(Tokens {
+            access_token: granted.access_token,
+            refresh_token,
+            expires_at: self.clock.now().plus(Duration::from_secs(granted.expires_in)),
+            scope: granted.scope,
+            user_id: String::new(),
+            user_name: String::new(),
+        })
+    }
+}
+
+impl Session {
+    /// A login whose tokens are in `file`.
+    pub(crate) fn new(app: App, file: TokenFile) -> Self {
+        Self { app, file, tokens: Mutex::new(None) }
+    }
+
+    /// A token that is good now, renewed if need be.
+    ///
+    /// # Errors
+    /// `Unauthorized` with `GAL-X-LOGIN` before a login and after it ended.
+    pub(crate) async fn access_token(&self) -> Result<SecretString> {
+        self.token(None).await
+    }
+
+    /// After X refused `refused`: another one.
+    ///
+    /// # Errors
+    /// As [`Session::access_token`].
+    pub(crate) async fn another(&self, refused: &SecretString) -> Result<SecretString> {
+        self.token(Some(refused)).await
+    }
+
+    async fn token(&self, refused: Option<&SecretString>) -> Result<SecretString> {
+        let mut tokens = self.tokens.lock().await;
+        let good = |t: &Tokens| self.app.clock.now().plus(MARGIN) < t.expires_at && refused.is_none_or(|r| r.expose_secret() != t.access_token.expose_secret());
+        if let Some(known) = tokens.as_ref().filter(|t| good(t)) {
+            return Ok(known.access_token.clone());
+        }
+        let file = self.file.clone();
+        let lock =
+            tokio::task::spawn_blocking(move || file.lock()).await.map_err(|e| Error::unexpected("waiting for the tokens of X ended").with("cause", e))??;
+        // Another process may have renewed them, or logged in.
+        let stored = self.file.read()?.ok_or_else(|| login_needed("nobody has logged in to X yet"))?;
+        let fresh = if good(&stored) { stored } else { self.renew(stored).await? };
+        drop(lock);
+        let token = fresh.access_token.clone();
+        *tokens = Some(fresh);
+        Ok(token)
+    }
+
+    async fn renew(&self, old: Tokens) -> Result<Tokens> {
+        let pairs = [("grant_type", "refresh_token"), ("refresh_token", old.refresh_token.expose_secret())];
+        let granted = self.app.grant(&pairs).await.map_err(|error| match error.retry() {
+            // Nothing was posted, whatever became of the renewal.
+            Retry::Never => error,
+            _ => error.with_sent(Sent::No),
+        })?;
+        let fresh = Tokens { user_id: old.user_id, user_name: old.user_name, ..granted };
+        // Before anybody uses it: X has forgotten the old one already.
+        self.file.write(&fresh)?;
+        tracing::debug!("the tokens of X were renewed");
+        Ok(fresh)
+    }
+}

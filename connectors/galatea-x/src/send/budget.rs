@@ -1,0 +1,233 @@
+//! What X costs, and the day's cap on it: kept on disk, so that a restart does not buy a second day.
+
+use galatea_core::{Clock, Error, ErrorKind, Result, Retry, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{
+    fmt,
+    path::PathBuf,
+    str::FromStr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use super::keep;
+use crate::error::codes;
+
+const DAY: i64 = 24 * 3600 * 1000;
+
+/// US dollars, in millionths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Usd(pub u64);
+
+impl Usd {
+    /// From cents.
+    pub const fn from_cents(cents: u64) -> Self {
+        Self(cents * 10_000)
+    }
+    fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+    fn times(self, count: usize) -> Self {
+        Self(self.0.saturating_mul(u64::try_from(count).unwrap_or(u64::MAX)))
+    }
+}
+
+impl FromStr for Usd {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let amount: f64 = text.trim().trim_start_matches('$').parse().map_err(|_| ())?;
+        if !(0.0..=1_000_000.0).contains(&amount) {
+            return Err(());
+        }
+        // At most 10^12, exact in a double.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be between 0 and a million")]
+        Ok(Self((amount * 1_000_000.0).round() as u64))
+    }
+}
+
+impl fmt::Display for Usd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = if self.0.is_multiple_of(10_000) { 2 } else { 3 };
+        #[allow(clippy::cast_precision_loss, reason = "shown with three digits")]
+        let amount = self.0 as f64 / 1_000_000.0;
+        write!(f, "${amount:.digits$}")
+    }
+}
+
+/// Prices per call kind (X, pay-per-use list of 2026-08).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Prices {
+    /// A mention of the app owner's account, per post read.
+    pub mention: Usd,
+    /// Any other post read.
+    pub read: Usd,
+    /// A person read.
+    pub user: Usd,
+    /// A post.
+    pub post: Usd,
+    /// A post with a link in it.
+    pub link: Usd,
+    /// A reply to somebody who summoned us.
+    pub reply: Usd,
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self { mention: Usd(1_000), read: Usd(5_000), user: Usd(10_000), post: Usd(15_000), link: Usd(200_000), reply: Usd(10_000) }
+    }
+}
+
+impl Prices {
+    /// Sets one by its name; false for an unknown one.
+    pub(crate) fn set(&mut self, kind: &str, price: Usd) -> bool {
+        let field = match kind {
+            "mention" => &mut self.mention,
+            "read" => &mut self.read,
+            "user" => &mut self.user,
+            "post" => &mut self.post,
+            "link" => &mut self.link,
+            "reply" => &mut self.reply,
+            _ => return false,
+        };
+        *field = price;
+        true
+    }
+}
+
+/// The day's spending.
+pub(crate) struct Budget {
+    limit: Usd,
+    path: PathBuf,
+    clock: Arc<dyn Clock>,
+    book: Mutex<Book>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Book {
+    /// Days since 1970 (UTC).
+    day: i64,
+    spent: Usd,
+    /// The cap was reached and somebody was told.
+    told: bool,
+}
+
+impl Budget {
+    /// Opens the book in `path`. One that cannot be read begins anew.
+    pub(crate) fn open(limit: Usd, path: PathBuf, clock: Arc<dyn Clock>) -> Self {
+        let book = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        Self { limit, path, clock, book: Mutex::new(book) }
+    }
+
+    /// Takes money before it is spent.
+    ///
+    /// # Errors
+    /// `RateLimited` with `GAL-X-BUDGET` until midnight (UTC) when the day's cap would be passed.
+    pub(crate) fn take(&self, price: Usd) -> Result<()> {
+        let now = self.clock.now();
+        let mut book = self.today(now);
+        if book.spent.plus(price) > self.limit && price > Usd(0) {
+            if !book.told {
+                book.told = true;
+                tracing::error!(code = codes::BUDGET, spent = %book.spent, limit = %self.limit, "the day's money for X is spent; reading and posting pause until midnight UTC");
+                self.save(&book);
+            }
+            return Err(self.spent_up(now));
+        }
+        book.spent = book.spent.plus(price);
+        self.save(&book);
+        Ok(())
+    }
+
+    /// Adds what turned out to cost more, such as posts that were read.
+    pub(crate) fn add(&self, price: Usd, count: usize) {
+        let more = price.times(count);
+        if more > Usd(0) {
+            let mut book = self.today(self.clock.now());
+            book.spent = book.spent.plus(more);
+            self.save(&book);
+        }
+    }
+
+    /// Gives back what provably was not spent.
+    pub(crate) fn give_back(&self, price: Usd) {
+        let mut book = self.today(self.clock.now());
+        book.spent = Usd(book.spent.0.saturating_sub(price.0));
+        self.save(&book);
+    }
+
+    /// The failure, while the day's money is spent.
+    pub(crate) fn exhausted(&self) -> Option<Error> {
+        let now = self.clock.now();
+        let book = self.today(now);
+        (book.told || book.spent >= self.limit).then(|| self.spent_up(now))
+    }
+
+    fn spent_up(&self, now: Timestamp) -> Error {
+        let left = Duration::from_millis(u64::try_from(DAY - now.0.rem_euclid(DAY)).unwrap_or_default());
+        Error::new(ErrorKind::RateLimited, "the day's money for X is spent")
+            .with_code(codes::BUDGET)
+            .with_retry(Retry::After(left))
+            .with("limit", self.limit)
+            .with_fix("it goes on at midnight UTC; TWITTER_DAILY_SPEND_LIMIT raises the cap")
+    }
+
+    fn today(&self, now: Timestamp) -> MutexGuard<'_, Book> {
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let day = now.0.div_euclid(DAY);
+        if book.day != day {
+            *book = Book { day, ..Book::default() };
+        }
+        book
+    }
+
+    fn save(&self, book: &Book) {
+        let bytes = serde_json::to_vec(book).unwrap_or_default();
+        if let Err(error) = keep::replace(&self.path, &bytes, false) {
+            tracing::warn!(error = %error, "what X cost today cannot be noted; a restart would begin the day anew");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_testkit::clock::ManualClock;
+
+    #[test]
+    fn amounts_read_and_print_as_people_write_them() {
+        assert_eq!(["1.00", "0.015", "$0.2", "0"].map(|t| t.parse::<Usd>().unwrap().0), [1_000_000, 15_000, 200_000, 0]);
+        assert_eq!([Usd(1_000_000), Usd(15_000), Usd(200_000)].map(|u| u.to_string()), ["$1.00", "$0.015", "$0.20"]);
+        assert!(["-1", "x", "NaN", "inf"].iter().all(|t| t.parse::<Usd>().is_err()));
+    }
+
+    #[test]
+    fn the_cap_holds_over_a_restart_and_ends_at_midnight() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = ManualClock::new();
+        let open = || Budget::open(Usd::from_cents(3), folder.path().join("spent.json"), clock.shared());
+        let budget = open();
+        budget.take(Usd(15_000)).unwrap();
+        budget.take(Usd(15_000)).unwrap();
+        budget.give_back(Usd(5_000));
+        assert!(budget.exhausted().is_none());
+        let error = open().take(Usd(15_000)).unwrap_err();
+        assert_eq!((error.code(), error.kind()), (Some(codes::BUDGET), ErrorKind::RateLimited));
+        let Retry::After(wait) = error.retry() else { panic!("until midnight") };
+        assert!(open().exhausted().is_some(), "told once, and kept");
+        clock.advance(wait);
+        let budget = open();
+        assert!(budget.exhausted().is_none());
+        budget.take(Usd(15_000)).unwrap();
+    }
+
+    #[test]
+    fn what_costs_nothing_is_always_allowed() {
+        let folder = tempfile::tempdir().unwrap();
+        let budget = Budget::open(Usd(0), folder.path().join("spent.json"), ManualClock::new().shared());
+        budget.take(Usd(0)).unwrap();
+        assert!(budget.take(Usd(1)).is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! The calls this connector makes, each with its fields and its price.
+
+use galatea_core::{Error, Result};
+use serde_json::{Value, json};
+
+use super::{
+    Prices, Usd,
+    api::{Api, Body, Call, Class},
+};
+use crate::{
+    decode::{
+        Me, number,
+        raw::{self, Page},
+    },
+    encode::weight,
+    error::{Failure, codes},
+};
+
+/// Fields of a post that is decoded (X API v2, `tweet.fields`).
+const POST_FIELDS: &str = "attachments,author_id,conversation_id,created_at,entities,in_reply_to_user_id,note_tweet,referenced_tweets";
+const USER_FIELDS: &str = "name,username";
+const MEDIA_FIELDS: &str = "alt_text,media_key,preview_image_url,type,url,variants";
+const EXPANSIONS: &str = "author_id,attachments.media_keys,referenced_tweets.id,referenced_tweets.id.author_id";
+/// Most posts of one page (X API v2, `max_results`).
+const PAGE: &str = "100";
+
+/// A post to be made.
+pub(crate) struct Draft<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) reply_to: Option<&'a str>,
+    pub(crate) media: &'a [String],
+}
+
+impl Draft<'_> {
+    /// What making it costs (X, pay-per-use list).
+    pub(crate) fn price(&self, prices: &Prices) -> Usd {
+        // A link makes the weight differ from its characters' most of the time; asking for its marks is surer.
+        let linked = self.text.contains("://") || weight(self.text) != weight(&self.text.replace('.', " "));
+        match (linked, self.reply_to) {
+            (true, _) => prices.link,
+            (false, Some(_)) => prices.reply,
+            (false, None) => prices.post,
+        }
+    }
+}
+
+fn garbage(api: &Api) -> Failure {
+    Failure::Garbage { status: 200, place: api.host().to_owned() }
+}
+
+/// Who we are: one paid read.
+pub(crate) async fn me(api: &Api, prices: &Prices) -> Result<Me> {
+    const NAME: &str = "GET /2/users/me";
+    api.budget.take(prices.user)?;
+    let answer = api.call(Call::get("/2/users/me", Class::Me).with("user.fields", USER_FIELDS)).await.map_err(|failure| {
+        api.budget.give_back(prices.user);
+        failure.into_error(NAME)
+    })?;
+    let text = |name: &str| answer["data"][name].as_str();
+    match (text("id").and_then(number), text("username")) {
+        (Some(id), Some(name)) => Ok(Me { id, user_name: name.to_owned() }),
+        _ => Err(garbage(api).into_error(NAME)),
+    }
+}
+
+/// One page of our mentions after `since`.
+pub(crate) async fn mentions(api: &Api, me: u64, since: u64, page: Option<&str>) -> Result<Page> {
+    timeline(api, &format!("/2/users/{me}/mentions"), Class::Mentions, since, page).await.map_err(|f| f.into_error("GET /2/users/:id/mentions"))
+}
+
+/// One page of our own posts after `since`.
+pub(crate) async fn own_posts(api: &Api, me: u64, since: u64, page: Option<&str>) -> Result<Page> {
+    timeline(api, &format!("/2/users/{me}/tweets"), Class::Timeline, since, page).await.map_err(|f| f.into_error("GET /2/users/:id/tweets"))
+}
+
+async fn timeline(api: &Api, path: &str, class: Class, since: u64, page: Option<&str>) -> Result<Page, Failure> {
+    let since = since.to_string();
+    let mut call = Call::get(path, class)
+        .with("since_id", &since)
+        .with("max_results", PAGE)
+        .with("tweet.fields", POST_FIELDS)
+        .with("user.fields", USER_FIELDS)
+        .with("media.fields", MEDIA_FIELDS)
+        .with("expansions", EXPANSIONS);
+    if let Some(token) = page {
+        call = call.with("pagination_token", token);
+    }
+    let answer = api.call(call).await?;
+    if answer.get("data").is_none() && answer.get("meta").is_none() {
+        return Err(garbage(api));
+    }
+    Ok(raw::page(answer))
+}
+
+/// One post; none when it is gone.
+pub(crate) async fn post(api: &Api, prices: &Prices, id: &str) -> Result<Option<Page>> {
+    api.budget.take(prices.read)?;
+    let path = format!("/2/tweets/{id}");
+    let call = Call::get(&path, Class::Lookup).with("tweet.fields", POST_FIELDS).with("user.fields", USER_FIELDS).with("expansions", EXPANSIONS);
+    match api.call(call).await {
+        Ok(answer) => Ok(Some(raw::page(answer)).filter(|page| !page.posts.is_empty())),
+        Err(failure) => {
+            api.budget.give_back(prices.read);
+            if failure.refusal().is_some_and(|problem| problem.status == 404) { Ok(None) } else { Err(failure.into_error("GET /2/tweets/:id")) }
+        }
+    }
+}
+
+/// Says something: its id.
+pub(crate) async fn create(api: &Api, draft: &Draft<'_>) -> Result<String, Failure> {
+    let mut body = json!({});
+    if !draft.text.is_empty() {
+        body["text"] = json!(draft.text);
+    }
+    if let Some(id) = draft.reply_to {
+        body["reply"] = json!({ "in_reply_to_tweet_id": id });
+    }
+    if !draft.media.is_empty() {
+        body["media"] = json!({ "media_ids": draft.media });
+    }
+    let answer = api.call(Call::post("/2/tweets", Body::Json(body), Class::Post)).await?;
+    let id = answer["data"]["id"].as_str().filter(|id| number(id).is_some());
+    id.map(str::to_owned).ok_or_else(|| garbage(api))
+}
+
+/// Removes a post of ours; one that is gone already is fine.
+pub(crate) async fn delete(api: &Api, id: &str) -> Result<()> {
+    match api.call(Call::delete(&format!("/2/tweets/{id}"), Class::Delete)).await {
+        Ok(_) => Ok(()),
+        Err(failure) if failure.refusal().is_some_and(|problem| problem.status == 404) => Ok(()),
+        Err(failure) => Err(failure.into_error("DELETE /2/tweets/:id")),
+    }
+}
+
+/// Likes a post or takes that back.
+pub(crate) async fn like(api: &Api, me: u64, id: &str, on: bool) -> Result<()> {
+    let (all, one) = (format!("/2/users/{me}/likes"), format!("/2/users/{me}/likes/{id}"));
+    let call = if on { Call::post(&all, Body::Json(json!({ "tweet_id": id })), Class::Like) } else { Call::delete(&one, Class::Like) };
+    api.call(call).await.map(drop).map_err(|f| f.into_error("likes"))
+}
+
+/// The id in an answer of the media endpoints.
+pub(crate) fn media_id(api: &Api, answer: &Value) -> Result<String> {
+    let id = answer["data"]["id"].as_str().filter(|id| number(id).is_some());
+    id.map(str::to_owned).ok_or_else(|| garbage(api).into_error("media/upload").with_code(codes::MEDIA)).map_err(|e: Error| e.with_sent(galatea_core::Sent::No))
+}

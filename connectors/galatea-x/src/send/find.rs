@@ -1,0 +1,80 @@
+//! Read-back: was a post of unknown outcome made? Our own timeline tells: it has the same words and answers the same post.
+
+use galatea_core::{Delivery, Found, Receipt, RemoteId, Result};
+use std::time::Duration;
+use twitter_v2::data::ReferencedTweetKind;
+
+use super::{XSender, calls};
+use crate::{
+    decode::{
+        raw::Post as Seen,
+        refers,
+        snowflake::first_at,
+        text::{own_words, same, words},
+    },
+    encode::{Part, Post},
+};
+
+/// Clocks of X and ours differ a little.
+const EARLIER: Duration = Duration::from_secs(60);
+/// Most pages read: 100 posts each since the delivery was made.
+const PAGES: usize = 10;
+
+/// Looks for a delivery.
+pub(super) async fn find(sender: &XSender, delivery: &Delivery) -> Result<Found> {
+    let Part::Post(post) = Part::read(&delivery.body)? else {
+        // Removing and liking can be repeated without anybody seeing it twice.
+        return Ok(Found::NotSent);
+    };
+    if let Some(id) = sender.journal.receipt(delivery.id) {
+        return Ok(Found::Sent(Receipt { id: id.map(RemoteId::new), moved_to: None }));
+    }
+    if sender.config.dry_run {
+        return Ok(Found::NotSent);
+    }
+    let target = sender.expected(delivery, &post)?;
+    Ok(match search(sender, delivery, &post, target).await? {
+        Some(id) => {
+            sender.journal.posted(delivery.turn, delivery.part, delivery.id, Some(id));
+            Found::Sent(Receipt { id: Some(RemoteId::new(id)), moved_to: None })
+        }
+        None => Found::NotSent,
+    })
+}
+
+/// The post on our timeline that this delivery became.
+pub(super) async fn search(sender: &XSender, delivery: &Delivery, post: &Post, target: Option<u64>) -> Result<Option<u64>> {
+    let me = sender.me()?.id;
+    let since = first_at(galatea_core::Timestamp(delivery.created_at.0.saturating_sub(i64::try_from(EARLIER.as_millis()).unwrap_or_default())));
+    let mut token = None;
+    for _ in 0..PAGES {
+        let page = calls::own_posts(&sender.api, me, since, token.as_deref()).await?;
+        // Looking is never refused for its price: posting twice costs more.
+        sender.api.budget.add(sender.config.prices.mention, page.posts.len());
+        let found = page.posts.iter().find(|seen| {
+            let id = seen.tweet.id.as_u64();
+            !sender.journal.is_own(id) && refers(seen, &ReferencedTweetKind::RepliedTo) == target && says(seen, post)
+        });
+        if let Some(found) = found {
+            return Ok(Some(found.tweet.id.as_u64()));
+        }
+        token = page.next;
+        if token.is_none() {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+fn says(seen: &Seen, post: &Post) -> bool {
+    let pictures = seen.tweet.attachments.as_ref().is_some_and(|a| a.media_keys.as_ref().is_some_and(|keys| !keys.is_empty()));
+    if pictures == post.media.is_empty() {
+        return false;
+    }
+    let bare = post.text.trim_start_matches(|c: char| c.is_whitespace());
+    same(&own_words(seen), bare) || same(&words(seen), bare) || (bare.starts_with('@') && same(&own_words(seen), &without_mentions(bare)))
+}
+
+fn without_mentions(text: &str) -> String {
+    text.split_whitespace().skip_while(|word| word.starts_with('@')).collect::<Vec<_>>().join(" ")
+}

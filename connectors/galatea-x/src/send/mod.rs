@@ -1,0 +1,194 @@
+//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the post may have been made.
+
+pub(crate) mod api;
+pub(crate) mod auth;
+pub(crate) mod budget;
+pub(crate) mod calls;
+mod find;
+pub(crate) mod journal;
+pub(crate) mod keep;
+mod latch;
+mod media;
+mod similar;
+
+use async_trait::async_trait;
+use galatea_core::{Address, Delivery, Encoded, Error, ErrorKind, Found, Outgoing, Receipt, RemoteId, Result, SendHandler, Sent, Trail};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
+
+use crate::{
+    config::{Tier, XConfig},
+    decode::{self, Me, number},
+    encode::{self, Part, Post, weight},
+    error::{self, codes},
+};
+use api::Api;
+pub use budget::{Prices, Usd};
+use calls::Draft;
+use journal::{Heard, Journal};
+use similar::Recent;
+
+/// The outbound side of one account.
+pub(crate) struct XSender {
+    pub(crate) api: Arc<Api>,
+    pub(crate) config: Arc<XConfig>,
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) me: Arc<OnceLock<Me>>,
+    recent: Recent,
+    folder: PathBuf,
+}
+
+impl XSender {
+    /// Prepares sending. Reads what earlier runs noted in `folder`.
+    pub(crate) fn new(api: Arc<Api>, config: Arc<XConfig>, me: Arc<OnceLock<Me>>, folder: PathBuf) -> Self {
+        let journal = Arc::new(Journal::open(&folder));
+        Self { api, config, journal, me, recent: Recent::open(folder.join("recent.json")), folder }
+    }
+
+    /// Who we are; known before the first event.
+    pub(crate) fn me(&self) -> Result<&Me> {
+        self.me.get().ok_or_else(|| auth::oauth2::login_needed("nobody has logged in to X yet"))
+    }
+
+    /// The post this one replies to, as far as our notes tell; none for an original one.
+    fn expected(&self, delivery: &Delivery, post: &Post) -> Result<Option<u64>> {
+        if post.nth > 0
+            && let Some(Some(before)) = delivery.part.checked_sub(1).and_then(|part| self.journal.part(delivery.turn, part))
+        {
+            return Ok(Some(before));
+        }
+        if delivery.address.remote == self.me()?.home() {
+            return Ok(None);
+        }
+        let answered = post.answers.as_deref().and_then(number).or_else(|| self.journal.target(delivery.id));
+        Ok(answered.or_else(|| decode::post_id(&delivery.address.remote).and_then(|conversation| self.journal.newest(conversation))))
+    }
+
+    /// [`Self::expected`], allowed by X's rules and ours.
+    async fn target(&self, delivery: &Delivery, post: &Post) -> Result<Option<u64>> {
+        let target = self.expected(delivery, post)?;
+        if delivery.address.remote == self.me()?.home() {
+            return Ok(target);
+        }
+        let id = target.ok_or_else(error::not_summoned)?;
+        if self.journal.is_own(id) || self.config.tier == Tier::Enterprise {
+            return Ok(target);
+        }
+        let heard = match self.journal.heard(id) {
+            Some(heard) => heard,
+            None if self.config.dry_run => return Ok(target),
+            None => self.ask(id).await?.ok_or_else(error::not_summoned)?,
+        };
+        let wanted = &self.config.target_users;
+        if !wanted.is_empty() && !wanted.contains(&heard.name) {
+            return Err(Error::new(ErrorKind::Forbidden, "Not sent: this person is not among those to be answered")
+                .with_code(codes::TARGET)
+                .with_fix("add the handle to TWITTER_TARGET_USERS, or leave that unset"));
+        }
+        Ok(target)
+    }
+
+    /// Asks X whether a post summons us: one paid read, when our notes are lost.
+    async fn ask(&self, id: u64) -> Result<Option<Heard>> {
+        let me = self.me()?;
+        let Some(page) = calls::post(&self.api, &self.config.prices, &id.to_string()).await? else { return Ok(None) };
+        let Some(post) = page.posts.first() else { return Ok(None) };
+        if !decode::mentions(post, me) && !decode::quotes(post, &page.includes, me) {
+            return Ok(None);
+        }
+        let heard = heard(post, &page.includes);
+        self.journal.hear(id, &heard);
+        Ok(Some(heard))
+    }
+
+    async fn post(&self, delivery: &Delivery, post: &Post) -> Result<Receipt> {
+        let target = self.target(delivery, post).await?;
+        let original = target.is_none();
+        if original && post.media.is_empty() && self.recent.holds(&post.text) {
+            return Err(Error::invalid("Not posted: it says nearly the same as a recent post")
+                .with_code(codes::SIMILAR)
+                .with_fix("nothing to repair: the next one will differ"));
+        }
+        if self.config.dry_run {
+            tracing::info!(delivery = %delivery.id, room = %delivery.address.room, weight = weight(&post.text), answers = target, "dry run: this would be posted on X");
+            tracing::debug!(delivery = %delivery.id, text = post.text, "dry run");
+            self.done(delivery, post, original, None);
+            return Ok(Receipt::default());
+        }
+        // A read-back later must look for the same answer, whoever has spoken since.
+        if let Some(id) = target.filter(|_| post.answers.is_none() && post.nth == 0) {
+            self.journal.aim(delivery.id, id);
+        }
+        let reply_to = target.map(|id| id.to_string());
+        let text = post.text.as_str();
+        let price = Draft { text, reply_to: reply_to.as_deref(), media: &[] }.price(&self.config.prices);
+        self.api.budget.take(price)?;
+        let media = media::upload(&self.api, &post.media, &self.folder).await.inspect_err(|_| self.api.budget.give_back(price))?;
+        let failure = match calls::create(&self.api, &Draft { text, reply_to: reply_to.as_deref(), media: &media }).await {
+            Ok(id) => {
+                let id = number(&id);
+                self.done(delivery, post, original, id);
+                return Ok(Receipt { id: id.map(RemoteId::new), moved_to: None });
+            }
+            Err(failure) => failure,
+        };
+        let duplicate = failure.refusal().is_some_and(error::Problem::is_duplicate);
+        let error = failure.into_error("POST /2/tweets");
+        if error.sent() == Sent::No {
+            self.api.budget.give_back(price);
+        }
+        // X may mean this very post, whose answer was lost.
+        if duplicate && let Some(id) = find::search(self, delivery, post, target).await.map_err(|e| e.with_sent(Sent::Maybe))? {
+            self.done(delivery, post, original, Some(id));
+            return Ok(Receipt { id: Some(RemoteId::new(id)), moved_to: None });
+        }
+        Err(error)
+    }
+
+    fn done(&self, delivery: &Delivery, post: &Post, original: bool, id: Option<u64>) {
+        self.journal.posted(delivery.turn, delivery.part, delivery.id, id);
+        if original {
+            self.recent.add(&post.text);
+        }
+    }
+}
+
+/// What a post that summons us is noted as.
+pub(crate) fn heard(post: &decode::raw::Post, includes: &decode::raw::Includes) -> Heard {
+    let tweet = &post.tweet;
+    let author = tweet.author_id.and_then(|id| includes.user(id.as_u64()));
+    Heard { conversation: tweet.conversation_id.unwrap_or(tweet.id).as_u64(), name: author.map_or_else(|| "-".to_owned(), |user| user.username.to_lowercase()) }
+}
+
+#[async_trait]
+impl SendHandler for XSender {
+    fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
+        encode::encode(outgoing, self.config.tier)
+    }
+
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
+        match Part::read(&delivery.body)? {
+            Part::Post(post) => self.post(delivery, &post).await,
+            Part::Delete { .. } | Part::Like { .. } if self.config.dry_run => {
+                tracing::info!(delivery = %delivery.id, "dry run: nothing is removed or liked on X");
+                Ok(Receipt::default())
+            }
+            Part::Delete { id } => calls::delete(&self.api, &id).await.map(|()| Receipt::default()),
+            Part::Like { id, on } => {
+                calls::like(&self.api, self.me()?.id, &id, on).await?;
+                Ok(Receipt { id: Some(RemoteId(id)), moved_to: None })
+            }
+        }
+    }
+
+    async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
+        find::find(self, delivery).await
+    }
+
+    /// X shows no typing.
+    async fn typing(&self, _: &Address) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! OAuth 2 with PKCE: the login, the rotating refresh token, and what a kill may not lose.
+
+use galatea_core::{BrowserLogin, Connector, ConnectorConfig, ErrorKind, Retry};
+use galatea_testkit::x::{Effect, Fault, Options, XApi};
+use galatea_x::{Credentials, XConfig};
+use std::{path::Path, sync::Arc};
+
+use super::support::{Running, gateway, host, reply, send, with};
+
+fn config(api: &XApi, secret: Option<&str>) -> XConfig {
+    let redirect = "http://127.0.0.1:8765/callback".parse().unwrap();
+    with(Credentials::OAuth2 { client_id: "testkitClient".into(), client_secret: secret.map(|s| s.to_owned().into()), redirect }, api)
+}
+
+fn begin(api: &XApi, folder: &Path) -> Box<dyn BrowserLogin> {
+    config(api, None).login(&host(folder, Arc::new(galatea_core::SystemClock))).unwrap().unwrap()
+}
+
+async fn logged_in(api: &XApi) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let login = begin(api, folder.path());
+    assert_eq!(login.finish(&api.allow(login.page())).await.unwrap(), "@galatea_test");
+    folder
+}
+
+#[tokio::test]
+async fn a_person_logs_in_once_and_answers_go_out() {
+    let api = XApi::start().await;
+    let folder = logged_in(&api).await;
+    let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
+    let running = Running::start(config(&api, None), folder.path(), &gateway());
+    running.messages(1).await;
+    send(&*running.handler().await, &api, &asked.to_string(), &reply("hi", asked)).await.remove(0).unwrap();
+    assert_eq!((api.shown().len(), api.refreshed()), (1, 0));
+    assert_eq!(running.connector.info().account.0, api.account().to_string());
+    running.end().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn tokens_are_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let api = XApi::start().await;
+    let folder = logged_in(&api).await;
+    let inner = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&inner), mode(&inner.join("oauth2.json"))), (0o700, 0o600));
+}
+
+#[tokio::test]
+async fn a_confidential_client_shows_its_secret() {
+    let api = XApi::with(Options { client_secret: Some("clientCanarySecret".into()), ..Options::default() }).await;
+    let folder = tempfile::tempdir().unwrap();
+    let login = config(&api, Some("clientCanarySecret")).login(&host(folder.path(), Arc::new(galatea_core::SystemClock))).unwrap().unwrap();
+    login.finish(&api.allow(login.page())).await.unwrap();
+}
+
+#[tokio::test]
+async fn answers_to_other_logins_are_refused() {
+    let api = XApi::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, other) = (begin(&api, folder.path()), begin(&api, folder.path()));
+    let theirs = api.allow(other.page());
+    for wrong in [theirs.as_str(), "http://127.0.0.1:8765/callback?error=access_denied", "http://127.0.0.1:8765/callback?state=x", "two words", ""] {
+        let error = ours.finish(wrong).await.unwrap_err();
+        assert_eq!((error.code(), error.kind()), (Some("GAL-X-LOGIN"), ErrorKind::Invalid), "{wrong}");
+    }
+    assert!(api.calls().is_empty(), "X was not asked");
+    let code = api.allow(ours.page()).split("code=").nth(1).unwrap().to_owned();
+    assert_eq!(ours.finish(&code).await.unwrap(), "@galatea_test", "the code alone will do");
+}
+
+#[tokio::test]
+async fn nobody_logged_in_is_told_and_nothing_is_asked() {
+    let api = XApi::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let error = Running::start(config(&api, None), folder.path(), &gateway()).failure().await;
+    assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-X-LOGIN"), ErrorKind::Unauthorized, Retry::Never));
+    assert!(error.fix().unwrap().contains("galatea connector login x") && api.calls().is_empty());
+}
+
+#[tokio::test]
+async fn a_refreshed_token_is_on_disk_before_it_is_used() {
+    let api = XApi::start().await;
+    let folder = logged_in(&api).await;
+    let ann = api.user("Ann", "ann_b");
+    let gateway = gateway();
+    api.expire_tokens();
+    // Whatever is asked with the fresh token hangs: the process dies between refresh and use.
+    api.fault(Fault::new(Effect::Hang).on("GET /2/users/:id/mentions").nth(2));
+    let running = Running::start(config(&api, None), folder.path(), &gateway);
+    api.wait_for("a use of the fresh token", |h| (h.calls_of("GET /2/users/:id/mentions").len() == 2).then_some(())).await;
+    assert_eq!(api.refreshed(), 1);
+    running.kill().await;
+    let said = ann.posts("@galatea_test after the kill");
+    let running = Running::start(config(&api, None), folder.path(), &gateway);
+    assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
+    assert_eq!(api.refreshed(), 1, "the stored token is good");
+    api.expire_tokens();
+    let next = ann.posts("@galatea_test and again");
+    assert_eq!(running.messages(2).await[1].1.id.0, next.to_string());
+    assert_eq!(api.refreshed(), 2, "the refresh token of the first renewal was kept");
+    running.end().await;
+}
+
+#[tokio::test]
+async fn several_calls_at_once_renew_once() {
+    let api = XApi::start().await;
+    let folder = logged_in(&api).await;
+    let ann = api.user("Ann", "ann_b");
+    let asked: Vec<u64> = (0..6).map(|n| ann.posts(&format!("@galatea_test {n}"))).collect();
+    let running = Running::start(config(&api, None), folder.path(), &gateway());
+    running.messages(6).await;
+    let handler = running.handler().await;
+    api.expire_tokens();
+    let answers = asked.iter().map(|id| {
+        let (handler, api, id) = (handler.clone(), &api, *id);
+        async move { send(&*handler, api, &id.to_string(), &reply(&format!("to {id}"), id)).await.remove(0) }
+    });
+    for answer in futures_join(answers).await {
+        answer.unwrap();
+    }
+    assert_eq!((api.shown().len(), api.refreshed()), (6, 1));
+    running.end().await;
+}
+
+async fn futures_join<T>(all: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    let mut pinned: Vec<_> = all.map(Box::pin).collect();
+    let mut done: Vec<Option<T>> = pinned.iter().map(|_| None).collect();
+    std::future::poll_fn(|cx| {
+        for (future, slot) in pinned.iter_mut().zip(&mut done) {
+            if slot.is_none()
+                && let std::task::Poll::Ready(value) = future.as_mut().poll(cx)
+            {
+                *slot = Some(value);
+            }
+        }
+        if done.iter().all(Option::is_some) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    done.into_iter().flatten().collect()
+}
+
+#[tokio::test]
+async fn two_processes_do_not_end_each_others_login() {
+    let api = XApi::start().await;
+    let folder = logged_in(&api).await;
+    let connector = || config(&api, None).connector(&host(folder.path(), Arc::new(galatea_core::SystemClock))).unwrap();
+    let (one, two) = (connector(), connector());
+    api.expire_tokens();
+    let findings = futures_join([one.check(), two.check()].into_iter()).await;
+    assert!(findings.iter().all(|f| f[0].id == "GAL-X-TOKEN"), "{findings:?}");
+    assert_eq!(api.refreshed(), 1, "the second one found the first one's token");
+}
+
+#[tokio::test]
+async fn a_login_that_ended_is_told_once() {
+    let api = XApi::start().await;
+    let folder = logged_in(&api).await;
+    api.revoke_login();
+    let error = Running::start(config(&api, None), folder.path(), &gateway()).failure().await;
+    assert_eq!((error.code(), error.retry()), (Some("GAL-X-LOGIN"), Retry::Never));
+    let told = format!("{} {error:?}", error.report());
+    assert!(api.secrets().iter().all(|s| !told.contains(s)));
+}

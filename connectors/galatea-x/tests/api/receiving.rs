@@ -1,0 +1,124 @@
+//! Mentions: nothing lost, nothing twice, in order, whatever X and the network do.
+
+use galatea_core::{ChannelType, Health};
+use galatea_testkit::x::{Effect, ErrorBody, Fault, Options, XApi};
+
+use super::support::{Running, config, gateway, patient};
+
+#[tokio::test]
+async fn mentions_come_with_elizaos_ids_and_what_they_talk_about() {
+    let api = XApi::start().await;
+    let (ann, bob) = (api.user("Ann", "ann_b"), api.user("Bob", "bob_c"));
+    let root = bob.posts("The moon is cheese & <old> https://example.org/moon?x=1");
+    let asked = ann.replies(root, "@galatea_test is this true?");
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(config(&api), folder.path(), &gateway());
+    let (incoming, message) = running.messages(1).await.remove(0);
+    assert_eq!((incoming.connection.world.remote.0, incoming.connection.room.remote.0), (ann.id.to_string(), root.to_string()));
+    assert_eq!((incoming.connection.room.kind, message.id.0), (ChannelType::Feed, asked.to_string()));
+    assert!(message.addressed.mention && !message.addressed.reply);
+    assert!(message.content.text.contains("> @bob_c: The moon is cheese & <old> https://example.org/moon?x=1"), "{}", message.content.text);
+    running.end().await;
+}
+
+#[tokio::test]
+async fn every_page_is_read_oldest_first_and_stored_with_the_cursor() {
+    let api = XApi::with(Options { page: 7, ..Options::default() }).await;
+    let ann = api.user("Ann", "ann_b");
+    let said: Vec<String> = (0..40).map(|n| ann.posts(&format!("@galatea_test number {n}")).to_string()).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(config(&api), folder.path(), &gateway());
+    let heard: Vec<String> = running.messages(40).await.into_iter().map(|(_, m)| m.id.0).collect();
+    assert_eq!(heard, said);
+    assert_eq!(running.gateway.stored_cursor("mentions").unwrap().position, said[39]);
+    assert_eq!(running.gateway.batches().iter().filter(|b| !b.events.is_empty()).count(), 1, "one commit: newer ones may not be stored before older ones");
+    running.end().await;
+}
+
+#[tokio::test]
+async fn a_post_listed_late_with_a_lower_id_is_not_missed_and_none_comes_twice() {
+    let api = XApi::start().await;
+    let ann = api.user("Ann", "ann_b");
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(config(&api), folder.path(), &gateway());
+    let late = ann.posts_late("@galatea_test late");
+    let second = ann.posts("@galatea_test second");
+    assert_eq!(running.messages(1).await[0].1.id.0, second.to_string());
+    api.index_late();
+    assert_eq!(running.messages(2).await[1].1.id.0, late.to_string());
+    let looks = api.calls_of("GET /2/users/:id/mentions").len();
+    api.wait_calls("GET /2/users/:id/mentions", looks + 3).await;
+    let handed: usize = running.gateway.batches().iter().map(|b| b.events.len()).sum();
+    assert_eq!(handed, 2, "what the overlap brings again is not handed over again");
+    running.end().await;
+}
+
+#[tokio::test]
+async fn what_was_said_while_away_comes_even_when_nobody_had_spoken_before() {
+    let api = XApi::start().await;
+    let ann = api.user("Ann", "ann_b");
+    let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
+    let running = Running::start(config(&api), folder.path(), &gateway);
+    patient("a cursor", gateway.wait_for(|g| g.stored_cursor("mentions"))).await;
+    running.kill().await;
+    let said = ann.posts("@galatea_test meanwhile");
+    let running = Running::start(config(&api), folder.path(), &gateway);
+    assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
+    assert_eq!(api.calls_of("GET /2/users/me").len(), 1, "who we are is a paid read: asked once, not at every start");
+    running.end().await;
+}
+
+#[tokio::test]
+async fn nothing_is_skipped_when_the_store_refuses() {
+    let api = XApi::start().await;
+    let ann = api.user("Ann", "ann_b");
+    let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
+    let running = Running::start(config(&api), folder.path(), &gateway);
+    patient("a cursor", gateway.wait_for(|g| g.stored_cursor("mentions"))).await;
+    let before = gateway.stored_cursor("mentions");
+    gateway.fail_receives(1);
+    let first = ann.posts("@galatea_test one");
+    patient("a refusal", gateway.wait_for(|g| (!g.refused().is_empty()).then_some(()))).await;
+    assert!(gateway.stored_cursor("mentions") == before || !gateway.messages().is_empty());
+    assert_eq!(running.messages(1).await[0].1.id.0, first.to_string());
+    running.end().await;
+}
+
+#[tokio::test]
+async fn troubles_are_told_once_and_it_goes_on() {
+    let api = XApi::start().await;
+    let ann = api.user("Ann", "ann_b");
+    for effect in [
+        Effect::ServerError(503, ErrorBody::Html),
+        Effect::ServerError(500, ErrorBody::Json),
+        Effect::LoseResponse,
+        Effect::CutAfter(40),
+        Effect::Garbage,
+        Effect::RateLimited(1),
+    ] {
+        api.fault(Fault::new(effect).on("GET /2/users/:id/mentions"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(config(&api), folder.path(), &gateway());
+    let said = ann.posts("@galatea_test still there?");
+    assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
+    let health = running.gateway.health();
+    assert!(health.iter().any(|h| matches!(h, Health::Retrying { .. })), "{health:?}");
+    patient("health", running.gateway.wait_for(|g| g.health().last().is_some_and(|h| matches!(h, Health::Up { .. })).then_some(()))).await;
+    running.end().await;
+}
+
+#[tokio::test]
+async fn a_hanging_server_times_out() {
+    let api = XApi::start().await;
+    let ann = api.user("Ann", "ann_b");
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(config(&api), folder.path(), &gateway());
+    patient("the first look", running.gateway.wait_for(|g| g.stored_cursor("mentions"))).await;
+    api.fault(Fault::new(Effect::Hang).on("GET /2/users/:id/mentions"));
+    let said = ann.posts("@galatea_test hello?");
+    let looked = patient("trouble", running.gateway.wait_for(|g| g.health().iter().find(|h| matches!(h, Health::Retrying { .. })).cloned())).await;
+    assert!(format!("{looked:?}").contains("GAL-X-TIMEOUT"), "{looked:?}");
+    assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
+    running.end().await;
+}

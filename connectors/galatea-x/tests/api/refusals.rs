@@ -1,0 +1,149 @@
+//! Refusals a person has to repair: one alert, no storm, no secret.
+
+use galatea_core::{Connector, ErrorKind, Health, Retry, Severity};
+use galatea_testkit::{
+    connector_suite::CapturedLog,
+    x::{Access, Effect, Fault, XApi},
+};
+use std::time::Duration;
+
+use super::support::{Running, config, gateway, host, patient, reply, send};
+
+fn alerts(log: &CapturedLog) -> usize {
+    log.text().lines().filter(|line| line.starts_with("ERROR")).count()
+}
+
+#[tokio::test]
+async fn wrong_keys_end_it_with_the_fix() {
+    let api = XApi::start().await;
+    let config = config(&api);
+    api.revoke_keys();
+    let folder = tempfile::tempdir().unwrap();
+    let error = Running::start(config, folder.path(), &gateway()).failure().await;
+    assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-X-401"), ErrorKind::Unauthorized, Retry::Never));
+    assert!(error.fix().unwrap().contains("console.x.com"));
+    assert_eq!(api.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn keys_taken_back_at_work_are_told_once_and_x_is_left_alone() {
+    let (log, _guard) = CapturedLog::start();
+    let api = XApi::start().await;
+    let ann = api.user("Ann", "ann_b");
+    let asked = ann.posts("@galatea_test hello");
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(config(&api), folder.path(), &gateway());
+    running.messages(1).await;
+    let handler = running.handler().await;
+    api.revoke_keys();
+    for _ in 0..5 {
+        let error = send(&*handler, &api, &asked.to_string(), &reply("hi", asked)).await.remove(0).unwrap_err();
+        assert_eq!((error.code(), error.retry()), (Some("GAL-X-401"), Retry::Never));
+    }
+    assert_eq!(running.failure().await.code(), Some("GAL-X-401"));
+    let refused = api.calls().iter().filter(|c| c.answer.as_ref().is_some_and(|(status, _)| *status == 401)).count();
+    assert_eq!((refused, alerts(&log)), (1, 1), "{}", log.text());
+}
+
+#[tokio::test]
+async fn a_clock_that_is_off_is_named() {
+    let api = XApi::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let clock = galatea_testkit::clock::ManualClock::new();
+    let error = Running::at(config(&api), folder.path(), &gateway(), clock.shared()).failure().await;
+    assert!(error.code() == Some("GAL-X-401") && error.fix().unwrap().contains("clock"), "{}", error.report());
+}
+
+#[tokio::test]
+async fn without_credits_everything_pauses_and_goes_on() {
+    let (log, _guard) = CapturedLog::start();
+    let api = XApi::start().await;
+    let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(config(&api), folder.path(), &gateway());
+    running.messages(1).await;
+    let handler = running.handler().await;
+    api.set_credits(false);
+    let waits = |error: &galatea_core::Error| matches!(error.retry(), Retry::After(wait) if wait > Duration::from_secs(600));
+    for _ in 0..3 {
+        let error = send(&*handler, &api, &asked.to_string(), &reply("hi", asked)).await.remove(0).unwrap_err();
+        assert!(error.code() == Some("GAL-X-402") && waits(&error), "{}", error.report());
+    }
+    let degraded = |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("GAL-X-402"));
+    patient("health", running.gateway.wait_for(|g| g.health().iter().any(degraded).then_some(()))).await;
+    let refused = api.calls().iter().filter(|c| c.answer.as_ref().is_some_and(|(status, _)| *status == 402)).count();
+    assert_eq!((refused, alerts(&log)), (1, 1));
+    running.end().await;
+}
+
+#[tokio::test]
+async fn an_app_that_is_not_enrolled_is_told_where_to_go() {
+    let api = XApi::start().await;
+    api.set_enrolled(false);
+    let folder = tempfile::tempdir().unwrap();
+    let error = Running::start(config(&api), folder.path(), &gateway()).failure().await;
+    assert_eq!((error.code(), error.retry()), (Some("GAL-X-403-ENROLL"), Retry::Never));
+    assert!(error.fix().unwrap().contains("Pay-per-use"));
+}
+
+#[tokio::test]
+async fn a_read_only_token_is_seen_before_anything_is_posted() {
+    let api = XApi::start().await;
+    api.set_access(Access::Read);
+    let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(config(&api), folder.path(), &gateway());
+    running.messages(1).await;
+    let error = send(&*running.handler().await, &api, &asked.to_string(), &reply("hi", asked)).await.remove(0).unwrap_err();
+    assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-X-403-PERM"), ErrorKind::Forbidden, Retry::Never));
+    assert!(api.calls_of("POST /2/tweets").is_empty(), "x-access-level told");
+    let told = |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("GAL-X-403-PERM"));
+    patient("health", running.gateway.wait_for(|g| g.health().iter().any(told).then_some(()))).await;
+    let findings = running.connector.check().await;
+    assert!(findings.iter().any(|f| f.id == "GAL-X-403-PERM" && f.severity == Severity::Error && f.fix.is_some()), "{findings:?}");
+    running.end().await;
+}
+
+#[tokio::test]
+async fn a_check_says_what_it_costs_and_tells_what_there_is() {
+    let api = XApi::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(&api);
+    config.dry_run = true;
+    let connector = config.connector(&host(folder.path(), std::sync::Arc::new(galatea_core::SystemClock))).unwrap();
+    assert_eq!(connector.check_cost().as_deref(), Some("This makes one paid read (about $0.01)."));
+    let findings = connector.check().await;
+    let ids: Vec<_> = findings.iter().map(|f| (f.id.as_str(), f.severity)).collect();
+    assert_eq!(ids, [("GAL-X-TOKEN", Severity::Ok), ("GAL-X-DRY-RUN", Severity::Warning), ("GAL-X-BUDGET", Severity::Info)]);
+    assert!(findings[0].message.contains("@galatea_test") && findings[2].message.contains("reply when summoned $0.01"), "{findings:?}");
+    assert_eq!(api.calls().len(), 1);
+    api.set_reachable(false);
+    assert_eq!(connector.check().await[0].id, "GAL-X-CONNECT");
+}
+
+#[tokio::test]
+async fn no_secret_is_told_whatever_x_answers() {
+    let (log, guard) = CapturedLog::start();
+    let api = XApi::start().await;
+    let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(config(&api), folder.path(), &gateway());
+    running.messages(1).await;
+    let handler = running.handler().await;
+    let mut told = String::new();
+    // A hostile server repeats what it was sent.
+    let keys = api.keys();
+    let echo = serde_json::json!({ "title": "Forbidden", "detail": format!("no {}", "x".repeat(500)), "status": 403, "keys": keys.token_secret });
+    for effect in [Effect::Refuse(403, echo), Effect::Refuse(400, serde_json::json!({})), Effect::Garbage, Effect::CutAfter(20)] {
+        api.fault(Fault::new(effect).on("POST /2/tweets"));
+        let error = send(&*handler, &api, &asked.to_string(), &reply("hi", asked)).await.remove(0).unwrap_err();
+        told.push_str(&format!("{} {error:?}", error.report()));
+    }
+    told.push_str(&format!("{:?} {:?} {:?}", running.connector, running.gateway.health(), running.connector.check().await));
+    running.end().await;
+    drop(guard);
+    told.push_str(&log.text());
+    for secret in api.secrets() {
+        assert!(!told.contains(&secret), "a secret is told");
+    }
+}

@@ -1,0 +1,191 @@
+//! Everything the server holds, behind one lock that is never kept across an await.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    time::Instant,
+};
+
+use galatea_core::{Clock, SystemClock, Timestamp};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::{faults::Fault, limits::Limits, media::Uploads, oauth1::Nonces, oauth2::Grants, world::World};
+
+/// The four values of OAuth 1.0a.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keys {
+    /// API key.
+    pub api_key: String,
+    /// API key secret.
+    pub api_secret: String,
+    /// Access token; begins with the account's id.
+    pub token: String,
+    /// Access token secret.
+    pub token_secret: String,
+}
+
+/// Permission of the access token, told as `x-access-level`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Read only.
+    Read,
+    /// Read and write.
+    Write,
+}
+
+/// How the server behaves. `Options::default()` is strict and remembers everything.
+#[derive(Clone)]
+pub struct Options {
+    /// The account's id.
+    pub account: u64,
+    /// Its name.
+    pub name: String,
+    /// Its handle.
+    pub handle: String,
+    /// Keys of OAuth 1.0a.
+    pub keys: Keys,
+    /// Client of OAuth 2.
+    pub client_id: String,
+    /// Its secret; a public client has none.
+    pub client_secret: Option<String>,
+    /// Its redirect address.
+    pub redirect: String,
+    /// Permission of the access token.
+    pub access: Access,
+    /// The account may reply unsummoned, like and quote.
+    pub enterprise: bool,
+    /// Most posts on one page, whatever is asked for.
+    pub page: usize,
+    /// Dates, windows and tokens follow this clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let account = 1_700_000_000_000_000_001;
+        Self {
+            account,
+            name: "Galatea".to_owned(),
+            handle: "galatea_test".to_owned(),
+            keys: Keys {
+                api_key: "testkitCanaryApiKey01234".to_owned(),
+                api_secret: "testkitCanaryApiSecret0123456789abcdefghijklmnop".to_owned(),
+                token: format!("{account}-testkitCanaryToken0123456789abcdef"),
+                token_secret: "testkitCanaryTokenSecret0123456789abcdef".to_owned(),
+            },
+            client_id: "testkitClient".to_owned(),
+            client_secret: None,
+            redirect: "http://127.0.0.1:8765/callback".to_owned(),
+            access: Access::Write,
+            enterprise: false,
+            page: 100,
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// One call the server received.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// When, by the server's clock.
+    pub at: Timestamp,
+    /// When, by the machine's.
+    pub instant: Instant,
+    /// As documented: `GET /2/users/:id/mentions`.
+    pub route: String,
+    /// Its path.
+    pub path: String,
+    /// Query.
+    pub query: BTreeMap<String, String>,
+    /// JSON body; null for none or another kind.
+    pub body: Value,
+    /// Status and body of the answer; none while it is pending, or when none was given.
+    pub answer: Option<(u16, Value)>,
+}
+
+/// The server's state.
+pub(super) struct State {
+    pub(super) options: Options,
+    pub(super) origin: String,
+    pub(super) world: World,
+    pub(super) limits: Limits,
+    pub(super) nonces: Nonces,
+    pub(super) grants: Grants,
+    pub(super) uploads: Uploads,
+    pub(super) faults: Vec<Fault>,
+    pub(super) calls: Vec<Call>,
+    pub(super) violations: Vec<String>,
+    pub(super) allowed: Vec<String>,
+    pub(super) credits: bool,
+    pub(super) enrolled: bool,
+    /// The account may not write at all.
+    pub(super) suspended: bool,
+    /// The next looks ignore `since_id`.
+    pub(super) forgetful: usize,
+}
+
+impl State {
+    /// Now, by the server's clock.
+    pub(super) fn now(&self) -> Timestamp {
+        self.options.clock.now()
+    }
+
+    /// Now, in Unix seconds.
+    pub(super) fn seconds(&self) -> i64 {
+        self.now().0.div_euclid(1000)
+    }
+
+    /// Records a violation, with the call it came with.
+    pub(super) fn violate(&mut self, route: &str, what: &str) {
+        self.violations.push(format!("{route}: {what}"));
+    }
+
+    /// Violations nobody allowed.
+    pub(super) fn unexpected(&self) -> Vec<String> {
+        self.violations.iter().filter(|v| !self.allowed.iter().any(|a| v.contains(a.as_str()))).cloned().collect()
+    }
+}
+
+/// State with the means to wait for its changes.
+pub(super) struct Shared {
+    state: Mutex<State>,
+    pub(super) changed: watch::Sender<u64>,
+    pub(super) stop: CancellationToken,
+    pub(super) unreachable: AtomicBool,
+}
+
+impl Shared {
+    pub(super) fn new(options: Options, origin: &str) -> Self {
+        let world = World::new(options.account, &options.name, &options.handle);
+        let state = State {
+            options,
+            origin: origin.to_owned(),
+            world,
+            limits: Limits::default(),
+            nonces: Nonces::default(),
+            grants: Grants::default(),
+            uploads: Uploads::default(),
+            faults: Vec::new(),
+            calls: Vec::new(),
+            violations: Vec::new(),
+            allowed: Vec::new(),
+            credits: true,
+            enrolled: true,
+            suspended: false,
+            forgetful: 0,
+        };
+        Self { state: Mutex::new(state), changed: watch::Sender::new(0), stop: CancellationToken::new(), unreachable: AtomicBool::new(false) }
+    }
+
+    /// The state, also after a test panicked while holding it.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes everybody who waits for a change.
+    pub(super) fn bump(&self) {
+        self.changed.send_modify(|n| *n = n.wrapping_add(1));
+    }
+}
