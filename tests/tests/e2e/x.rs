@@ -75,7 +75,7 @@ async fn a_hanging_x_times_out_while_telegram_goes_on() {
 async fn the_poster_writes_posts_and_a_dry_run_makes_none() {
     let (stage, api) = (Stage::set().await, XApi::start().await);
     stage.model.answer_with(|_| Reply::text("Fog until ten. You hear the curlews decide where to stand."));
-    let poster = concat!(env!("CARGO_MANIFEST_DIR"), "/../characters/poster.json");
+    let poster = concat!(env!("CARGO_MANIFEST_DIR"), "/../../characters/poster.json");
     let program = with_x(Program::new(binary(), &stage.home), &api)
         .env("OPENAI_BASE_URL", stage.model.base_url())
         .env("OPENAI_API_KEY", KEY)
