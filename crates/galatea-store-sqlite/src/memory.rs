@@ -19,6 +19,7 @@ use crate::{
 };
 
 mod filter;
+mod page;
 
 use filter::Filter;
 #[cfg(test)]
@@ -154,8 +155,8 @@ impl MemoryStore for SqliteStore {
         if filter.searches() {
             self.index_text().await?;
         }
-        let rows = self.all(filter.bind(select_built::<Stored>(filter.rows())).bind(i64::from(query.limit))).await?;
-        rows.into_iter().map(Stored::decode).collect()
+        let page = self.one(filter.bind(select_built::<(Option<String>,)>(filter.page())).bind(i64::from(query.limit))).await?;
+        page.and_then(|(page,)| page).map_or_else(|| Ok(Vec::new()), |page| page::read(&page))
     }
 
     async fn count_memories(&self, query: &MemoryQuery) -> Result<u64> {

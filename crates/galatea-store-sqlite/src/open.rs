@@ -42,7 +42,8 @@ pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened>
         .test_before_acquire(false)
         .idle_timeout(None)
         .max_lifetime(None)
-        .connect_lazy_with(connect.pragma("query_only", "ON"));
+        // Every commit empties a reader's cache, so it need not be large: 1 MiB.
+        .connect_lazy_with(connect.pragma("query_only", "ON").pragma("cache_size", "-1024"));
     Ok(Opened { writer: Arc::new(Mutex::new(writer)), readers: Readers::Pool(readers) })
 }
 
@@ -102,8 +103,8 @@ fn common(connect: SqliteConnectOptions) -> SqliteConnectOptions {
         // A file made by somebody else must not run functions with side effects from its schema.
         .pragma("trusted_schema", "OFF")
         .pragma("temp_store", "MEMORY")
-        // Negative: KiB. 16 MiB for each connection.
-        .pragma("cache_size", "-16384")
+        // Negative: KiB.
+        .pragma("cache_size", "-8192")
 }
 
 /// Refuses a file that is not ours to touch, before any option that would change it.

@@ -2,9 +2,8 @@
 
 use galatea_core::store::MemoryQuery;
 
+use super::page;
 use crate::{read::Select, search};
-
-const COLUMNS: &str = "m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata, m.content";
 
 /// Which conditions a query has, with their values.
 pub(super) struct Filter<'a> {
@@ -66,14 +65,20 @@ impl<'a> Filter<'a> {
         (!kinds.is_empty()).then(|| format!("m.type IN ('{}')", kinds.join("', '")))
     }
 
-    /// The matching rows, newest or most relevant first; the last parameter is the limit.
-    pub(super) fn rows(&self) -> String {
+    /// The matching rows as one page, newest or most relevant first; the last parameter is the limit.
+    pub(super) fn page(&self) -> String {
+        // The limit inside keeps the inner order.
+        format!("SELECT group_concat(line, char({})) FROM ({})", page::ROW as u8, self.lines())
+    }
+
+    fn lines(&self) -> String {
         let (mut conditions, count) = self.conditions();
         let (kinds, limit) = (self.kinds(), count + 1);
         if self.searches() {
             conditions.extend(Self::kind_condition(&kinds));
             return format!(
-                "SELECT {COLUMNS} FROM {} WHERE {} ORDER BY f.rank, m.created_at DESC, m.seq DESC LIMIT ?{limit}",
+                "SELECT {} AS line FROM {} WHERE {} ORDER BY f.rank, m.created_at DESC, m.seq DESC LIMIT ?{limit}",
+                page::line(),
                 self.from(),
                 conditions.join(" AND ")
             );
@@ -89,7 +94,8 @@ impl<'a> Filter<'a> {
             })
             .collect();
         format!(
-            "SELECT {COLUMNS} FROM ({}) n JOIN memories m ON m.seq = n.seq ORDER BY m.created_at DESC, m.seq DESC LIMIT ?{limit}",
+            "SELECT {} AS line FROM ({}) n JOIN memories m ON m.seq = n.seq ORDER BY m.created_at DESC, m.seq DESC LIMIT ?{limit}",
+            page::line(),
             newest.join(" UNION ALL ")
         )
     }
@@ -131,5 +137,5 @@ impl<'a> Filter<'a> {
 #[cfg(test)]
 pub(crate) fn statements(query: &MemoryQuery) -> [String; 2] {
     let filter = Filter::new(query);
-    [filter.rows(), filter.count()]
+    [filter.page(), filter.count()]
 }
