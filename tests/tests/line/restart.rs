@@ -97,3 +97,31 @@ fn what_was_left_goes_before_what_is_new() {
     let expected: Vec<_> = (0..50).map(|n| format!("re: old {n}")).chain(["re: new".to_owned()]).collect();
     assert_eq!(platform.texts("7"), expected);
 }
+
+#[test]
+fn a_message_that_ends_the_program_every_time_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
+    let mut id = None;
+    for _ in 0..6 {
+        platform.unplug();
+        run(async {
+            let model = Gated::new(echo(), "deadly");
+            let house = Plan::new(Arc::clone(&model) as _).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+            if id.is_none() {
+                id = Some(house.say(&dm("7"), "deadly").await);
+            }
+            model.reached(1).await;
+        });
+    }
+    platform.unplug();
+    run(async {
+        let house = Plan::new(echo()).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        house.quiet().await;
+        let said = house.explain(id.unwrap()).await;
+        assert_eq!(said.state, InboxState::Dead);
+        assert!(said.summary.contains("5 turns were begun"), "{}", said.summary);
+        house.receive(vec![dm("7").message(house.clock.now(), "7-new", "still there?")]).await;
+        platform.until_shown("7", 1).await;
+    });
+}
