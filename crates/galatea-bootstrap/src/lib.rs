@@ -13,7 +13,7 @@ use galatea_core::{Plugin, Variable};
 use std::sync::Arc;
 
 /// Every setting this plugin reads.
-pub const VARIABLES: &[Variable] = &[evaluators::INTERVAL];
+pub const VARIABLES: &[Variable] = &[evaluators::INTERVAL, rights::OWNERS];
 
 /// The standard plugin.
 pub fn plugin() -> Plugin {

@@ -4,7 +4,10 @@ use galatea_core::{
     BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result, Settings, Source, Variable,
     settings::{Layer, Origin, Setting},
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 /// Every platform, in the order it is shown.
 pub(crate) const PLATFORMS: &[Platform] = &[
@@ -58,7 +61,7 @@ pub(crate) enum Built {
 /// What is given out once per process: a login serves one agent, a socket too.
 #[derive(Default)]
 pub(crate) struct Taken {
-    logins: HashMap<(&'static str, String), String>,
+    logins: HashMap<(Source, String), String>,
     terminals: usize,
 }
 
@@ -121,13 +124,33 @@ impl Platform {
     /// `Invalid` with the place of a setting that makes no sense.
     pub(crate) fn connector(&self, settings: &Settings, host: &Host, taken: &mut Taken) -> Result<Built> {
         let settings = if self.source == galatea_terminal::SOURCE { taken.own_terminal(settings, host) } else { settings.clone() };
-        if let Some((variable, owner)) = taken.login(self, &settings, &host.agent_name) {
-            return Ok(Built::Off(format!("{variable} is {owner}'s; give {} its own in settings.secrets of its character file", host.agent_name)));
+        let shared = |what: String, owner: &str| {
+            Ok(Built::Off(format!("{what} is {owner}'s; give {} its own in settings.secrets of its character file", host.agent_name)))
+        };
+        let login = self.secrets(&settings);
+        if let Some((variable, secrets)) = &login
+            && let Some(owner) = taken.by(self.source.clone(), secrets, &host.agent_name)
+        {
+            return shared((*variable).to_owned(), &owner);
         }
-        Ok(match (self.build)(&settings, host)? {
-            Some(connector) => Built::On(connector),
-            None => Built::Off(self.why_off(&settings)),
-        })
+        let Some(connector) = (self.build)(&settings, host)? else { return Ok(Built::Off(self.why_off(&settings))) };
+        // An older token of the same account is the same login.
+        let account = connector.info().account.to_string();
+        if login.is_some()
+            && let Some(owner) = taken.by(self.source.clone(), &format!("account {account}"), &host.agent_name)
+        {
+            return shared(format!("account {account}"), &owner);
+        }
+        Ok(Built::On(connector))
+    }
+
+    /// The secrets of a login and the variable to name for them. Where it has several, such as those of an app and those of an account,
+    /// all of them make it.
+    fn secrets(&self, settings: &Settings) -> Option<(&'static str, String)> {
+        let secrets: Vec<_> = self.variables.iter().filter(|v| v.secret && v.required).collect();
+        let variable = secrets.last()?;
+        let values: Option<Vec<String>> = secrets.iter().map(|v| settings.secret(v).map(|secret| secret.expose_secret().to_owned())).collect();
+        Some((variable.name, values?.join("\n")))
     }
 
     fn why_off(&self, settings: &Settings) -> String {
@@ -142,19 +165,16 @@ impl Platform {
 }
 
 impl Taken {
-    /// The variable and the agent that has this login already. Several characters see the same environment, and a platform lets
-    /// one process read a login: the first character gets it. Where a login has several secrets, such as those of an app and those
-    /// of an account, all of them make it.
-    fn login(&mut self, platform: &Platform, settings: &Settings, agent: &str) -> Option<(&'static str, String)> {
-        let secrets: Vec<_> = platform.variables.iter().filter(|v| v.secret && v.required).collect();
-        let variable = secrets.last()?;
-        let values: Option<Vec<String>> = secrets.iter().map(|v| settings.secret(v).map(|secret| secret.expose_secret().to_owned())).collect();
-        let key = (variable.name, values?.join("\n"));
-        if let Some(owner) = self.logins.get(&key) {
-            return Some((variable.name, owner.clone()));
+    /// The agent that has this already; else it is this agent's now. Several characters see the same environment, and a platform lets
+    /// one process read a login: the first character gets it.
+    fn by(&mut self, platform: Source, what: &str, agent: &str) -> Option<String> {
+        match self.logins.entry((platform, what.to_owned())) {
+            Entry::Occupied(owner) => Some(owner.get().clone()),
+            Entry::Vacant(free) => {
+                free.insert(agent.to_owned());
+                None
+            }
         }
-        self.logins.insert(key, agent.to_owned());
-        None
     }
 
     /// The first agent has the usual socket; the others get one of their own beside it, unless their character names one.
@@ -212,6 +232,9 @@ mod tests {
         assert!(matches!(telegram().connector(&settings, &host("Ada"), &mut taken).unwrap(), Built::On(_)));
         let why = off(telegram().connector(&settings, &host("Bob"), &mut taken).unwrap());
         assert!(why.contains("Ada's") && why.contains("Bob") && !why.contains("AAAA"), "{why}");
+        let older = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "123456789:CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC")]);
+        let why = off(telegram().connector(&older, &host("Bob"), &mut taken).unwrap());
+        assert!(why.contains("account 123456789 is Ada's"), "{why}");
         let own = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "987654321:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB")]);
         assert!(matches!(telegram().connector(&own, &host("Cem"), &mut taken).unwrap(), Built::On(_)));
     }

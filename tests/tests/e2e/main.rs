@@ -1,4 +1,4 @@
-//! End to end: the real program as a child process, between the loopback Bot API and a loopback model.
+//! End to end: the real program as a child process, between loopback platforms and a loopback model.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod stage;
@@ -13,5 +13,6 @@ mod order;
 mod places;
 mod secrets;
 mod stops;
+mod together;
 mod troubles;
 mod x;

@@ -38,16 +38,16 @@ fn swizzled(base: &str) -> String {
 }
 
 /// The database of a stopped program, read by nobody's code but SQLite's.
-struct Database(SqlitePool);
+pub(crate) struct Database(SqlitePool);
 
 impl Database {
-    async fn open(home: &Path) -> Self {
+    pub(crate) async fn open(home: &Path) -> Self {
         let options = SqliteConnectOptions::new().filename(home.join(".galatea/galatea.db")).read_only(true);
         Self(SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap())
     }
 
     /// The rows of a query of which every column is an id or a text.
-    async fn rows(&self, query: &'static str) -> Vec<Vec<String>> {
+    pub(crate) async fn rows(&self, query: &'static str) -> Vec<Vec<String>> {
         let rows = sqlx::query(query).fetch_all(&self.0).await.unwrap();
         let cell = |row: &sqlx::sqlite::SqliteRow, n: usize| match row.try_get_raw(n).unwrap().type_info().name() {
             "BLOB" => row.get::<Option<Vec<u8>>, _>(n).map(|id| hex(&id)).unwrap_or_default(),

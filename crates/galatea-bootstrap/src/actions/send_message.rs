@@ -49,14 +49,18 @@ impl Action for SendMessage {
         }
         let wanted = params.target.trim().trim_start_matches(['#', '@']);
         let source = params.source.as_deref().filter(|s| !s.trim().is_empty());
-        let mut rooms = named_rooms(turn, world, wanted, source).await?;
+        let owner = rights::owns_agent(turn)?;
+        let mut rooms = room_of_id(turn, world, wanted, source, owner).await?;
+        if rooms.is_empty() {
+            rooms = named_rooms(turn, world, wanted, source, owner).await?;
+        }
         if rooms.is_empty() {
             rooms.extend(private_room(turn, wanted).await?.map(|room| (room, world.clone())));
         }
         // A name may mean a room the speaker knows nothing of; then it means nothing.
         let mut allowed = Vec::new();
         for (room, world) in rooms {
-            if may_write(turn, &room, &world).await? {
+            if owner || may_write(turn, &room, &world).await? {
                 allowed.push(room);
             }
         }
@@ -75,9 +79,23 @@ impl Action for SendMessage {
     }
 }
 
-/// Rooms of that name or id: in this World, or in any when asked in private.
-async fn named_rooms(turn: &Turn<'_>, world: &World, wanted: &str, source: Option<&str>) -> Result<Vec<(Room, World)>> {
-    let worlds = if turn.room.kind.is_direct() { turn.store.worlds(turn.agent.identity.id()).await? } else { vec![world.clone()] };
+/// The room of that id, ours or the platform's: in this World, or in any when asked in private or by an owner.
+async fn room_of_id(turn: &Turn<'_>, here: &World, wanted: &str, source: Option<&str>, owner: bool) -> Result<Vec<(Room, World)>> {
+    let mut found = Vec::new();
+    for id in wanted.parse().into_iter().chain([RoomId(turn.agent.identity.swizzle(wanted))]) {
+        let Some(room) = turn.store.room(id).await? else { continue };
+        let ours = room.agent_id == turn.agent.identity.id() && source.is_none_or(|s| room.source.as_str().eq_ignore_ascii_case(s));
+        let near = owner || !room.kind.is_direct() && (room.world_id == here.id || turn.room.kind.is_direct());
+        if let (true, Some(world)) = (ours && near, turn.store.world(room.world_id).await?) {
+            found.push((room, world));
+        }
+    }
+    Ok(found)
+}
+
+/// Rooms of that name: in this World, or in any when asked in private or by an owner.
+async fn named_rooms(turn: &Turn<'_>, world: &World, wanted: &str, source: Option<&str>, owner: bool) -> Result<Vec<(Room, World)>> {
+    let worlds = if owner || turn.room.kind.is_direct() { turn.store.worlds(turn.agent.identity.id()).await? } else { vec![world.clone()] };
     let mut found = Vec::new();
     for world in worlds.into_iter().filter(|w| source.is_none_or(|s| w.source.as_str().eq_ignore_ascii_case(s))).take(MOST_WORLDS) {
         let rooms = turn.store.rooms(world.id).await?;
@@ -97,7 +115,7 @@ async fn private_room(turn: &Turn<'_>, wanted: &str) -> Result<Option<Room>> {
 
 /// Whether everybody who asks may have the agent speak there: they are in that room, or have a say in its World.
 async fn may_write(turn: &Turn<'_>, room: &Room, world: &World) -> Result<bool> {
-    let speakers = || turn.merged.iter().chain(std::iter::once(turn.message)).map(|m| m.entity_id);
+    let speakers = || rights::speakers(turn);
     if speakers().all(|speaker| rights::role(Some(world), speaker) >= Role::Admin) {
         return Ok(true);
     }

@@ -1,6 +1,6 @@
 //! Roles, messages to other places, and what people tell about themselves.
 
-use galatea_core::{ChannelType, Entity, MemoryKind, Participant, Role, RoomId, WorldId, WorldMetadata, store::Effect};
+use galatea_core::{ChannelType, Entity, EntityId, MemoryKind, Participant, Role, RoomId, Settings, WorldId, WorldMetadata, store::Effect};
 use serde_json::{Map, json};
 
 use crate::scene::{ADMIN, BOB, MARIA, OWNER, Scene, someone};
@@ -149,4 +149,34 @@ async fn details_are_bounded_and_belong_to_one_speaker() {
     assert!(!scene.does("UPDATE_CONTACT", json!({ "details": {} })).await.success);
     scene.merged = vec![scene.said(BOB, "me too")];
     assert!(!scene.does("UPDATE_CONTACT", json!({ "details": { "city": "Rome" } })).await.success);
+}
+
+#[tokio::test]
+async fn an_owner_of_the_agent_reaches_every_room_by_name_or_id() {
+    let asked = |params| async move {
+        let mut scene = Scene::group();
+        let far = scene.a_world(WorldId(uuid::Uuid::from_u128(20)), "Elsewhere", WorldMetadata::default());
+        let id = RoomId(scene.agent.identity.swizzle("7001"));
+        let lobby = scene.a_room(id, far.id, "lobby", ChannelType::Group);
+        scene.double.tables().worlds.push(far);
+        scene.double.tables().rooms.push(lobby);
+        scene.agent.settings = Settings::from_pairs([("AGENT_OWNERS", "other:8, test:7")]);
+        let stranger = scene.does("SEND_MESSAGE", params).await;
+        assert!(!stranger.success, "Maria owns nothing");
+        scene
+    };
+    for target in ["lobby", "7001"] {
+        let params = json!({ "target": target, "text": "x" });
+        let mut scene = asked(params.clone()).await;
+        scene.message.entity_id = EntityId(scene.agent.identity.swizzle("7"));
+        let done = scene.does("SEND_MESSAGE", params.clone()).await;
+        assert_eq!(done.elsewhere[0].0.room.0, scene.agent.identity.swizzle("7001"), "{target}: {}", done.text);
+        // The same number on another platform is another person.
+        scene.message.entity_id = EntityId(scene.agent.identity.swizzle("8"));
+        assert!(!scene.does("SEND_MESSAGE", params.clone()).await.success);
+        // Somebody else's words among those answered are not the owner's.
+        scene.message.entity_id = EntityId(scene.agent.identity.swizzle("7"));
+        scene.merged = vec![scene.said(BOB, "and this")];
+        assert!(!scene.does("SEND_MESSAGE", params).await.success);
+    }
 }

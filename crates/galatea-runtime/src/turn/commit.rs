@@ -1,8 +1,8 @@
 //! Commit: memories, outbox rows and inbox-done in one commit (T2), then the parts go to their lane.
 
 use galatea_core::{
-    ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, Event, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result, RoomId, Timestamp,
-    TurnId, Verdict,
+    ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, ErrorKind, Event, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result, RoomId,
+    Timestamp, TurnId, Verdict,
     store::{Effect, FinishedMessage, InboxState, NewDelivery, TurnRecord},
 };
 use serde_json::json;
@@ -32,7 +32,7 @@ pub(crate) struct Outcome {
 }
 
 /// Commits a turn and hands its parts over. Gives the memories of the replies.
-pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, finished: Vec<(Waiting, Verdict)>) -> Result<Vec<Memory>> {
+pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mut finished: Vec<(Waiting, Verdict)>) -> Result<Vec<Memory>> {
     let now = agent.clock.now();
     let address = agent.rooms.follow(seat.address());
     let mut record = TurnRecord {
@@ -41,7 +41,7 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, fi
         room: address.room,
         memories: Vec::new(),
         deliveries: Vec::new(),
-        finished: finished_rows(finished),
+        finished: Vec::new(),
         effects: outcome.effects,
         at: now,
     };
@@ -63,12 +63,19 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, fi
         }
     }
     for (there, content) in outcome.elsewhere {
-        let Some(route) = agent.route(&there.source, &there.account) else {
-            tracing::warn!(turn = %seat.turn, source = %there.source, "an action spoke to a platform that is not connected");
-            continue;
+        let source = there.source.clone();
+        // What cannot be said elsewhere must not cost the answer here.
+        let said = match agent.route(&there.source, &there.account) {
+            Some(route) => parts(seat.turn, agent, &route, there, &content, None, None, now, &mut jobs),
+            None => Err(Error::new(ErrorKind::Unavailable, "that platform is not connected")),
         };
-        parts(seat.turn, agent, &route, there, &content, None, None, now, &mut jobs)?;
+        if let Err(error) = said {
+            tracing::warn!(turn = %seat.turn, source = %source, error = %error.report(), "what an action had to say elsewhere could not be sent");
+            let answered = finished.iter_mut().filter(|(waiting, _)| seat.memories().any(|m| m.id == waiting.entry.memory.id));
+            answered.for_each(|(_, verdict)| verdict.step("elsewhere", "failed", format!("nothing was said on {source}: {error}")));
+        }
     }
+    record.finished = finished_rows(finished);
     record.memories.extend(outcome.results.into_iter().map(|result| result_memory(agent, seat, address.room, result, now)));
     let lanes = agent.sends.get();
     for (job, memory) in &mut jobs {

@@ -75,7 +75,8 @@ async fn carry_out(agent: &Agent, turn: &Turn<'_>, parsed: Parsed, verdict: &mut
     let plan = parsed.plan;
     let (words, doing): (Vec<_>, Vec<_>) = plan.actions.iter().cloned().partition(|a| a.name == prompt::REPLY || prompt::SILENT.contains(&a.name.as_str()));
     let silent = words.iter().any(|a| prompt::SILENT.contains(&a.name.as_str())) && !words.iter().any(|a| a.name == prompt::REPLY);
-    let results = act::process_actions(turn, &agent.registry, &doing).await;
+    let mut results = act::process_actions(turn, &agent.registry, &doing).await;
+    results.iter_mut().for_each(|result| only_what_can_be_reached(agent, result));
     let mut outcome = Outcome { thought: plan.thought, remember: true, ..Outcome::default() };
     if !plan.text.trim().is_empty() && !silent {
         let mut content = Content::text(plan.text);
@@ -108,6 +109,15 @@ async fn carry_out(agent: &Agent, turn: &Turn<'_>, parsed: Parsed, verdict: &mut
         verdict.step("model", "skip", "the model chose to say nothing");
     }
     Ok(outcome)
+}
+
+/// An action that speaks where nobody is connected has failed: neither the model nor a person is told that it worked.
+fn only_what_can_be_reached(agent: &Agent, result: &mut ActionResult) {
+    let silent = result.elsewhere.iter().find(|(there, _)| agent.route(&there.source, &there.account).is_none());
+    if let Some((there, _)) = silent {
+        let text = format!("nothing was said: {} is not connected", there.source);
+        *result = ActionResult { action: std::mem::take(&mut result.action), ..ActionResult::failed(text) };
+    }
 }
 
 fn tell(result: &ActionResult) -> String {

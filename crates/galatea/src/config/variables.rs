@@ -17,7 +17,8 @@ pub(crate) struct Group {
 static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
     let platforms = crate::connectors::PLATFORMS.iter().map(|p| (p.title, p.variables));
     let process = [crate::personas::VARIABLES, crate::data_dir::VARIABLES, crate::health::VARIABLES, own::VARIABLES].into_iter().map(|list| ("Process", list));
-    let answering = [galatea_runtime::config::VARIABLES, galatea_runtime::config::PLATFORM_VARIABLES].into_iter().map(|list| ("Answering", list));
+    let answering = [galatea_runtime::config::VARIABLES, galatea_runtime::config::PLATFORM_VARIABLES, galatea_bootstrap::VARIABLES];
+    let answering = answering.into_iter().map(|list| ("Answering", list));
     let mut groups: Vec<Group> = Vec::new();
     for (title, variables) in process.chain(platforms).chain(galatea_models::config::variables::VARIABLES.iter().copied()).chain(answering) {
         let new: Vec<_> = variables.iter().filter(|v| !groups.iter().any(|g| g.variables.iter().any(|known| known.name == v.name))).collect();
@@ -57,6 +58,11 @@ mod tests {
                 assert_eq!(seen.insert(*name, variable.name), None, "{name}");
             }
         }
+    }
+
+    #[test]
+    fn settings_of_plugins_are_known_too() {
+        assert!(galatea_bootstrap::VARIABLES.iter().all(|v| find(v.name).is_some()));
     }
 
     #[test]

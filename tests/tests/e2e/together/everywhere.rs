@@ -1,0 +1,126 @@
+//! The stage with all platforms on it.
+
+use galatea_testkit::{
+    discord::{self, DiscordApi},
+    process::{Program, Running},
+    telegram::{BotApi, Chat},
+    x::{Person, XApi},
+};
+use serde_json::Value;
+
+use crate::stage::Stage;
+
+/// Telegram and the model of [`Stage`], with Discord and X beside them. Dropping it checks what the program did against the rules of all four.
+pub(super) struct Everywhere {
+    pub(super) stage: Stage,
+    pub(super) discord: DiscordApi,
+    pub(super) x: XApi,
+    /// Somebody on Discord.
+    pub(super) dora: discord::User,
+    pub(super) guild: discord::Guild,
+    /// Somebody on X.
+    pub(super) xenia: Person,
+}
+
+impl Everywhere {
+    pub(super) async fn set() -> Self {
+        let (stage, discord, x) = (Stage::set().await, DiscordApi::start().await, XApi::start().await);
+        let dora = discord.user("Dora", "dora_d");
+        let guild = discord.guild("Garden", &[&dora]);
+        let xenia = x.user("Xenia", "xenia_x");
+        Self { stage, discord, x, dora, guild, xenia }
+    }
+
+    /// The program with the settings of all four.
+    pub(super) fn program(&self) -> Program {
+        let keys = self.x.keys();
+        self.stage
+            .program()
+            .env("DISCORD_API_TOKEN", self.discord.token())
+            .env("DISCORD_API_ROOT", self.discord.url())
+            .env("TWITTER_API_KEY", keys.api_key)
+            .env("TWITTER_API_SECRET_KEY", keys.api_secret)
+            .env("TWITTER_ACCESS_TOKEN", keys.token)
+            .env("TWITTER_ACCESS_TOKEN_SECRET", keys.token_secret)
+            .env("TWITTER_API_ROOT", self.x.url())
+            .env("TWITTER_DRY_RUN", "false")
+            .env("TWITTER_DAILY_SPEND_LIMIT", "20")
+            // Three seconds, the shortest X allows.
+            .env("TWITTER_POLL_INTERVAL", "0.05")
+    }
+
+    /// Starts it and waits until every platform is heard.
+    pub(super) async fn start(&self) -> Running {
+        self.run(self.program()).await
+    }
+
+    /// The same with other settings.
+    pub(super) async fn run(&self, program: Program) -> Running {
+        let running = program.arg("start").spawn();
+        running.wait_for_line("ready in").await;
+        // Before its first session Discord keeps nothing for a bot.
+        self.discord.wait_connected(1).await;
+        running
+    }
+
+    /// What `galatea status --json` tells.
+    pub(super) async fn status(&self) -> Value {
+        let told = self.program().args(["status", "--json"]).run().await;
+        serde_json::from_str(&told.stdout).unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
+    }
+
+    /// What `galatea explain` tells.
+    pub(super) async fn explain(&self, what: &str) -> String {
+        let told = self.program().args(["explain", what]).run().await;
+        assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
+        told.stdout
+    }
+
+    /// `Q7` on Telegram is answered.
+    pub(super) async fn telegram_answers(&self, n: u32) {
+        let direct = self.stage.ann.direct();
+        self.stage.ann.says(&direct, &format!("Q{n}")).send();
+        self.stage.wait_text(&direct, &format!("A{n}")).await;
+    }
+
+    /// `Q7` on Discord is answered.
+    pub(super) async fn discord_answers(&self, n: u32) {
+        let direct = self.dora.direct();
+        self.dora.says(&direct, &format!("Q{n}")).send();
+        self.wait_discord(&direct, &format!("A{n}")).await;
+    }
+
+    /// `Q7` on X is answered; the question's id.
+    pub(super) async fn x_answers(&self, n: u32) -> u64 {
+        let asked = self.xenia.posts(&format!("@galatea_test Q{n}"));
+        self.wait_x(asked, &format!("A{n}")).await;
+        asked
+    }
+
+    /// Waits until the last word in a channel is this; its message's id.
+    pub(super) async fn wait_discord(&self, channel: &discord::Channel, last: &str) -> u64 {
+        let look = |d: &discord::Handle| d.shown(channel.id).last().filter(|m| m.text == last).map(|m| m.id);
+        self.discord.wait_for(&format!("{last:?} in channel {}", channel.id), look).await
+    }
+
+    /// Waits until a post is answered so; the answer's id.
+    pub(super) async fn wait_x(&self, asked: u64, text: &str) -> u64 {
+        let look = |x: &galatea_testkit::x::Handle| x.shown().into_iter().find(|p| p.text == text && p.reply_to == Some(asked)).map(|p| p.id);
+        self.x.wait_for(&format!("{text:?} under {asked}"), look).await
+    }
+}
+
+/// Waits until the last word in a chat is this.
+pub(super) async fn wait_telegram(api: &BotApi, chat: &Chat, last: &str) {
+    let look = |t: &galatea_testkit::telegram::Handle| t.shown(chat.id).last().filter(|m| m.text == last).map(drop);
+    api.wait_for(&format!("{last:?} in chat {}", chat.id), look).await;
+}
+
+/// State, code and fix of a platform, of what `galatea status --json` tells.
+pub(super) fn state_of<'a>(status: &'a Value, source: &str) -> (&'a str, &'a str, &'a str) {
+    let list = |value: &'a Value| value.as_array().into_iter().flatten();
+    let connector = list(&status["agents"]).flat_map(|a| list(&a["connectors"])).find(|c| c["source"] == source);
+    let reason = list(&status["reasons"]).find(|r| r["subject"] == format!("connector {source}"));
+    let part = |name: &str| reason.and_then(|r| r[name].as_str()).unwrap_or_default();
+    (connector.and_then(|c| c["state"].as_str()).unwrap_or_default(), part("code"), part("fix"))
+}

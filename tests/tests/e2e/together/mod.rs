@@ -1,0 +1,11 @@
+//! Telegram, Discord and X at once: one program, one persona, three platforms.
+
+mod across;
+mod apart;
+mod everywhere;
+mod long;
+mod secrets;
+mod side_by_side;
+mod two;
+
+use everywhere::Everywhere;
