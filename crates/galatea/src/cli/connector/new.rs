@@ -183,7 +183,8 @@ mod tests {
     #[test]
     fn the_crate_is_written_once_and_whole() {
         let dir = empty_checkout();
-        let root = checkout(&dir.path().join("crates/galatea-core")).unwrap();
+        let inside = dir.path().join("crates/galatea-core");
+        let root = checkout(&inside).unwrap();
         let name = Spellings::of("matrix");
         let folder = root.join("connectors/galatea-matrix");
         let written = write(&folder, &name).unwrap();
