@@ -123,7 +123,8 @@ fn again_with_optimisation(root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn target(root: &Path) -> Result<PathBuf> {
+/// The build's target folder.
+pub(crate) fn target(root: &Path) -> Result<PathBuf> {
     let metadata = cargo_metadata::MetadataCommand::new().current_dir(root).no_deps().other_options(vec!["--locked".to_owned()]).exec();
     Ok(metadata.context("cargo metadata failed")?.target_directory.into_std_path_buf())
 }

@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use crate::{cargo, generate, tidy};
+use crate::{cargo, generate, scaffold, tidy};
 
 /// Runs every step. Tools that are not installed are named: nextest has a substitute, cargo-deny is left out.
 pub(crate) fn run(root: &Path) -> Result<()> {
@@ -22,6 +22,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         step("tests", || succeed(cargo(root, &["test", "--workspace", "--locked", "--lib", "--bins", "--tests"])))?;
     }
     step("examples in docs", || succeed(cargo(root, &["test", "--workspace", "--locked", "--doc"])))?;
+    step("a new connector", || scaffold::run(root))?;
     if installed(root, "deny") {
         // Advisories need a database from the network, which a closed CI cannot fetch; run `cargo deny check` by hand.
         step("licences and sources", || succeed(cargo(root, &["deny", "--workspace", "--locked", "check", "bans", "licenses", "sources"])))?;

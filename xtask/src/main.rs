@@ -1,9 +1,10 @@
-//! The project's own chores: `cargo xtask ci | tidy | gen | bench`. Talk goes to stderr; the exit code says whether all is well.
+//! The project's own chores: `cargo xtask ci | tidy | gen | scaffold | bench`. Talk goes to stderr; the exit code says whether all is well.
 
 mod bench;
 mod ci;
 #[path = "gen/mod.rs"]
 mod generate;
+mod scaffold;
 mod tidy;
 
 use anyhow::{Context, Result, bail};
@@ -32,6 +33,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Makes a new connector in a copy of the checkout, and sees that it builds, is tidy and passes the suite.
+    Scaffold,
     /// Measures the release binary end to end against loopback servers.
     Bench(bench::Bench),
 }
@@ -52,6 +55,7 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Ci => ci::run(&root),
         Chore::Tidy => tidy::run(&root),
         Chore::Gen { check } => generate::run(&root, *check),
+        Chore::Scaffold => scaffold::run(&root),
         Chore::Bench(bench) => bench::run(&root, bench),
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    character::Explanation,
     content::Media,
     error::{Error, Result},
     gateway::Gateway,
@@ -136,6 +137,8 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
     const SOURCE: Source;
     /// Every setting it reads, for docs, `.env.example` and "did you mean".
     const VARIABLES: &'static [Variable];
+    /// What its error codes mean, for `galatea explain` and the reference.
+    const PAGES: &'static [Explanation] = &[];
 
     /// Reads the agent's settings. `Ok(None)` when nothing of this platform is configured; the reason is in [`Variable::required`].
     fn from_settings(settings: &crate::settings::Settings) -> Result<Option<Self>>

@@ -2,6 +2,7 @@
 
 use galatea_core::{
     BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result, Settings, Source, Variable,
+    character::Explanation,
     settings::{Layer, Origin, Setting},
 };
 use std::{
@@ -25,6 +26,8 @@ pub(crate) struct Platform {
     pub(crate) title: &'static str,
     /// Every setting it reads.
     pub(crate) variables: &'static [Variable],
+    /// What its error codes mean, where its crate tells; the others stand in the catalogue.
+    pub(crate) pages: &'static [Explanation],
     /// A link to a message, as people copy it from the platform.
     pub(crate) parse_link: fn(&str) -> Option<Link>,
     /// The same for a place that is linked by its public name: that name, and how the link reads once the place's id is known.
@@ -70,6 +73,7 @@ const fn platform<C: ConnectorConfig + 'static>(title: &'static str, parse_link:
         source: C::SOURCE,
         title,
         variables: C::VARIABLES,
+        pages: C::PAGES,
         parse_link,
         parse_public_link: no_public_links,
         policy: C::policy,

@@ -39,7 +39,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 }
 
 /// Every file of the project: those git knows and those it would add.
-fn listed(root: &Path) -> Result<Vec<String>> {
+pub(crate) fn listed(root: &Path) -> Result<Vec<String>> {
     let mut git = Command::new("git");
     git.current_dir(root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"]);
     Ok(output(git)?.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())

@@ -16,6 +16,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 use crate::{
+    connectors::PLATFORMS,
     output::{Color, Style},
     report::{WIDTH, wrap},
 };
@@ -53,6 +54,7 @@ pub(crate) fn all() -> impl Iterator<Item = Entry> {
         galatea_core::character::CODES,
     ]
     .into_iter()
+    .chain(PLATFORMS.iter().map(|platform| platform.pages))
     .flatten()
     .map(|page| Entry(*page))
 }

@@ -89,6 +89,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "`galatea connector ls` lists the platforms there are.",
     ),
     page(
+        "GAL-CONNECTOR-NEW",
+        "A new connector cannot be made there under that name",
+        "The command writes the folder connectors/galatea-NAME into a checkout of Galatea's sources. It ran elsewhere, the name is no name for a crate, or something has it already.",
+        "Run it inside a checkout or name one with --path, and choose a free name of lower-case letters, digits and single hyphens, such as my-chat. Nothing was written.",
+    ),
+    page(
         "GAL-CONNECTOR-PAID",
         "The platform charges for being asked",
         "X bills every read. Nothing here spends money unasked, so a check waits for consent.",

@@ -1,6 +1,8 @@
 //! connector: which platforms each agent is on, and whether their configuration works.
 
 mod login;
+mod new;
+mod scaffold;
 
 use clap::{Args, Subcommand};
 use galatea_core::{Clock, Error, Finding, Host, Severity, SystemClock};
@@ -38,6 +40,8 @@ enum Command {
     Check(Check),
     /// Log in to a platform with a browser
     Login(login::Login),
+    /// Make the crate of a new connector, in a checkout of Galatea's sources
+    New(new::New),
 }
 
 #[derive(Debug, Clone, Args)]
@@ -68,6 +72,7 @@ impl Connector {
             Command::Ls(list) => list.run(context).await,
             Command::Check(check) => check.run(context).await,
             Command::Login(login) => login.run(context).await,
+            Command::New(new) => new.run(context),
         }
     }
 }
