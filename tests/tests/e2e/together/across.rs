@@ -67,11 +67,13 @@ async fn an_owner_posts_from_telegram_to_discord_and_x() {
         running.wait_for_line("ready in").await;
         running
     };
-    let later = speaks_elsewhere(&all.stage.model, std::slice::from_ref(&on_discord));
+    // X finds nothing to say in an empty block; that costs nobody the answer here.
+    let nothing = json!({ "target": asked.to_string(), "text": "```\n```" });
+    let later = speaks_elsewhere(&all.stage.model, &[on_discord, nothing]);
     let wish = all.stage.ann.says(&direct, "Once more").send();
     all.stage.telegram.wait_shown(direct.id, 2).await;
     assert!(results(&later).contains("SEND_MESSAGE failed: nothing was said: discord is not connected"), "{}", results(&later));
     let told = all.explain(&format!("{}:{wish}", direct.id)).await;
-    assert!(told.contains("failed") && told.contains("discord is not connected"), "{told}");
-    assert_eq!(all.discord.shown(general.id).len(), 2);
+    assert!(told.contains("failed") && told.contains("discord is not connected") && told.contains("nothing was said on x"), "{told}");
+    assert_eq!((all.discord.shown(general.id).len(), all.x.shown().len()), (2, 2));
 }

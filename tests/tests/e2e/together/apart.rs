@@ -79,5 +79,5 @@ async fn x_bans_the_account_and_the_others_go_on() {
     galatea.terminate();
     galatea.finish().await;
     let told = all.explain(&format!("https://x.com/xenia_x/status/{asked}")).await;
-    assert!(told.contains("part 1") && !told.contains("sent"), "{told}");
+    assert!(told.contains("part 1  dead") && told.contains("X does not allow this"), "{told}");
 }
