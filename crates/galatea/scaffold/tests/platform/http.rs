@@ -9,6 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use futures::{StreamExt, stream};
 use galatea_testkit::connector_suite::PlatformFault;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,8 +38,13 @@ fn refuse(shared: &Shared, status: StatusCode, why: &str) -> Response {
 
 /// An answer that begins and never ends well: the connection breaks.
 fn broken() -> Response {
-    let body = futures::stream::once(async { Err::<Bytes, _>(io::Error::other("cut off")) });
-    Response::new(Body::from_stream(body))
+    let begins = stream::once(async { Ok(Bytes::from_static(b"{")) });
+    let breaks = stream::once(async {
+        // While this waits, the beginning leaves.
+        tokio::task::yield_now().await;
+        Err(io::Error::other("cut off"))
+    });
+    Response::new(Body::from_stream(begins.chain(breaks)))
 }
 
 /// Nobody gets past without the token, and nobody at all while the platform is away; calls in progress break off when it goes.

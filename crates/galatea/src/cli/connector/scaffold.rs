@@ -44,8 +44,8 @@ impl Spellings {
     }
 
     fn apply(&self, template: &str) -> String {
-        let code = format!("GAL-{}", self.source.to_ascii_uppercase().replace('_', "-"));
-        let text = template.replace("galatea-parrot", &self.package).replace("GAL-PARROT", &code);
+        let code = format!("GAL-{}-", self.source.to_ascii_uppercase().replace('_', "-"));
+        let text = template.replace("galatea-parrot", &self.package).replace("GAL-PARROT-", &code);
         text.replace("parrot", &self.source).replace("Parrot", &self.title).replace("PARROT", &self.source.to_ascii_uppercase())
     }
 
