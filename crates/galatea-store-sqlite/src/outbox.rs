@@ -49,6 +49,7 @@ const RECEIVED: &str = "SELECT i.remote FROM memories m JOIN inbox i ON i.id = m
 // The rows committed around it: what is ours and close enough to be taken for it.
 const NEIGHBOURS: &str = "SELECT o.seq < d.seq AND o.room_id = d.room_id, o.remote FROM outbox d JOIN outbox o ON o.seq > d.seq - 512 \
      WHERE d.id = ?1 AND o.agent_id = ?2 AND o.source = ?3 AND o.account = ?4 AND o.remote IS NOT NULL ORDER BY o.seq DESC LIMIT 1024";
+// Both states are named so that the partial index serves it.
 const DOUBTFUL: &str = "SELECT DISTINCT room_remote FROM outbox \
      WHERE agent_id = ?1 AND source = ?2 AND account = ?3 AND state IN ('pending', 'sending') AND state = 'sending' AND room_id <> ?4";
 pub(crate) const COUNTS: &str = "SELECT source, state, count(*) FROM outbox GROUP BY source, state ORDER BY source, state";

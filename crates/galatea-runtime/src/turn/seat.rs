@@ -72,8 +72,10 @@ impl Seat {
             if let Some(own) = own {
                 own.entry.memory.content = memory.content;
                 later = false;
-            } else if later && memory.entity_id != itself {
-            } else if !agent.in_turn.contains_key(&memory.id) || self.passed.iter().any(|(w, _)| w.entry.memory.id == memory.id) {
+                continue;
+            }
+            let elsewhere = agent.in_turn.contains_key(&memory.id) && !self.passed.iter().any(|(w, _)| w.entry.memory.id == memory.id);
+            if !elsewhere && (!later || memory.entity_id == itself) {
                 recent.push(memory);
             }
         }

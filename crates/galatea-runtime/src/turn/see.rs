@@ -4,7 +4,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use futures::future::join_all;
 use galatea_core::{
-    Error, Media, MediaKind, Result,
+    Content, Error, Media, MediaKind, MemoryId, Result,
     model::{ChatMessage, ChatPart, ChatRole, TextRequest},
 };
 use std::time::Duration;
@@ -36,20 +36,44 @@ pub(super) async fn see(agent: &Agent, seat: &mut Seat) {
         seen.unwrap_or_else(|_| Err(Error::new(galatea_core::ErrorKind::Timeout, "it took too long").with("seconds", PATIENCE.as_secs())))
     }))
     .await;
-    for (media, seen) in unseen.iter().zip(looks) {
+    let mut described = Vec::new();
+    for (media, seen) in unseen.into_iter().zip(looks) {
         match seen {
-            Ok(words) => keep(seat, media, &words),
+            Ok(words) => described.push((media, words)),
             Err(error) => {
                 tracing::info!(turn = %seat.turn, error = %error.report(), "an attachment could not be looked at");
                 seat.verdict.step("attachment", "note", format!("an attachment ({:?}) was not looked at: {error}", media.content_type));
             }
         }
     }
-    for memory in seat.memories().filter(|m| m.content.attachments.iter().any(|a| unseen.iter().any(|u| u.id == a.id && u != a))) {
-        if let Err(error) = agent.store.update_content(memory.agent_id, memory.id, &memory.content).await {
+    for memory in seat.memories_mut() {
+        if fill(&mut memory.content, &described)
+            && let Err(error) = keep(agent, memory.id, &described).await
+        {
             tracing::warn!(memory = %memory.id, error = %error.report(), "what an attachment shows could not be stored");
         }
     }
+}
+
+/// Stores the words with the message as it reads now: looking takes seconds, in which it may have been edited or deleted.
+async fn keep(agent: &Agent, id: MemoryId, described: &[(Media, String)]) -> Result<()> {
+    let Some(mut memory) = agent.store.memory(id).await? else { return Ok(()) };
+    if fill(&mut memory.content, described) {
+        agent.store.update_content(memory.agent_id, id, &memory.content).await?;
+    }
+    Ok(())
+}
+
+/// Writes the words to the attachments they are of; true when there was one.
+fn fill(content: &mut Content, described: &[(Media, String)]) -> bool {
+    let mut filled = false;
+    for own in &mut content.attachments {
+        let Some((_, words)) = described.iter().find(|(media, _)| media.id == own.id && media.url == own.url) else { continue };
+        let place = if own.content_type == MediaKind::Image { &mut own.description } else { &mut own.text };
+        words.clone_into(place);
+        filled = true;
+    }
+    filled
 }
 
 fn wanted(agent: &Agent, media: &Media) -> bool {
@@ -101,13 +125,6 @@ fn cut(text: &str) -> String {
     text.char_indices().nth(MAX_WORDS).map_or_else(|| text.to_owned(), |(end, _)| format!("{} […]", &text[..end]))
 }
 
-fn keep(seat: &mut Seat, media: &Media, words: &str) {
-    for own in seat.memories_mut().flat_map(|m| &mut m.content.attachments).filter(|a| a.id == media.id && a.url == media.url) {
-        let place = if own.content_type == MediaKind::Image { &mut own.description } else { &mut own.text };
-        words.clone_into(place);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +136,16 @@ mod tests {
         assert_eq!(picture(b"RIFF\0\0\0\0WAVE"), None);
         assert_eq!(picture(b"<svg onload=x>"), None);
         assert_eq!(picture(b""), None);
+    }
+
+    #[test]
+    fn words_go_to_their_own_attachment_only() {
+        let media = |id: &str, url: &str| Media { id: id.into(), url: url.into(), content_type: MediaKind::Image, ..Media::default() };
+        let mut content = Content { attachments: vec![media("1", "x:a"), media("1", "x:b")], ..Content::text("edited meanwhile") };
+        assert!(!fill(&mut content, &[(media("2", "x:a"), "other".into())]));
+        assert!(fill(&mut content, &[(media("1", "x:b"), "a bicycle".into())]));
+        assert_eq!((content.attachments[0].description.as_str(), content.attachments[1].description.as_str()), ("", "a bicycle"));
+        assert_eq!(content.text, "edited meanwhile");
     }
 
     #[test]
