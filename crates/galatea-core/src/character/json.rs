@@ -95,11 +95,19 @@ fn too_deep(source: SourceText<'_>, range: &Range<usize>) -> Diagnostic {
     source.at(Severity::Error, DEEP, range, format!("nested more than {MAX_DEPTH} levels deep"))
 }
 
-/// Finds texts that run over the end of their line, which the parser would report much later, and raw control characters.
+/// Finds texts that run over the end of their line, which the parser would report much later, and characters that the
+/// parser lets pass though JSON has no place for them (RFC 8259 §2 and §7).
 fn check_strings(source: SourceText<'_>, remarks: &mut Vec<Diagnostic>) -> Result<(), Box<Diagnostic>> {
     let bytes = source.text.as_bytes();
     let mut at = 0;
     let mut told = false;
+    let mut tell = |at: Range<usize>, what: &str| {
+        if !told {
+            told = true;
+            let message = format!("{what}: accepted here, refused by elizaOS and other JSON readers");
+            remarks.push(source.at(Severity::Warning, LOOSE, &at, message));
+        }
+    };
     while at < bytes.len() {
         match (bytes[at], bytes.get(at + 1)) {
             (b'/', Some(b'/')) => at += source.text[at..].find('\n').unwrap_or(bytes.len() - at),
@@ -116,22 +124,22 @@ fn check_strings(source: SourceText<'_>, remarks: &mut Vec<Diagnostic>) -> Resul
                             let help = "add the closing quote; a new line inside a text is written \\n";
                             return Err(source.at(Severity::Error, SYNTAX, &(open..at), message).help(help).into());
                         }
-                        0..=0x1f if !told => {
-                            told = true;
-                            remarks.push(source.at(
-                                Severity::Warning,
-                                LOOSE,
-                                &(at..at + 1),
-                                "a raw control character: accepted here, refused by elizaOS and other JSON readers",
-                            ));
-                        }
+                        0..=0x1f => tell(at..at + 1, "a raw control character"),
                         _ => {}
                     }
                     at += 1;
                 }
                 at += 1;
             }
-            _ => at += 1,
+            _ => {
+                let length = source.text[at..].chars().next().map_or(1, |c| {
+                    if c.is_whitespace() && !matches!(c, ' ' | '\t' | '\n' | '\r') {
+                        tell(at..at + c.len_utf8(), "a blank that JSON doesn't know");
+                    }
+                    c.len_utf8()
+                });
+                at += length;
+            }
         }
     }
     Ok(())

@@ -52,6 +52,10 @@ fn piece() -> impl Strategy<Value = String> {
         Just("\\ud83d".to_owned()),
         Just("\n".to_owned()),
         Just("\u{0}".to_owned()),
+        Just("\u{b}".to_owned()),
+        Just("\u{a0}".to_owned()),
+        Just("\u{feff}".to_owned()),
+        Just("7".to_owned()),
         Just("/*".to_owned()),
         Just("//".to_owned()),
         Just("[[".to_owned()),
@@ -139,7 +143,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
     fn what_is_accepted_without_a_remark_on_its_form_is_json(pieces in vec(piece(), 0..12)) {
