@@ -1,0 +1,131 @@
+//! Changes of connections and of what actions ask for: whole values that a store applies in one commit.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    entity::ParticipantState,
+    ids::{Account, AgentId, EntityId, RemoteId, RoomId, Source, WorldId},
+};
+
+/// Connections to set up or update: only what is new or changed. Applied in one transaction, rows merged field by field:
+/// a name given replaces, a name missing keeps; metadata keys are merged; owner and roles are merged; participants are inserted if absent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ConnectionChange {
+    /// Worlds.
+    pub worlds: Vec<WorldChange>,
+    /// Rooms.
+    pub rooms: Vec<RoomChange>,
+    /// Entities.
+    pub entities: Vec<EntityChange>,
+    /// Participants to insert if absent.
+    pub participants: Vec<(EntityId, RoomId)>,
+}
+
+impl ConnectionChange {
+    /// True when there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.worlds.is_empty() && self.rooms.is_empty() && self.entities.is_empty() && self.participants.is_empty()
+    }
+
+    /// Adds another change after this one.
+    pub fn extend(&mut self, other: Self) {
+        self.worlds.extend(other.worlds);
+        self.rooms.extend(other.rooms);
+        self.entities.extend(other.entities);
+        self.participants.extend(other.participants);
+    }
+}
+
+/// A World to insert or merge. `name: None` inserts the remote id as name and keeps a known one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorldChange {
+    /// Id.
+    pub id: WorldId,
+    /// Agent.
+    pub agent: AgentId,
+    /// Platform.
+    pub source: Source,
+    /// Platform id.
+    pub remote: RemoteId,
+    /// Name, if told.
+    pub name: Option<String>,
+    /// Merged key by key (objects one level deep: `roles`, `ownership`).
+    pub metadata: Map<String, Value>,
+}
+
+/// A Room to insert or merge.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoomChange {
+    /// Id.
+    pub id: RoomId,
+    /// Agent.
+    pub agent: AgentId,
+    /// World.
+    pub world: WorldId,
+    /// Parent, if told; a known one is kept.
+    pub parent: Option<RoomId>,
+    /// Platform.
+    pub source: Source,
+    /// Login.
+    pub account: Account,
+    /// Platform id.
+    pub remote: RemoteId,
+    /// Kind; replaces.
+    pub kind: crate::room::ChannelType,
+    /// Name, if told.
+    pub name: Option<String>,
+    /// Merged key by key.
+    pub metadata: Map<String, Value>,
+}
+
+/// An Entity to insert or merge: names are put in front of those known, without repeats.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EntityChange {
+    /// Id.
+    pub id: EntityId,
+    /// Agent.
+    pub agent: AgentId,
+    /// Newest names, display name first.
+    pub names: Vec<String>,
+    /// Merged key by key (objects one level deep).
+    pub metadata: Map<String, Value>,
+}
+
+/// A change an action or command asks for, applied in T2.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Sets or clears a participant's state.
+    SetParticipantState {
+        /// Where.
+        room: RoomId,
+        /// Whose.
+        entity: EntityId,
+        /// To what.
+        state: Option<ParticipantState>,
+    },
+    /// Merges keys into a room's metadata.
+    MergeRoomMetadata {
+        /// Which room.
+        room: RoomId,
+        /// Keys; null removes.
+        metadata: Map<String, Value>,
+    },
+    /// Merges keys into an entity's metadata.
+    MergeEntityMetadata {
+        /// Whose.
+        entity: EntityId,
+        /// Keys; null removes.
+        metadata: Map<String, Value>,
+    },
+    /// Sets a role in a World.
+    SetRole {
+        /// Where.
+        world: WorldId,
+        /// Whose.
+        entity: EntityId,
+        /// To what.
+        role: crate::world::Role,
+    },
+}

@@ -1,0 +1,70 @@
+//! What is remembered, and how it is selected.
+
+use async_trait::async_trait;
+
+use crate::{
+    clock::Timestamp,
+    content::Content,
+    error::Result,
+    ids::{AgentId, EntityId, MemoryId, RoomId, WorldId},
+    memory::{Memory, MemoryKind},
+};
+
+/// Memories.
+#[async_trait]
+pub trait MemoryStore: Send + Sync {
+    /// One memory.
+    async fn memory(&self, id: MemoryId) -> Result<Option<Memory>>;
+    /// Memories that match, newest first.
+    async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>>;
+    /// How many match (limit ignored).
+    async fn count_memories(&self, query: &MemoryQuery) -> Result<u64>;
+    /// Inserts; an id that exists is left as it is.
+    async fn save_memories(&self, memories: &[Memory]) -> Result<()>;
+    /// Replaces the content of a memory of this agent; false when there is none.
+    async fn update_content(&self, agent: AgentId, id: MemoryId, content: &Content) -> Result<bool>;
+    /// Removes memories of this agent; how many were there.
+    async fn delete_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64>;
+}
+
+/// Selects memories. Every query is scoped by agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryQuery {
+    /// Whose.
+    pub agent: AgentId,
+    /// Sorts; all when empty.
+    pub kinds: Vec<MemoryKind>,
+    /// Where.
+    pub room: Option<RoomId>,
+    /// In which World.
+    pub world: Option<WorldId>,
+    /// By whom.
+    pub entity: Option<EntityId>,
+    /// At or after.
+    pub since: Option<Timestamp>,
+    /// Before.
+    pub before: Option<Timestamp>,
+    /// Words that must occur in the text (full-text, ranked by relevance instead of time).
+    pub matching: Option<String>,
+    /// At most this many.
+    pub limit: u32,
+}
+
+impl MemoryQuery {
+    /// Everything of an agent, at most `limit`.
+    pub fn new(agent: AgentId, limit: u32) -> Self {
+        Self { agent, kinds: Vec::new(), room: None, world: None, entity: None, since: None, before: None, matching: None, limit }
+    }
+    /// Of this sort.
+    #[must_use]
+    pub fn kind(mut self, kind: MemoryKind) -> Self {
+        self.kinds.push(kind);
+        self
+    }
+    /// In this room.
+    #[must_use]
+    pub fn room(mut self, room: RoomId) -> Self {
+        self.room = Some(room);
+        self
+    }
+}

@@ -1,0 +1,107 @@
+//! The durable queue out: rows, their states, and what became of them (T3, T4).
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::NewDelivery;
+use crate::{
+    clock::Timestamp,
+    error::Result,
+    ids::{Account, AgentId, DeliveryId, MemoryId, RemoteId, RoomId, Source, TurnId},
+    memory::Memory,
+    message::{Delivery, Trail},
+};
+
+/// An outbox row as read back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutboxItem {
+    /// What goes out.
+    pub delivery: Delivery,
+    /// The memory it shows.
+    pub memory: Option<MemoryId>,
+    /// Its state.
+    pub state: OutboxState,
+    /// Not before.
+    pub not_before: Timestamp,
+    /// Not after.
+    pub expires: Option<Timestamp>,
+    /// The platform's id once sent.
+    pub remote: Option<RemoteId>,
+    /// Last failure, for people.
+    pub error: Option<String>,
+}
+
+/// State of an outbox row: `pending` → `sending` → one of the others; back to `pending` for a retry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutboxState {
+    /// Waits.
+    Pending,
+    /// Handed to the platform; after a crash its outcome is unknown.
+    Sending,
+    /// Delivered.
+    Sent,
+    /// Outcome unknown for good.
+    Ambiguous,
+    /// Too old to send.
+    Expired,
+    /// Given up.
+    Dead,
+}
+
+impl OutboxState {
+    /// The stored spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Sending => "sending",
+            Self::Sent => "sent",
+            Self::Ambiguous => "ambiguous",
+            Self::Expired => "expired",
+            Self::Dead => "dead",
+        }
+    }
+    /// Reads the stored spelling.
+    pub fn from_stored(text: &str) -> Option<Self> {
+        [Self::Pending, Self::Sending, Self::Sent, Self::Ambiguous, Self::Expired, Self::Dead].into_iter().find(|s| s.as_str() == text)
+    }
+}
+
+/// T4: what became of one delivery.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settlement {
+    /// Which row.
+    pub id: DeliveryId,
+    /// Its new state.
+    pub state: OutboxState,
+    /// Attempts made so far.
+    pub attempt: u32,
+    /// Not before, for a retry.
+    pub not_before: Timestamp,
+    /// The platform's id once sent.
+    pub remote: Option<RemoteId>,
+    /// Failure, for people.
+    pub error: Option<String>,
+}
+
+/// The durable queue out.
+#[async_trait]
+pub trait OutboxStore: Send + Sync {
+    /// Inserts parts that belong to no turn of the inbox (`send_message_to_target`, scheduled posts).
+    async fn enqueue(&self, deliveries: Vec<NewDelivery>, memories: Vec<Memory>) -> Result<()>;
+    /// T3 and T4 in groups.
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<()>;
+    /// Rows `pending` or `sending` of one agent's account, in order of commit.
+    async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<OutboxItem>>;
+    /// Parts of one turn, in order.
+    async fn deliveries_of(&self, turn: TurnId) -> Result<Vec<OutboxItem>>;
+    /// One row.
+    async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>>;
+    /// What is stored around a row, for the read-back of its outcome.
+    async fn trail(&self, delivery: &Delivery) -> Result<Trail>;
+    /// How many rows are in each state, per source.
+    async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>>;
+    /// Moves a Room and its outbox to a new platform id, in one commit.
+    async fn move_room(&self, room: RoomId, to_room: RoomId, to_remote: &RemoteId) -> Result<()>;
+}

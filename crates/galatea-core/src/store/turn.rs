@@ -1,0 +1,55 @@
+//! T2: what a finished turn writes.
+
+use super::{Effect, InboxState};
+use crate::{
+    clock::Timestamp,
+    ids::{AgentId, MemoryId, RoomId, TurnId},
+    memory::Memory,
+    message::Delivery,
+    verdict::Verdict,
+};
+
+/// T2: everything a finished turn writes, in one commit.
+#[derive(Debug, Clone)]
+pub struct TurnRecord {
+    /// The turn.
+    pub turn: TurnId,
+    /// Its agent.
+    pub agent: AgentId,
+    /// Its room.
+    pub room: RoomId,
+    /// Replies and action results to remember.
+    pub memories: Vec<Memory>,
+    /// Parts to send, in order.
+    pub deliveries: Vec<NewDelivery>,
+    /// Inbox rows this turn finishes.
+    pub finished: Vec<FinishedMessage>,
+    /// Changes actions asked for.
+    pub effects: Vec<Effect>,
+    /// Now.
+    pub at: Timestamp,
+}
+
+/// An inbox row finished by a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinishedMessage {
+    /// Which.
+    pub id: MemoryId,
+    /// How it ended.
+    pub state: InboxState,
+    /// Why.
+    pub verdict: Verdict,
+}
+
+/// An outbox row to insert.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewDelivery {
+    /// What goes out.
+    pub delivery: Delivery,
+    /// The memory it shows.
+    pub memory: Option<MemoryId>,
+    /// Inserted as `sending` because its worker is about to send it; otherwise `pending`.
+    pub sending: bool,
+    /// Not sent after this time.
+    pub expires: Option<Timestamp>,
+}
