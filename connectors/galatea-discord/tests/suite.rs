@@ -132,7 +132,7 @@ impl ConnectorHarness for DiscordHarness {
             PlatformFault::LostResponse => Effect::LoseResponse,
             PlatformFault::Forbidden => return self.ann.takes_direct(false),
         };
-        self.api.fault(Fault::new(effect).on("POST /channels/{}/messages").channel(self.place(spot).id));
+        self.api.fault(Fault::new(effect).on("POST /channels/{}/messages").at(self.place(spot).id));
     }
 
     fn set_reachable(&self, reachable: bool) {

@@ -145,7 +145,7 @@ impl ConnectorHarness for TelegramHarness {
             PlatformFault::LostResponse => Effect::LoseResponse,
             PlatformFault::Forbidden => return self.ann.blocks_bot(),
         };
-        self.api.fault(Fault::new(effect).on("sendMessage").chat(self.place(spot).0.id));
+        self.api.fault(Fault::new(effect).on("sendMessage").at(self.place(spot).0.id));
     }
 
     fn set_reachable(&self, reachable: bool) {

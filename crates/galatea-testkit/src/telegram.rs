@@ -37,12 +37,10 @@ mod schema;
 mod state;
 mod updates;
 mod webhook;
-pub(crate) mod wire;
 mod world;
 
-use std::{net::SocketAddr, ops::Deref, sync::Arc};
-
-pub use faults::{Effect, ErrorBody, Fault};
+pub use crate::loopback::ErrorBody;
+pub use faults::Effect;
 pub use flood::Pace;
 pub use handle::{Handle, Shown};
 pub use load::{LoadPlan, Trip, quantiles, summary};
@@ -51,69 +49,8 @@ pub use people::{Chat, Saying, User};
 pub use state::{Call, Options};
 pub use world::{ChatKind, Standing};
 
-use wire::{Door, Wire};
-
 /// A running server; stops and checks when dropped. Everything a test does goes through its [`Handle`].
-pub struct BotApi {
-    handle: Handle,
-}
+pub type BotApi = crate::loopback::Server<state::State>;
 
-impl BotApi {
-    /// Starts with the default options.
-    ///
-    /// # Panics
-    /// When the loopback has no free port.
-    pub async fn start() -> Self {
-        Self::with(Options::default()).await
-    }
-
-    /// Starts with options on a free loopback port.
-    ///
-    /// # Panics
-    /// When the loopback has no free port.
-    pub async fn with(options: Options) -> Self {
-        Self::on(SocketAddr::from(([127, 0, 0, 1], 0)), options).await
-    }
-
-    /// Starts on an address of the loopback.
-    ///
-    /// # Panics
-    /// When it is taken.
-    pub async fn on(address: SocketAddr, options: Options) -> Self {
-        let bound = async {
-            let listener = tokio::net::TcpListener::bind(address).await?;
-            let address = listener.local_addr()?;
-            Ok::<_, std::io::Error>((listener, address))
-        };
-        let (listener, address) = bound.await.unwrap_or_else(|e| panic!("no loopback address to listen on: {e}"));
-        let shared = Arc::new(state::Shared::new(options));
-        let service = http::router(shared.clone()).into_make_service_with_connect_info::<Wire>();
-        let stop = shared.stop.clone();
-        tokio::spawn(async move {
-            let stopped = async move { stop.cancelled().await };
-            let _ = axum::serve(Door(listener), service).with_graceful_shutdown(stopped).await;
-        });
-        Self { handle: Handle { shared, base: format!("http://{address}").into() } }
-    }
-
-    /// A handle that outlives borrows; the server itself lives as long as this value.
-    pub fn handle(&self) -> Handle {
-        self.handle.clone()
-    }
-}
-
-impl Deref for BotApi {
-    type Target = Handle;
-    fn deref(&self) -> &Handle {
-        &self.handle
-    }
-}
-
-impl Drop for BotApi {
-    fn drop(&mut self) {
-        self.handle.shared.stop.cancel();
-        if !std::thread::panicking() {
-            self.handle.assert_clean();
-        }
-    }
-}
+/// A fault and the calls it meets.
+pub type Fault = crate::loopback::Fault<Effect>;

@@ -33,69 +33,14 @@ mod routes;
 mod state;
 mod world;
 
-use std::{net::SocketAddr, ops::Deref, sync::Arc};
-
-use crate::telegram::wire::{Door, Wire};
-
-pub use faults::{Effect, ErrorBody, Fault};
+pub use crate::loopback::ErrorBody;
+pub use faults::Effect;
 pub use handle::{Handle, Shown};
 pub use people::Person;
 pub use state::{Access, Call, Keys, Options};
 
 /// A running server; stops and checks when dropped. Everything a test does goes through its [`Handle`].
-pub struct XApi {
-    handle: Handle,
-}
+pub type XApi = crate::loopback::Server<state::State>;
 
-impl XApi {
-    /// Starts with the default options.
-    ///
-    /// # Panics
-    /// When the loopback has no free port.
-    pub async fn start() -> Self {
-        Self::with(Options::default()).await
-    }
-
-    /// Starts with options on a free loopback port.
-    ///
-    /// # Panics
-    /// When the loopback has no free port.
-    pub async fn with(options: Options) -> Self {
-        let bound = async {
-            let listener = tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
-            let address = listener.local_addr()?;
-            Ok::<_, std::io::Error>((listener, address))
-        };
-        let (listener, address) = bound.await.unwrap_or_else(|e| panic!("no loopback address to listen on: {e}"));
-        let base = format!("http://{address}");
-        let shared = Arc::new(state::Shared::new(options, &base));
-        let service = http::router(shared.clone()).into_make_service_with_connect_info::<Wire>();
-        let stop = shared.stop.clone();
-        tokio::spawn(async move {
-            let stopped = async move { stop.cancelled().await };
-            let _ = axum::serve(Door(listener), service).with_graceful_shutdown(stopped).await;
-        });
-        Self { handle: Handle { shared, base: base.into() } }
-    }
-
-    /// A handle that outlives borrows; the server itself lives as long as this value.
-    pub fn handle(&self) -> Handle {
-        self.handle.clone()
-    }
-}
-
-impl Deref for XApi {
-    type Target = Handle;
-    fn deref(&self) -> &Handle {
-        &self.handle
-    }
-}
-
-impl Drop for XApi {
-    fn drop(&mut self) {
-        self.handle.shared.stop.cancel();
-        if !std::thread::panicking() {
-            self.handle.assert_clean();
-        }
-    }
-}
+/// A fault and the calls it meets.
+pub type Fault = crate::loopback::Fault<Effect>;

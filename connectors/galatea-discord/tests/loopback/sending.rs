@@ -138,7 +138,7 @@ async fn a_global_limit_holds_everything_and_a_shared_one_only_its_channel() {
     let Retry::After(wait) = held.retry() else { panic!("After") };
     tokio::time::sleep(wait).await;
     let invalid = api.invalid_calls();
-    api.fault(Fault::new(Effect::SharedLimit(Duration::from_secs(30))).on(CREATE).channel(general.id));
+    api.fault(Fault::new(Effect::SharedLimit(Duration::from_secs(30))).on(CREATE).at(general.id));
     assert!(send(&*handler, &general.id.to_string(), &text("x")).await[0].is_err());
     send(&*handler, &direct, &text("x")).await.swap_remove(0).unwrap();
     assert_eq!(api.invalid_calls(), invalid, "a shared limit does not count against the address");
@@ -232,7 +232,7 @@ async fn typing_and_a_hanging_call_do_not_stop_others() {
     let handler = running.connector.send_handler();
     handler.typing(&address(&general.id.to_string())).await.unwrap();
     assert_eq!(api.typing(), [general.id]);
-    api.fault(Fault::new(Effect::Hang).on(CREATE).channel(general.id));
+    api.fault(Fault::new(Effect::Hang).on(CREATE).at(general.id));
     let (slow, room) = (Arc::clone(&handler), general.id.to_string());
     let hanging = tokio::spawn(async move { send(&*slow, &room, &text("slow")).await });
     api.wait_for("the hanging call", |h| (!h.calls_of(CREATE).is_empty()).then_some(())).await;

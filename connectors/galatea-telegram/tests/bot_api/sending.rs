@@ -98,7 +98,7 @@ async fn a_flood_wait_is_kept_for_its_chat_only() {
     let (ann, bob) = (s.api.user("Ann", "ann_b"), s.api.user("Bob", ""));
     ann.says(&ann.direct(), "hi").send();
     bob.says(&bob.direct(), "hi").send();
-    s.api.fault(Fault::new(Effect::RateLimited(7)).on("sendMessage").chat(ann.id));
+    s.api.fault(Fault::new(Effect::RateLimited(7)).on("sendMessage").at(ann.id));
     let room = ann.id.to_string();
     let error = send(&*s.handler, &room, &say("one")).await.remove(0).unwrap_err();
     assert_eq!((error.code(), error.retry(), error.sent()), (Some("GAL-TG-429"), Retry::After(Duration::from_secs(7)), Sent::No));

@@ -14,7 +14,7 @@ use super::{
     sessions::intent,
     state::{Shared, State},
 };
-use crate::telegram::wire::Wire;
+use crate::loopback::Wire;
 
 /// Payloads a connection may send within a minute (Discord, "Rate Limiting": gateway).
 const MAX_PAYLOADS: usize = 120;
@@ -42,10 +42,12 @@ struct Connection {
 
 /// Serves one connection.
 pub(crate) async fn serve(shared: Arc<Shared>, wire: Wire, mut socket: WebSocket) {
-    let number = shared.connections.fetch_add(1, Ordering::Relaxed) + 1;
     let mut changes = shared.changed.subscribe();
-    let mut orders = shared.orders.subscribe();
-    let interval = shared.lock().options.heartbeat;
+    let (number, mut orders, interval) = {
+        let mut state = shared.lock();
+        state.connections += 1;
+        (state.connections, state.orders.subscribe(), state.options.heartbeat)
+    };
     let mut connection = Connection { shared: shared.clone(), number, session: None, sent: 0, acks: true, payloads: Vec::new(), last_beat: Instant::now() };
     let millis = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
     let hello = json!({ "op": 10, "d": { "heartbeat_interval": millis, "_trace": [] }, "s": null, "t": null });

@@ -1,31 +1,21 @@
 //! The test's side of the server: set the scene, wait, look, order faults.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{
-    faults::{Fault, Order},
+    faults::Order,
     http,
     interactions::LOADING,
     people::{Guild, User},
-    state::{Call, Shared, State},
+    state::{Call, State},
     world::Person,
 };
 
-/// After this long a wait fails with what was seen: only a test that is wrong waits so long.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// A cheap handle to a running server.
-#[derive(Clone)]
-pub struct Handle {
-    pub(super) shared: Arc<Shared>,
-    pub(super) base: Arc<str>,
-}
+/// The test's side of a running server.
+pub type Handle = crate::loopback::Handle<State>;
 
 /// A message of the bot as people see it.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,11 +37,6 @@ pub struct Shown {
 }
 
 impl Handle {
-    /// `http://127.0.0.1:<port>`: what takes the place of `https://discord.com`.
-    pub fn url(&self) -> &str {
-        &self.base
-    }
-
     /// The bot's token.
     pub fn token(&self) -> String {
         self.shared.lock().options.token()
@@ -65,12 +50,6 @@ impl Handle {
     /// How the bot is mentioned.
     pub fn mention(&self) -> String {
         format!("<@{}>", self.bot_id())
-    }
-
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let made = change(&mut self.shared.lock());
-        self.shared.bump();
-        made
     }
 
     fn person(&self, name: &str, username: &str, bot: bool) -> User {
@@ -115,14 +94,9 @@ impl Handle {
         self.change(|s| s.options.identifies = left);
     }
 
-    /// Orders a fault.
-    pub fn fault(&self, fault: Fault) {
-        self.change(|s| s.faults.push(fault));
-    }
-
     /// Orders something of every gateway connection there is.
     pub fn order(&self, order: Order) {
-        let _ = self.shared.orders.send(order);
+        let _ = self.shared.lock().orders.send(order);
     }
 
     /// Forgets all sessions, as after some minutes without a connection.
@@ -147,12 +121,6 @@ impl Handle {
         }
     }
 
-    /// Whether connections are answered at all; gateway connections are dropped.
-    pub fn set_reachable(&self, reachable: bool) {
-        self.shared.unreachable.store(!reachable, Ordering::Release);
-        self.shared.bump();
-    }
-
     /// Sends the last event once more.
     pub fn redeliver(&self) {
         self.change(|s| {
@@ -174,17 +142,18 @@ impl Handle {
 
     /// Asks for heartbeats until all events are told of.
     pub async fn wait_acknowledged(&self) {
-        let waiting = async {
+        let asking = async {
             let mut pause = Duration::from_millis(10);
-            while !self.all_told() {
+            loop {
                 self.order(Order::AskHeartbeat);
                 // What the client has stored by now nobody announces; asking without a pause would break the limit of 120 a minute.
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(1));
             }
         };
-        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
-            panic!("waited {PATIENCE:?} for all events to be told of; seen:\n{}", self.story());
+        tokio::select! {
+            () = self.wait_for("all events to be told of", |h| h.all_told().then_some(())) => {}
+            () = asking => {}
         }
     }
 
@@ -262,62 +231,6 @@ impl Handle {
     pub async fn wait_connected(&self, count: usize) {
         self.wait_for(&format!("{count} connected sessions"), |h| (h.connected() >= count).then_some(())).await;
     }
-
-    /// Waits, by notification, until `look` finds something.
-    ///
-    /// # Panics
-    /// After half a minute, with the calls seen.
-    pub async fn wait_for<T>(&self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
-        let mut changes = self.shared.changed.subscribe();
-        let waiting = async {
-            loop {
-                if let Some(found) = look(self) {
-                    return found;
-                }
-                if changes.changed().await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            }
-        };
-        match tokio::time::timeout(PATIENCE, waiting).await {
-            Ok(found) => found,
-            Err(_) => panic!("waited {PATIENCE:?} for {what}; seen:\n{}", self.story()),
-        }
-    }
-
-    /// The calls and violations so far, one per line, for failure messages. The token is not part of it.
-    pub fn story(&self) -> String {
-        let state = self.shared.lock();
-        let answer = |c: &Call| c.answer.as_ref().map_or("no answer".to_owned(), |(status, body)| format!("{status} {}", brief(body)));
-        let mut lines: Vec<String> = state.calls.iter().map(|c| format!("{} {:?} {} -> {}", c.route, c.channel, brief(&c.body), answer(c))).collect();
-        lines
-            .extend(state.sessions.all.values().map(|s| format!("session {} at {}, told {}, connection {:?}", s.id, s.sequence, s.acknowledged, s.connection)));
-        lines.extend(state.violations.iter().map(|v| format!("VIOLATION {v}")));
-        lines.join("\n")
-    }
-
-    /// Violations so far, allowed ones included.
-    pub fn violations(&self) -> Vec<String> {
-        self.shared.lock().violations.clone()
-    }
-
-    /// Expects violations that contain this text.
-    pub fn allow_violation(&self, text: &str) {
-        self.change(|s| s.allowed.push(text.to_owned()));
-    }
-
-    /// Fails when there was a violation nobody allowed.
-    ///
-    /// # Panics
-    /// With the list.
-    pub fn assert_clean(&self) {
-        let found = self.shared.lock().unexpected();
-        assert!(found.is_empty(), "the client broke Discord's rules:\n{}", found.join("\n"));
-    }
-}
-
-fn brief(value: &Value) -> String {
-    value.to_string().chars().take(300).collect()
 }
 
 fn shown(message: &super::world::Message) -> Shown {

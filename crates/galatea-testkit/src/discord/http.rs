@@ -17,14 +17,17 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
-    faults::{self, Effect},
+    faults::Effect,
     gateway,
     limits::Told,
     refusal::{Answer, Limit, Refusal},
     routes,
     state::{Call, Shared},
 };
-use crate::telegram::{ErrorBody, multipart, wire::Wire};
+use crate::{
+    loopback::{ErrorBody, Wire},
+    telegram::multipart,
+};
 
 /// Longest request (Discord, "Uploading Files": 25 MiB in all).
 const MAX_BODY: usize = 26 << 20;
@@ -216,7 +219,7 @@ fn begin(shared: &Arc<Shared>, request: &Request) -> (usize, Option<Effect>, Tol
     let major = request.ids.first().cloned().unwrap_or_default();
     let exempt = request.route.contains("/callback") || request.route.contains("/webhooks/");
     let (told, limited) = state.limits.count(request.route, &major, size, window, exempt);
-    let effect = if limited.is_some() { None } else { faults::pick(&mut state.faults, request.route, channel) };
+    let effect = if limited.is_some() { None } else { state.record.effect(request.route, channel) };
     (index, effect, told, limited)
 }
 

@@ -2,11 +2,7 @@
 
 use std::{
     collections::HashMap,
-    net::SocketAddr,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,17 +10,20 @@ use base64::Engine;
 use bytes::Bytes;
 use galatea_core::{Clock, SystemClock, Timestamp};
 use serde_json::Value;
-use tokio::sync::{broadcast, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::broadcast;
+
+use axum::Router;
 
 use super::{
-    faults::{Fault, Order},
+    faults::{Effect, Order},
+    http,
     http::Request,
     interactions::Interaction,
     limits::Limits,
     sessions::Sessions,
     world::World,
 };
+use crate::loopback::{Record, Scene};
 
 /// How the server behaves.
 #[derive(Clone)]
@@ -93,13 +92,13 @@ pub struct Call {
     pub answer: Option<(u16, Value)>,
 }
 
-pub(crate) struct State {
+pub struct State {
     pub(crate) options: Options,
     pub(crate) base: String,
     pub(crate) world: World,
     pub(crate) sessions: Sessions,
     pub(crate) limits: Limits,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) record: Record<Effect>,
     pub(crate) calls: Vec<Call>,
     pub(crate) late: Vec<Request>,
     pub(crate) commands: Vec<Value>,
@@ -110,8 +109,10 @@ pub(crate) struct State {
     pub(crate) typing: Vec<u64>,
     pub(crate) identified: Vec<(Instant, u64)>,
     pub(crate) resumed: usize,
-    pub(crate) violations: Vec<String>,
-    pub(crate) allowed: Vec<String>,
+    /// What the gateway is to do out of turn, to every connection.
+    pub(crate) orders: broadcast::Sender<Order>,
+    /// Gateway connections so far.
+    pub(crate) connections: u64,
 }
 
 impl State {
@@ -120,32 +121,26 @@ impl State {
     }
 
     pub(crate) fn violate(&mut self, place: &str, what: &str) {
-        self.violations.push(format!("{place}: {what}"));
-    }
-
-    pub(crate) fn unexpected(&self) -> Vec<String> {
-        self.violations.iter().filter(|v| !self.allowed.iter().any(|a| v.contains(a))).cloned().collect()
+        self.record.violate(place, what);
     }
 }
 
-pub(crate) struct Shared {
-    state: Mutex<State>,
-    pub(crate) changed: watch::Sender<u64>,
-    pub(crate) orders: broadcast::Sender<Order>,
-    pub(crate) connections: AtomicU64,
-    pub(crate) stop: CancellationToken,
-    pub(crate) unreachable: AtomicBool,
-}
+/// The scene, and waiting for its changes.
+pub(crate) type Shared = crate::loopback::Shared<State>;
 
-impl Shared {
-    pub(crate) fn new(options: Options, address: SocketAddr) -> Self {
-        let state = State {
-            base: format!("http://{address}"),
+impl Scene for State {
+    type Options = Options;
+    type Effect = Effect;
+    const RULES: &'static str = "Discord's rules";
+
+    fn new(options: Options, base: &str) -> Self {
+        Self {
+            base: base.to_owned(),
             world: World::new(options.bot, &options.name),
             options,
             sessions: Sessions::default(),
             limits: Limits::default(),
-            faults: Vec::new(),
+            record: Record::default(),
             calls: Vec::new(),
             late: Vec::new(),
             commands: Vec::new(),
@@ -155,25 +150,28 @@ impl Shared {
             typing: Vec::new(),
             identified: Vec::new(),
             resumed: 0,
-            violations: Vec::new(),
-            allowed: Vec::new(),
-        };
-        Self {
-            state: Mutex::new(state),
-            changed: watch::Sender::new(0),
             orders: broadcast::Sender::new(64),
-            connections: AtomicU64::new(0),
-            stop: CancellationToken::new(),
-            unreachable: AtomicBool::new(false),
+            connections: 0,
         }
     }
 
-    pub(crate) fn lock(self: &Arc<Self>) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn router(shared: Arc<Shared>) -> Router {
+        http::router(shared)
     }
 
-    /// Wakes everybody who waits for a change.
-    pub(crate) fn bump(&self) {
-        self.changed.send_modify(|n| *n = n.wrapping_add(1));
+    fn record(&self) -> &Record<Effect> {
+        &self.record
+    }
+
+    fn record_mut(&mut self) -> &mut Record<Effect> {
+        &mut self.record
+    }
+
+    fn story(&self) -> Vec<String> {
+        let brief = |value: &Value| value.to_string().chars().take(300).collect::<String>();
+        let answer = |c: &Call| c.answer.as_ref().map_or("no answer".to_owned(), |(status, body)| format!("{status} {}", brief(body)));
+        let calls = self.calls.iter().map(|c| format!("{} {:?} {} -> {}", c.route, c.channel, brief(&c.body), answer(c)));
+        let sessions = self.sessions.all.values();
+        calls.chain(sessions.map(|s| format!("session {} at {}, told {}, connection {:?}", s.id, s.sequence, s.acknowledged, s.connection))).collect()
     }
 }

@@ -1,30 +1,17 @@
 //! The test's side of the server: set the scene, wait, look, order faults.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
-
 use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
-    faults::Fault,
     load::{self, LoadPlan, Trip},
     people::{Chat, User},
-    state::{Call, Shared, State},
+    state::{Call, State},
     world::ChatKind,
 };
 
-/// After this long a wait fails with what was seen: only a test that is wrong waits so long.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A cheap handle to a running server.
-#[derive(Clone)]
-pub struct Handle {
-    pub(super) shared: Arc<Shared>,
-    pub(super) base: Arc<str>,
-}
+/// The test's side of a running server.
+pub type Handle = crate::loopback::Handle<State>;
 
 /// A message of the bot as people see it.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,11 +37,6 @@ pub struct Shown {
 }
 
 impl Handle {
-    /// `http://127.0.0.1:<port>`: what takes the place of `https://api.telegram.org`.
-    pub fn url(&self) -> &str {
-        &self.base
-    }
-
     /// The bot's token.
     pub fn token(&self) -> String {
         self.shared.lock().options.token.clone()
@@ -68,12 +50,6 @@ impl Handle {
     /// The bot's username, without `@`.
     pub fn bot_username(&self) -> String {
         self.shared.lock().options.bot_username.clone()
-    }
-
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let made = change(&mut self.shared.lock());
-        self.shared.bump();
-        made
     }
 
     /// A new person; an empty username means none.
@@ -127,11 +103,6 @@ impl Handle {
         self.change(|s| s.options.privacy = on);
     }
 
-    /// Orders a fault.
-    pub fn fault(&self, fault: Fault) {
-        self.change(|s| s.faults.push(fault));
-    }
-
     /// Applies what [`super::Effect::ApplyLate`] held back: messages appear although their requests failed long ago.
     pub fn apply_late(&self) {
         self.change(|s| {
@@ -139,11 +110,6 @@ impl Handle {
                 let _ = s.run(method, &params);
             }
         });
-    }
-
-    /// Whether connections are answered at all.
-    pub fn set_reachable(&self, reachable: bool) {
-        self.shared.unreachable.store(!reachable, Ordering::Release);
     }
 
     /// Delivers the last `count` confirmed updates once more, with the same ids.
@@ -232,60 +198,6 @@ impl Handle {
     /// Waits until everything offered is confirmed.
     pub async fn wait_confirmed(&self) {
         self.wait_for("all updates to be confirmed", |h| (h.pending_updates() == 0).then_some(())).await;
-    }
-
-    /// Waits, by notification, until `look` finds something.
-    ///
-    /// # Panics
-    /// After a minute, with the calls seen.
-    pub async fn wait_for<T>(&self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
-        let mut changes = self.shared.changed.subscribe();
-        let waiting = async {
-            loop {
-                if let Some(found) = look(self) {
-                    return found;
-                }
-                if changes.changed().await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            }
-        };
-        match tokio::time::timeout(PATIENCE, waiting).await {
-            Ok(found) => found,
-            Err(_) => panic!("waited {PATIENCE:?} for {what}; seen:\n{}", self.story()),
-        }
-    }
-
-    /// The calls and violations so far, one per line, for failure messages. The token is not part of it.
-    pub fn story(&self) -> String {
-        let state = self.shared.lock();
-        let mut lines: Vec<String> = state
-            .calls
-            .iter()
-            .filter(|c| c.method != "getUpdates" || c.answer.as_ref().is_some_and(|a| a["result"] != serde_json::json!([])))
-            .map(|c| format!("{} {} -> {}", c.method, Value::Object(c.params.clone()), c.answer.as_ref().map_or("no answer".to_owned(), Value::to_string)))
-            .collect();
-        lines.extend(state.violations.iter().map(|v| format!("VIOLATION {v}")));
-        lines.join("\n")
-    }
-
-    /// Violations so far, allowed ones included.
-    pub fn violations(&self) -> Vec<String> {
-        self.shared.lock().violations.clone()
-    }
-
-    /// Expects violations that contain this text.
-    pub fn allow_violation(&self, text: &str) {
-        self.change(|s| s.allowed.push(text.to_owned()));
-    }
-
-    /// Fails when there was a violation nobody allowed.
-    ///
-    /// # Panics
-    /// With the list.
-    pub fn assert_clean(&self) {
-        let found = self.shared.lock().unexpected();
-        assert!(found.is_empty(), "the client broke the Bot API's rules:\n{}", found.join("\n"));
     }
 
     /// Starts a load.

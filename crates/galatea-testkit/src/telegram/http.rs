@@ -18,14 +18,14 @@ use serde_json::{Value, json};
 use super::{
     answer::{Answer, Refusal},
     fast,
-    faults::{self, Effect, ErrorBody},
+    faults::Effect,
     methods,
     params::Params,
     schema::{self, Method},
     state::{Call, Shared},
     webhook,
-    wire::Wire,
 };
+use crate::loopback::{ErrorBody, Wire};
 
 /// Longest long poll in seconds (telegram-bot-api, LONG_POLL_MAX_TIMEOUT).
 const MAX_POLL: i64 = 50;
@@ -153,7 +153,7 @@ fn begin(shared: &Shared, method: &'static Method, params: &Params) -> (Option<u
         files: params.files().clone(),
         answer: None,
     };
-    let effect = faults::pick(&mut state.faults, method.name, call.chat());
+    let effect = state.record.effect(method.name, call.chat());
     if !state.options.history {
         return (None, effect);
     }
@@ -232,9 +232,10 @@ async fn get_updates(shared: &Arc<Shared>, params: Params) -> Answer {
         state.updates.poll += 1;
         (limit, timeout, state.updates.poll)
     };
+    let clock = shared.lock().options.clock.clone();
     // The older poll, if there is one, must notice.
     shared.bump();
-    let over = shared.clock.sleep(timeout);
+    let over = clock.sleep(timeout);
     tokio::pin!(over);
     loop {
         tokio::select! {

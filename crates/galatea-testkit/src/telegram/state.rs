@@ -2,26 +2,29 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::Arc,
     time::Instant,
 };
 
 use bytes::Bytes;
 use galatea_core::{Clock, SystemClock, Timestamp};
 use serde_json::{Map, Value};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+use axum::Router;
 
 use super::{
     answer::Refusal,
-    faults::Fault,
+    faults::Effect,
     flood::{Flood, Pace},
+    http,
     load::LoadState,
     params::{Params, Upload},
     schema::Method,
     updates::Updates,
     world::{Person, World},
 };
+use crate::loopback::{Record, Scene};
 
 /// How the server behaves. `Options::default()` is strict and remembers everything.
 #[derive(Clone)]
@@ -128,7 +131,7 @@ pub(crate) struct Webhook {
 }
 
 /// The server's state.
-pub(crate) struct State {
+pub struct State {
     pub(crate) options: Options,
     pub(crate) world: World,
     pub(crate) updates: Updates,
@@ -138,11 +141,9 @@ pub(crate) struct State {
     pub(crate) next_file: u64,
     /// Callback queries, and whether they were answered.
     pub(crate) callbacks: BTreeMap<String, bool>,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) record: Record<Effect>,
     pub(crate) flood: Flood,
     pub(crate) calls: Vec<Call>,
-    pub(crate) violations: Vec<String>,
-    pub(crate) allowed: Vec<String>,
     pub(crate) late: Vec<(&'static Method, Params)>,
     pub(crate) load: Option<LoadState>,
     /// Chats with a typing note, in order of the calls.
@@ -164,11 +165,9 @@ impl State {
             files: BTreeMap::new(),
             next_file: 1,
             callbacks: BTreeMap::new(),
-            faults: Vec::new(),
+            record: Record::default(),
             flood: Flood::default(),
             calls: Vec::new(),
-            violations: Vec::new(),
-            allowed: Vec::new(),
             late: Vec::new(),
             load: None,
             actions: Vec::new(),
@@ -189,12 +188,7 @@ impl State {
 
     /// Records a violation, with the method it came with.
     pub(crate) fn violate(&mut self, method: &str, what: &str) {
-        self.violations.push(format!("{method}: {what}"));
-    }
-
-    /// Violations nobody allowed.
-    pub(crate) fn unexpected(&self) -> Vec<String> {
-        self.violations.iter().filter(|v| !self.allowed.iter().any(|a| v.contains(a.as_str()))).cloned().collect()
+        self.record.violate(method, what);
     }
 
     /// A fresh `media_group_id`.
@@ -230,34 +224,34 @@ impl State {
     }
 }
 
-/// State with the means to wait for its changes.
-pub(crate) struct Shared {
-    state: Mutex<State>,
-    pub(crate) changed: watch::Sender<u64>,
-    pub(crate) stop: CancellationToken,
-    pub(crate) unreachable: AtomicBool,
-    pub(crate) clock: Arc<dyn Clock>,
-}
+/// The scene, and waiting for its changes.
+pub(crate) type Shared = crate::loopback::Shared<State>;
 
-impl Shared {
-    pub(crate) fn new(options: Options) -> Self {
-        let clock = options.clock.clone();
-        Self {
-            state: Mutex::new(State::new(options)),
-            changed: watch::Sender::new(0),
-            stop: CancellationToken::new(),
-            unreachable: AtomicBool::new(false),
-            clock,
-        }
+impl Scene for State {
+    type Options = Options;
+    type Effect = Effect;
+    const RULES: &'static str = "the Bot API's rules";
+
+    fn new(options: Options, _base: &str) -> Self {
+        Self::new(options)
     }
 
-    /// The state, also after a test panicked while holding it.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn router(shared: Arc<Shared>) -> Router {
+        http::router(shared)
     }
 
-    /// Wakes everybody who waits for a change.
-    pub(crate) fn bump(&self) {
-        self.changed.send_modify(|n| *n = n.wrapping_add(1));
+    fn record(&self) -> &Record<Effect> {
+        &self.record
+    }
+
+    fn record_mut(&mut self) -> &mut Record<Effect> {
+        &mut self.record
+    }
+
+    fn story(&self) -> Vec<String> {
+        let quiet = |c: &&Call| c.method == "getUpdates" && c.answer.as_ref().is_none_or(|a| a["result"] == serde_json::json!([]));
+        let told =
+            |c: &Call| format!("{} {} -> {}", c.method, Value::Object(c.params.clone()), c.answer.as_ref().map_or("no answer".to_owned(), Value::to_string));
+        self.calls.iter().filter(|c| !quiet(c)).map(told).collect()
     }
 }

@@ -29,6 +29,7 @@ pub(crate) async fn run(shared: Arc<Shared>, job: Job) {
     // No proxy and no certificates: only the loopback is reached, and loading the system's roots takes longer than a test.
     let built = reqwest::Client::builder().no_proxy().tls_certs_only([]).build();
     let client = built.unwrap_or_else(|e| panic!("no HTTP client for the webhook: {e}"));
+    let clock = shared.lock().options.clock.clone();
     let mut changes = shared.changed.subscribe();
     let mut wait = FIRST;
     loop {
@@ -71,7 +72,7 @@ pub(crate) async fn run(shared: Arc<Shared>, job: Job) {
                 tokio::select! {
                     () = job.stop.cancelled() => return,
                     () = shared.stop.cancelled() => return,
-                    () = shared.clock.sleep(wait) => {}
+                    () = clock.sleep(wait) => {}
                 }
                 wait = (wait * 2).min(LONGEST);
                 continue;

@@ -1,28 +1,15 @@
 //! The test's side of the server: set the scene, wait, look, order faults.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
-
 use bytes::Bytes;
 use url::Url;
 
 use super::{
-    faults::Fault,
     people::Person,
-    state::{Access, Call, Keys, Shared, State},
+    state::{Access, Call, Keys, State},
 };
 
-/// After this long a wait fails with what was seen: only a test that is wrong waits so long.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// A cheap handle to a running server.
-#[derive(Clone)]
-pub struct Handle {
-    pub(super) shared: Arc<Shared>,
-    pub(super) base: Arc<str>,
-}
+/// The test's side of a running server.
+pub type Handle = crate::loopback::Handle<State>;
 
 /// A post of the account as people see it.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,11 +27,6 @@ pub struct Shown {
 }
 
 impl Handle {
-    /// `http://127.0.0.1:<port>`: what takes the place of `https://api.x.com`.
-    pub fn url(&self) -> &str {
-        &self.base
-    }
-
     /// Keys of OAuth 1.0a.
     pub fn keys(&self) -> Keys {
         self.shared.lock().options.keys.clone()
@@ -58,12 +40,6 @@ impl Handle {
     /// The account's handle.
     pub fn account_handle(&self) -> String {
         self.shared.lock().options.handle.clone()
-    }
-
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let made = change(&mut self.shared.lock());
-        self.shared.bump();
-        made
     }
 
     /// A new person.
@@ -89,11 +65,6 @@ impl Handle {
         })
     }
 
-    /// Orders a fault.
-    pub fn fault(&self, fault: Fault) {
-        self.change(|s| s.faults.push(fault));
-    }
-
     /// Timelines show what they had not yet.
     pub fn index_late(&self) {
         self.change(|s| s.world.posts.values_mut().for_each(|p| p.listed = true));
@@ -102,11 +73,6 @@ impl Handle {
     /// The next looks at timelines ignore `since_id`.
     pub fn ignore_since(&self, looks: usize) {
         self.change(|s| s.forgetful = looks);
-    }
-
-    /// Whether connections are answered at all.
-    pub fn set_reachable(&self, reachable: bool) {
-        self.shared.unreachable.store(!reachable, Ordering::Release);
     }
 
     /// Whether the account has credits.
@@ -217,61 +183,5 @@ impl Handle {
     pub async fn wait_calls(&self, route: &str, count: usize) -> Vec<Call> {
         self.wait_for(&format!("{count} calls of {route}"), |h| Some(h.calls_of(route)).filter(|c| c.iter().filter(|c| c.answer.is_some()).count() >= count))
             .await
-    }
-
-    /// Waits, by notification, until `look` finds something.
-    ///
-    /// # Panics
-    /// After half a minute, with the calls seen.
-    pub async fn wait_for<T>(&self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
-        let mut changes = self.shared.changed.subscribe();
-        let waiting = async {
-            loop {
-                if let Some(found) = look(self) {
-                    return found;
-                }
-                if changes.changed().await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            }
-        };
-        match tokio::time::timeout(PATIENCE, waiting).await {
-            Ok(found) => found,
-            Err(_) => panic!("waited {PATIENCE:?} for {what}; seen:\n{}", self.story()),
-        }
-    }
-
-    /// The calls and violations so far, one per line, for failure messages. Secrets are not part of it.
-    pub fn story(&self) -> String {
-        let state = self.shared.lock();
-        let empty = |c: &&Call| !(c.route == "GET /2/users/:id/mentions" && c.answer.as_ref().is_some_and(|(_, a)| a["meta"]["result_count"] == 0));
-        let told = |c: &Call| {
-            let secret = c.route == "POST /2/oauth2/token";
-            let answer =
-                c.answer.as_ref().map_or("no answer".to_owned(), |(status, body)| if secret { status.to_string() } else { format!("{status} {body}") });
-            format!("{} {} {:?} {} -> {answer}", c.route, c.path, c.query, c.body)
-        };
-        let mut lines: Vec<String> = state.calls.iter().filter(empty).map(told).collect();
-        lines.extend(state.violations.iter().map(|v| format!("VIOLATION {v}")));
-        lines.join("\n")
-    }
-
-    /// Violations so far, allowed ones included.
-    pub fn violations(&self) -> Vec<String> {
-        self.shared.lock().violations.clone()
-    }
-
-    /// Expects violations that contain this text.
-    pub fn allow_violation(&self, text: &str) {
-        self.change(|s| s.allowed.push(text.to_owned()));
-    }
-
-    /// Fails when there was a violation nobody allowed.
-    ///
-    /// # Panics
-    /// With the list.
-    pub fn assert_clean(&self) {
-        let found = self.shared.lock().unexpected();
-        assert!(found.is_empty(), "the client broke the X API's rules:\n{}", found.join("\n"));
     }
 }

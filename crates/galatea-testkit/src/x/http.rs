@@ -16,7 +16,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
-    faults::{self, Effect, ErrorBody},
+    faults::Effect,
     limits::Standing,
     oauth1::{self, Signed, Wrong},
     params::{self, Query},
@@ -24,7 +24,7 @@ use super::{
     routes::{self, Route},
     state::{Access, Call, Shared, State},
 };
-use crate::telegram::wire::Wire;
+use crate::loopback::{ErrorBody, Wire};
 
 /// Longest request: one piece of an upload and the form around it.
 const MAX_BODY: usize = 6 << 20;
@@ -112,7 +112,7 @@ fn begin(shared: &Shared, route: &Route, head: &Parts, raw: &Bytes) -> (usize, O
         answer: None,
     };
     state.calls.push(call);
-    let effect = faults::pick(&mut state.faults, route.name);
+    let effect = state.record.effect(route.name, None::<i64>);
     (state.calls.len() - 1, effect)
 }
 

@@ -1,17 +1,14 @@
 //! Everything the server holds, behind one lock that is never kept across an await.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
-    time::Instant,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use galatea_core::{Clock, SystemClock, Timestamp};
 use serde_json::Value;
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
-use super::{faults::Fault, limits::Limits, media::Uploads, oauth1::Nonces, oauth2::Grants, world::World};
+use axum::Router;
+
+use super::{faults::Effect, http, limits::Limits, media::Uploads, oauth1::Nonces, oauth2::Grants, world::World};
+use crate::loopback::{Record, Scene};
 
 /// The four values of OAuth 1.0a.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +103,7 @@ pub struct Call {
 }
 
 /// The server's state.
-pub(super) struct State {
+pub struct State {
     pub(super) options: Options,
     pub(super) origin: String,
     pub(super) world: World,
@@ -114,10 +111,8 @@ pub(super) struct State {
     pub(super) nonces: Nonces,
     pub(super) grants: Grants,
     pub(super) uploads: Uploads,
-    pub(super) faults: Vec<Fault>,
+    pub(super) record: Record<Effect>,
     pub(super) calls: Vec<Call>,
-    pub(super) violations: Vec<String>,
-    pub(super) allowed: Vec<String>,
     pub(super) credits: bool,
     pub(super) enrolled: bool,
     /// The account may not write at all.
@@ -139,53 +134,57 @@ impl State {
 
     /// Records a violation, with the call it came with.
     pub(super) fn violate(&mut self, route: &str, what: &str) {
-        self.violations.push(format!("{route}: {what}"));
-    }
-
-    /// Violations nobody allowed.
-    pub(super) fn unexpected(&self) -> Vec<String> {
-        self.violations.iter().filter(|v| !self.allowed.iter().any(|a| v.contains(a.as_str()))).cloned().collect()
+        self.record.violate(route, what);
     }
 }
 
-/// State with the means to wait for its changes.
-pub(super) struct Shared {
-    state: Mutex<State>,
-    pub(super) changed: watch::Sender<u64>,
-    pub(super) stop: CancellationToken,
-    pub(super) unreachable: AtomicBool,
-}
+/// The scene, and waiting for its changes.
+pub(crate) type Shared = crate::loopback::Shared<State>;
 
-impl Shared {
-    pub(super) fn new(options: Options, origin: &str) -> Self {
+impl Scene for State {
+    type Options = Options;
+    type Effect = Effect;
+    const RULES: &'static str = "the X API's rules";
+
+    fn new(options: Options, base: &str) -> Self {
         let world = World::new(options.account, &options.name, &options.handle);
-        let state = State {
+        Self {
             options,
-            origin: origin.to_owned(),
+            origin: base.to_owned(),
             world,
             limits: Limits::default(),
             nonces: Nonces::default(),
             grants: Grants::default(),
             uploads: Uploads::default(),
-            faults: Vec::new(),
+            record: Record::default(),
             calls: Vec::new(),
-            violations: Vec::new(),
-            allowed: Vec::new(),
             credits: true,
             enrolled: true,
             suspended: false,
             forgetful: 0,
+        }
+    }
+
+    fn router(shared: Arc<Shared>) -> Router {
+        http::router(shared)
+    }
+
+    fn record(&self) -> &Record<Effect> {
+        &self.record
+    }
+
+    fn record_mut(&mut self) -> &mut Record<Effect> {
+        &mut self.record
+    }
+
+    fn story(&self) -> Vec<String> {
+        let empty = |c: &&Call| c.route == "GET /2/users/:id/mentions" && c.answer.as_ref().is_some_and(|(_, a)| a["meta"]["result_count"] == 0);
+        let told = |c: &Call| {
+            let secret = c.route == "POST /2/oauth2/token";
+            let answer =
+                c.answer.as_ref().map_or("no answer".to_owned(), |(status, body)| if secret { status.to_string() } else { format!("{status} {body}") });
+            format!("{} {} {:?} {} -> {answer}", c.route, c.path, c.query, c.body)
         };
-        Self { state: Mutex::new(state), changed: watch::Sender::new(0), stop: CancellationToken::new(), unreachable: AtomicBool::new(false) }
-    }
-
-    /// The state, also after a test panicked while holding it.
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Wakes everybody who waits for a change.
-    pub(super) fn bump(&self) {
-        self.changed.send_modify(|n| *n = n.wrapping_add(1));
+        self.calls.iter().filter(|c| !empty(c)).map(told).collect()
     }
 }

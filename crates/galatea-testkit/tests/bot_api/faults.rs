@@ -29,7 +29,7 @@ async fn a_flood_wait_is_answered_and_enforced_per_chat() {
         person.says(&person.direct(), "hi").send();
     }
     let send = |id: i64| json!({ "chat_id": id, "text": "x" });
-    api.fault(Fault::new(Effect::RateLimited(7)).on("sendMessage").chat(ann.id));
+    api.fault(Fault::new(Effect::RateLimited(7)).on("sendMessage").at(ann.id));
     ok(&api, "sendMessage", send(bob.id)).await;
     let (status, body) = call(&api, "sendMessage", send(ann.id)).await;
     assert_eq!((status, &body["parameters"]["retry_after"]), (429, &json!(7)));

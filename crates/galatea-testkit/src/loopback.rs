@@ -1,0 +1,15 @@
+//! What the strict platform servers have in common: a scene behind one lock, waiting by notification, faults, violations, connections
+//! that can be cut after any byte.
+
+mod fault;
+mod record;
+mod scene;
+mod server;
+mod wire;
+
+pub use fault::{ErrorBody, Fault};
+pub(crate) use record::Record;
+pub(crate) use scene::Shared;
+pub use scene::{Handle, Scene};
+pub use server::Server;
+pub(crate) use wire::Wire;

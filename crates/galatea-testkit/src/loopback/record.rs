@@ -1,0 +1,49 @@
+//! What a server holds besides its platform's world: faults that are ordered, rules that were broken.
+
+use super::fault::{self, Fault};
+
+/// Faults and violations of one server.
+#[derive(Debug)]
+pub struct Record<E> {
+    faults: Vec<Fault<E>>,
+    violations: Vec<String>,
+    allowed: Vec<String>,
+}
+
+impl<E> Default for Record<E> {
+    fn default() -> Self {
+        Self { faults: Vec::new(), violations: Vec::new(), allowed: Vec::new() }
+    }
+}
+
+impl<E: Clone> Record<E> {
+    /// Orders a fault.
+    pub(super) fn order(&mut self, fault: Fault<E>) {
+        self.faults.push(fault);
+    }
+
+    /// What goes wrong with this call, if anything; counts the call.
+    pub(crate) fn effect(&mut self, call: &str, place: Option<impl Into<i128>>) -> Option<E> {
+        fault::pick(&mut self.faults, call, place.map(Into::into))
+    }
+
+    /// Records a broken rule, with the call it came with.
+    pub(crate) fn violate(&mut self, call: &str, what: &str) {
+        self.violations.push(format!("{call}: {what}"));
+    }
+
+    /// Expects violations that contain this text.
+    pub(super) fn allow(&mut self, text: &str) {
+        self.allowed.push(text.to_owned());
+    }
+
+    /// Every violation so far.
+    pub(super) fn violations(&self) -> &[String] {
+        &self.violations
+    }
+
+    /// Violations nobody allowed.
+    pub(super) fn unexpected(&self) -> Vec<String> {
+        self.violations.iter().filter(|v| !self.allowed.iter().any(|a| v.contains(a.as_str()))).cloned().collect()
+    }
+}
