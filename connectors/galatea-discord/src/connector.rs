@@ -1,7 +1,9 @@
 //! The connector: start-up checks, commands, intents, and the fleet of shards.
 
 use async_trait::async_trait;
-use galatea_core::{Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host, ReadBack, Result, SecretString, SendHandler, Severity, TextUnit};
+use galatea_core::{
+    COMMANDS, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host, ReadBack, Result, SecretString, SendHandler, Severity, TextUnit,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use serenity::{
@@ -31,16 +33,6 @@ use crate::{
         book::Book,
     },
 };
-
-/// Commands people see behind the slash; the same set on every platform.
-const COMMANDS: [(&str, &str); 6] = [
-    ("ask", "Ask me something"),
-    ("reset", "Forget this conversation"),
-    ("mute", "Be silent here"),
-    ("unmute", "Speak here again"),
-    ("privacy", "What I keep about you, and how to have it deleted"),
-    ("help", "What I can do"),
-];
 
 /// Application flags (Discord, "Application Flags"): an intent is granted in full or, below 10,000 users, limited.
 const MEMBERS: u64 = 1 << 14 | 1 << 15;

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use galatea_core::{
-    Capabilities, Clock, Connector, ConnectorInfo, Error, ErrorKind, ExposeSecret, Finding, Gateway, Health, Host, ReadBack, Result, SendHandler, Severity,
-    TextUnit,
+    COMMANDS, Capabilities, Clock, Connector, ConnectorInfo, Error, ErrorKind, ExposeSecret, Finding, Gateway, Health, Host, ReadBack, Result, SendHandler,
+    Severity, TextUnit,
 };
 use std::{fmt, path::PathBuf, sync::Arc};
 use teloxide::{
@@ -27,16 +27,6 @@ use crate::{
         book::Book,
     },
 };
-
-/// Commands people see behind the slash; the same set on every platform.
-const COMMANDS: [(&str, &str); 6] = [
-    ("ask", "Ask me something"),
-    ("reset", "Forget this conversation"),
-    ("mute", "Be silent here"),
-    ("unmute", "Speak here again"),
-    ("privacy", "What I keep about you, and how to have it deleted"),
-    ("help", "What I can do"),
-];
 
 /// Privacy mode, in words a newcomer can act on.
 const PRIVACY: &str = "privacy mode is on: in groups it sees commands, replies and @mentions only";

@@ -17,36 +17,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-galatea_testkit::connector_suite!(@cases Terminal:
-    receive::receives_a_direct_message
-    receive::receives_a_group_message
-    receive::receives_a_thread_message
-    receive::flags_mentions
-    receive::flags_replies
-    receive::tells_edits
-    receive::tells_deletions
-    receive::tells_reactions
-    receive::tells_presses
-    receive::keeps_order_in_a_room
-    cursor::acknowledges_only_what_is_stored
-    cursor::brings_again_what_was_not_stored
-    cursor::duplicates_are_harmless
-    cursor::brings_what_was_said_while_away
-    send::registers_its_handler_before_the_first_event
-    send::encoding_is_pure
-    send::sends_text
-    send::sends_long_text_whole
-    send::sends_long_code_as_code
-    send::replies_to_the_right_message
-    send::edits
-    send::deletes
-    send::reacts
-    send::shows_buttons
-    send::sends_files
-    send::shows_typing
-    lifecycle::stops_promptly
-    lifecycle::reports_its_health
-);
+galatea_testkit::connector_suite!(local Terminal);
 
 /// One person at a terminal, who says one thing at a time and says it again until it is stored.
 struct Terminal {

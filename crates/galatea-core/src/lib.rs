@@ -3,6 +3,7 @@
 pub mod action;
 pub mod character;
 pub mod clock;
+pub mod command;
 pub mod connector;
 pub mod content;
 pub mod entity;
@@ -33,6 +34,7 @@ pub mod world;
 pub use action::{Action, ActionDocs, ActionResult, AnyAction};
 pub use character::Character;
 pub use clock::{Clock, SystemClock, Timestamp};
+pub use command::{COMMANDS, Command};
 pub use connector::{
     BrowserLogin, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, ReadBack, SendHandler, Severity, TextUnit, Variable,
 };
@@ -45,8 +47,8 @@ pub use gateway::{Gateway, GatewayBackend, Health};
 pub use ids::{Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemoryId, RelationshipId, RemoteId, RoomId, Source, TaskId, TurnId, WorldId};
 pub use memory::{Memory, MemoryKind};
 pub use message::{
-    Address, Addressed, Batch, Command, Connection, Cursor, Delivery, Encoded, EntityRef, Found, Incoming, IncomingEvent, IncomingMessage, Outgoing, OwnStatus,
-    Place, Receipt, Received, RoomRef, Trail, WorldRef, WorldSync,
+    Address, Addressed, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Found, Incoming, IncomingEvent, IncomingMessage, Outgoing, OwnStatus, Place,
+    Receipt, Received, RoomRef, Trail, WorldRef, WorldSync,
 };
 pub use middleware::Middleware;
 pub use model::{EmbeddingModel, ModelInfo, Models, TextModel};

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     clock::Timestamp,
+    command::Command,
     content::{Button, Content},
     entity::ParticipantState,
     ids::{Account, AgentId, DeliveryId, EntityId, RemoteId, RoomId, Source, TurnId, WorldId},
@@ -208,15 +209,6 @@ pub struct Addressed {
     pub mention: bool,
     /// It replies to a message of this account.
     pub reply: bool,
-}
-
-/// A slash command with its arguments, the same set on every platform.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Command {
-    /// Lower case, without the slash and the bot's name.
-    pub name: String,
-    /// The rest of the line.
-    pub args: String,
 }
 
 /// A batch as a connector hands it over: events, and how far the platform has been read once they are stored.

@@ -18,4 +18,3 @@ mod turn;
 
 pub use config::{PLATFORM_VARIABLES, VARIABLES};
 pub use orchestrator::{AgentSpec, ConnectorStatus, Orchestrator, RuntimeOptions};
-pub use turn::COMMANDS;

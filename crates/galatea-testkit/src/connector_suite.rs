@@ -8,6 +8,7 @@ pub mod cases;
 mod gateway;
 mod harness;
 mod log;
+pub mod running;
 mod scene;
 
 use std::{future::Future, time::Duration};
@@ -15,6 +16,7 @@ use std::{future::Future, time::Duration};
 pub use gateway::RecordingGateway;
 pub use harness::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind};
 pub use log::CapturedLog;
+pub use running::Running;
 pub use scene::Scene;
 
 /// What a case found out.
@@ -44,10 +46,11 @@ pub fn run<F: Future<Output = Outcome>>(case: impl FnOnce() -> F) {
     }
 }
 
-/// Generates the suite's tests for a [`ConnectorHarness`].
+/// Generates the suite's tests for a [`ConnectorHarness`]. `local` leaves out what only a platform at the other end of a network has:
+/// failures, limits, refusals, secrets.
 #[macro_export]
 macro_rules! connector_suite {
-    ($harness:ty) => {
+    (local $harness:ty) => {
         $crate::connector_suite!(@cases $harness:
             receive::receives_a_direct_message
             receive::receives_a_group_message
@@ -75,14 +78,19 @@ macro_rules! connector_suite {
             send::shows_buttons
             send::sends_files
             send::shows_typing
+            lifecycle::stops_promptly
+            lifecycle::reports_its_health
+        );
+    };
+    ($harness:ty) => {
+        $crate::connector_suite!(local $harness);
+        $crate::connector_suite!(@cases $harness:
             faults::slow_down_is_rate_limited_with_its_time
             faults::a_server_error_may_have_been_sent
             faults::a_lost_response_may_have_been_sent
             faults::a_refusal_is_final
             faults::finds_what_was_sent
             faults::finds_nothing_where_nothing_was_sent
-            lifecycle::stops_promptly
-            lifecycle::reports_its_health
             lifecycle::survives_an_unreachable_platform
             lifecycle::tells_no_secret
         );

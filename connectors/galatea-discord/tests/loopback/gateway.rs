@@ -1,7 +1,8 @@
 //! The gateway's bad days: nothing is lost, nothing is doubled, no rule is broken, and it is back soon.
 
-use crate::support::{Backend, Running, config};
-use galatea_core::SystemClock;
+use crate::support::{Running, config, gateway, start, with};
+use galatea_core::{Cursor, SystemClock};
+use galatea_testkit::connector_suite::RecordingGateway;
 use galatea_testkit::discord::{DiscordApi, Options, Order, User};
 use std::{
     sync::Arc,
@@ -15,13 +16,13 @@ async fn stage(options: Options) -> (DiscordApi, User, Running) {
     let api = DiscordApi::with(options).await;
     let ann = api.user("Ann", "ann_b");
     api.guild("Garden", &[&ann]);
-    let running = Running::start(config(&api));
+    let running = start(config(&api));
     api.wait_connected(1).await;
     (api, ann, running)
 }
 
 async fn texts(running: &Running, count: usize) -> Vec<String> {
-    running.backend.messages(count).await.into_iter().map(|m| m.content.text).collect()
+    running.heard(count).await.into_iter().map(|m| m.content.text).collect()
 }
 
 /// With this order between two messages, and one said in the middle of it, all three are heard once, in order.
@@ -99,7 +100,7 @@ async fn an_event_that_comes_twice_is_counted_once() {
     api.redeliver();
     ann.says(&ann.direct(), "two").send();
     assert_eq!(texts(&running, 2).await, ["one", "two"]);
-    running.backend.wait("the duplicate", |s| (s.duplicates == 1).then_some(())).await;
+    running.until("the duplicate", |s| (s.duplicates() == 1).then_some(())).await;
 }
 
 #[tokio::test]
@@ -109,16 +110,16 @@ async fn a_new_process_goes_on_with_the_session() {
     let thread = ann.opens_thread(&guild.general(), "Apples");
     ann.says(&thread, "one").send();
     texts(&running, 1).await;
-    let backend = running.end().await;
+    let gateway = running.end().await;
     ann.says(&thread, "two").send();
-    let running = Running::with(config(&api), backend, Arc::new(SystemClock));
+    let running = with(config(&api), gateway, Arc::new(SystemClock));
     assert_eq!(texts(&running, 2).await, ["one", "two"]);
     assert_eq!((api.identified(), api.resumed()), (1, 1));
     // A resumed session tells of no guild, so its places are asked for.
-    let seen = running.backend.seen.lock().unwrap();
-    let rooms: Vec<_> = seen.events.iter().filter(|e| matches!(e.event, galatea_core::IncomingEvent::Message(_))).map(|e| e.connection.room.clone()).collect();
+    let events = running.gateway.events();
+    let rooms: Vec<_> = events.iter().filter(|e| matches!(e.event, galatea_core::IncomingEvent::Message(_))).map(|e| e.connection.room.clone()).collect();
     assert_eq!(rooms[0], rooms[1]);
-    let names: Vec<_> = seen.events.iter().map(|e| e.connection.world.name.clone()).collect();
+    let names: Vec<_> = events.iter().map(|e| e.connection.world.name.clone()).collect();
     assert_eq!(names.last().unwrap().as_deref(), Some("Orchard"));
 }
 
@@ -126,13 +127,13 @@ async fn a_new_process_goes_on_with_the_session() {
 async fn what_is_not_stored_is_not_told_as_heard() {
     let (api, ann, running) = stage(Options::default()).await;
     api.wait_acknowledged().await;
-    running.backend.change(|s| s.broken = true);
+    running.gateway.fail_receives(usize::MAX);
     ann.says(&ann.direct(), "one").send();
-    running.backend.wait("a refusal", |s| (s.refused > 0).then_some(())).await;
+    running.until("a refusal", |g| (!g.refused().is_empty()).then_some(())).await;
     // Killed here, as it were: another process has to hear it.
-    let backend = running.end().await;
-    backend.change(|s| s.broken = false);
-    let running = Running::with(config(&api), backend, Arc::new(SystemClock));
+    let gateway = running.end().await;
+    gateway.fail_receives(0);
+    let running = with(config(&api), gateway, Arc::new(SystemClock));
     assert_eq!(texts(&running, 1).await, ["one"]);
     assert_eq!(api.identified(), 1);
 }
@@ -145,7 +146,7 @@ async fn after_hours_away_the_channels_are_read() {
     ann.says(&ann.direct(), "zero").send();
     ann.says(&guild.general(), "one").send();
     texts(&running, 2).await;
-    let backend = running.end().await;
+    let gateway = running.end().await;
     api.forget_sessions();
     let mut expect = vec!["zero".to_owned(), "one".to_owned()];
     for n in 0..150 {
@@ -155,7 +156,7 @@ async fn after_hours_away_the_channels_are_read() {
     ann.says(&thread, "in the thread").send();
     ann.says(&ann.direct(), "in private").send();
     expect.extend(["in the thread".to_owned(), "in private".to_owned()]);
-    let running = Running::with(config(&api), backend, Arc::new(SystemClock));
+    let running = with(config(&api), gateway, Arc::new(SystemClock));
     let mut heard = texts(&running, expect.len()).await;
     let order: Vec<_> = heard.iter().filter(|t| t.starts_with("general")).cloned().collect();
     assert_eq!(order, expect[2..152], "a channel's messages come in order");
@@ -169,7 +170,7 @@ async fn several_shards_share_the_guilds() {
     let api = DiscordApi::with(Options { shards: 2, ..Options::default() }).await;
     let ann = api.user("Ann", "ann_b");
     let guilds: Vec<_> = (0..4).map(|n| api.guild(&format!("Garden {n}"), &[&ann])).collect();
-    let running = Running::start(config(&api));
+    let running = start(config(&api));
     api.wait_connected(2).await;
     for (n, guild) in guilds.iter().enumerate() {
         ann.says(&guild.general(), &format!("in {n}")).send();
@@ -177,9 +178,8 @@ async fn several_shards_share_the_guilds() {
     let mut heard = texts(&running, 4).await;
     heard.sort();
     assert_eq!(heard, ["in 0", "in 1", "in 2", "in 3"]);
-    let up = running
-        .backend
-        .wait("both shards", |s| s.health.iter().find_map(|h| if let galatea_core::Health::Up { detail } = h { Some(detail.clone()) } else { None }));
+    let up =
+        running.until("both shards", |s| s.health().iter().find_map(|h| if let galatea_core::Health::Up { detail } = h { Some(detail.clone()) } else { None }));
     assert!(up.await.contains("2 shards"));
     running.end().await;
 }
@@ -187,17 +187,15 @@ async fn several_shards_share_the_guilds() {
 #[tokio::test]
 async fn identifies_are_remembered_across_processes() {
     let (api, _, running) = stage(Options::default()).await;
-    let backend: Arc<Backend> = running.end().await;
-    let times: Vec<i64> = serde_json::from_str(&backend.seen.lock().unwrap().cursors["identify"].position).unwrap();
+    let first: Arc<RecordingGateway> = running.end().await;
+    let times: Vec<i64> = serde_json::from_str(&first.stored_cursor("identify").unwrap().position).unwrap();
     assert_eq!(times.len(), 1);
     // Nine hundred in a day are the end, whatever Discord says.
     let now = galatea_core::Clock::now(&SystemClock).0;
-    backend.change(|s| {
-        let times: Vec<i64> = (0..900).map(|n| now - 4_000_000 - n).rev().collect();
-        s.cursors.get_mut("identify").unwrap().position = serde_json::to_string(&times).unwrap();
-        s.cursors.remove("gateway/0");
-    });
-    let error = Running::with(config(&api), backend, Arc::new(SystemClock)).failure().await;
+    let times: Vec<i64> = (0..900).map(|n| now - 4_000_000 - n).rev().collect();
+    let gateway = gateway();
+    gateway.put_cursor(Cursor { stream: "identify".into(), position: serde_json::to_string(&times).unwrap() });
+    let error = with(config(&api), gateway, Arc::new(SystemClock)).failure().await;
     assert_eq!(error.code(), Some("GAL-DC-IDENTIFY"));
     assert_eq!(api.identified(), 1);
 }

@@ -1,13 +1,13 @@
 //! What people do, as events.
 
-use crate::support::{Running, config};
+use crate::support::{Running, config, start, with};
 use galatea_core::{ChannelType, IncomingEvent, IncomingMessage, Media, MediaKind, OwnStatus, RemoteId, world::Role};
 use galatea_testkit::discord::{DiscordApi, Options, User};
 
 async fn stage() -> (DiscordApi, User, Running) {
     let api = DiscordApi::start().await;
     let ann = api.user("Ann", "ann_b");
-    let running = Running::start(config(&api));
+    let running = start(config(&api));
     api.wait_connected(1).await;
     (api, ann, running)
 }
@@ -25,8 +25,8 @@ async fn a_guild_becomes_a_world_with_its_rooms() {
     let post = ann.opens_thread(&forum, "Roses");
     guild.channel("talk", 2);
     guild.channel("category", 4);
-    let running = Running::start(config(&api));
-    let sync = running.backend.wait("the guild", |s| s.syncs.first().cloned()).await;
+    let running = start(config(&api));
+    let sync = running.until("the guild", |s| s.syncs().first().cloned()).await;
     assert_eq!((sync.world.remote, sync.world.name.as_deref()), (RemoteId::new(guild.id), Some("Garden")));
     assert_eq!(sync.world.owner, Some(RemoteId::new(ann.id)));
     assert_eq!(sync.world.roles, [(RemoteId::new(ann.id), Role::Owner)]);
@@ -46,10 +46,10 @@ async fn a_forum_post_and_a_new_thread_are_rooms_with_parents() {
     let forum = guild.channel("ideas", 15);
     let post = ann.opens_thread(&forum, "Roses");
     ann.says(&post, "what about roses?").send();
-    let incoming = running.backend.event("the post", |e| message(&e.event).map(|_| e.clone())).await;
+    let incoming = running.event("the post", |e| message(&e.event).map(|_| e.clone())).await;
     let room = incoming.connection.room;
     assert_eq!((room.kind, room.name.as_deref(), room.parent), (ChannelType::Thread, Some("Roses"), Some(RemoteId::new(forum.id))));
-    let known = running.backend.wait("the thread's room", |s| s.syncs.iter().flat_map(|w| &w.rooms).find(|r| r.remote == RemoteId::new(post.id)).cloned());
+    let known = running.until("the thread's room", |s| s.syncs().iter().flat_map(|w| &w.rooms).find(|r| r.remote == RemoteId::new(post.id)).cloned());
     assert_eq!(known.await.parent, Some(RemoteId::new(forum.id)));
 }
 
@@ -63,7 +63,7 @@ async fn mentions_by_name_and_by_role_count_and_replies_are_replies() {
     ann.says(&general, &format!("hey {}", api.mention())).send();
     ann.says(&general, &format!("hey <@&{}>", guild.own_role())).send();
     ann.says(&general, &format!("hey <@&{other}> in <#{}>", general.id)).send();
-    let heard = running.backend.messages(4).await;
+    let heard = running.heard(4).await;
     let mentions: Vec<bool> = heard.iter().map(|m| m.addressed.mention).collect();
     assert_eq!(mentions, [false, true, true, false]);
     assert_eq!(heard[1].content.text, "hey @Galatea");
@@ -79,7 +79,7 @@ async fn administrators_are_known_by_their_roles() {
     guild.role("mods", 1 << 3, &[bob.id]);
     guild.renames("Garten");
     bob.says(&guild.general(), "I am in charge").send();
-    let world = running.backend.event("the message", |e| message(&e.event).map(|_| e.connection.world.clone())).await;
+    let world = running.event("the message", |e| message(&e.event).map(|_| e.connection.world.clone())).await;
     assert_eq!(world.name.as_deref(), Some("Garten"));
     assert_eq!(world.roles, [(RemoteId::new(ann.id), Role::Owner), (RemoteId::new(bob.id), Role::Admin)]);
 }
@@ -89,21 +89,21 @@ async fn comings_and_goings_are_told() {
     let (api, ann, running) = stage().await;
     let (bob, guild) = (api.user("Bob", "bob"), api.guild("Garden", &[&ann]));
     let joined = |e: &galatea_core::Incoming| matches!(e.event, IncomingEvent::OwnStatus(OwnStatus::Joined)).then(|| e.connection.world.remote.clone());
-    assert_eq!(running.backend.event("our own joining", joined).await, RemoteId::new(guild.id));
+    assert_eq!(running.event("our own joining", joined).await, RemoteId::new(guild.id));
     bob.joins(&guild);
     bob.leaves(&guild);
     let who = |entities: &[galatea_core::EntityRef]| entities[0].name.clone().unwrap();
-    let came = running.backend.event("Bob", |e| if let IncomingEvent::Joined { entities } = &e.event { Some(who(entities)) } else { None });
+    let came = running.event("Bob", |e| if let IncomingEvent::Joined { entities } = &e.event { Some(who(&entities)) } else { None });
     assert_eq!(came.await, "Bob");
-    let left = running.backend.event("Bob going", |e| if let IncomingEvent::Left { entities } = &e.event { Some(who(entities)) } else { None });
+    let left = running.event("Bob going", |e| if let IncomingEvent::Left { entities } = &e.event { Some(who(&entities)) } else { None });
     assert_eq!(left.await, "Bob");
     let side = guild.channel("side", 0);
     side.is_removed();
     let closed = |e: &galatea_core::Incoming| matches!(e.event, IncomingEvent::OwnStatus(OwnStatus::Restricted)).then(|| e.connection.room.remote.clone());
-    assert_eq!(running.backend.event("a channel going", closed).await, RemoteId::new(side.id));
+    assert_eq!(running.event("a channel going", closed).await, RemoteId::new(side.id));
     guild.removes_bot();
     let thrown = |e: &galatea_core::Incoming| matches!(e.event, IncomingEvent::OwnStatus(OwnStatus::Removed)).then(|| e.connection.world.remote.clone());
-    assert_eq!(running.backend.event("our own removal", thrown).await, RemoteId::new(guild.id));
+    assert_eq!(running.event("our own removal", thrown).await, RemoteId::new(guild.id));
 }
 
 #[tokio::test]
@@ -112,15 +112,14 @@ async fn deletions_in_bulk_and_reactions_are_told() {
     let guild = api.guild("Garden", &[&ann]);
     let general = guild.general();
     let ids: Vec<u64> = (0..3).map(|n| ann.says(&general, &format!("spam {n}")).send()).collect();
-    running.backend.messages(3).await;
+    running.heard(3).await;
     ann.reacts(&general, ids[0], "wave:12");
     ann.unreacts(&general, ids[0], "wave:12");
     ann.deletes(&general, &ids);
-    let gone = running.backend.event("the deletion", |e| if let IncomingEvent::Deleted { ids } = &e.event { Some(ids.clone()) } else { None }).await;
+    let gone = running.event("the deletion", |e| if let IncomingEvent::Deleted { ids } = &e.event { Some(ids.clone()) } else { None }).await;
     assert_eq!(gone, ids.iter().map(RemoteId::new).collect::<Vec<_>>());
-    let seen = running.backend.seen.lock().unwrap();
-    let reactions: Vec<_> = seen
-        .events
+    let events = running.gateway.events();
+    let reactions: Vec<_> = events
         .iter()
         .filter_map(|e| if let IncomingEvent::Reacted { added, removed, .. } = &e.event { Some((added.clone(), removed.clone())) } else { None })
         .collect();
@@ -131,7 +130,7 @@ async fn deletions_in_bulk_and_reactions_are_told() {
 async fn files_come_with_an_address_that_can_be_fetched() {
     let (api, ann, running) = stage().await;
     ann.says(&ann.direct(), "look").with_file("note.txt", "text/plain; charset=utf-8", b"hello world").send();
-    let heard = running.backend.messages(1).await;
+    let heard = running.heard(1).await;
     let file = &heard[0].content.attachments[0];
     assert_eq!((file.title.as_str(), file.mime.as_deref(), file.size, file.content_type), ("note.txt", Some("text/plain"), Some(11), MediaKind::Document));
     let handler = running.connector.send_handler();
@@ -148,17 +147,17 @@ async fn without_message_content_it_hears_what_is_meant_for_it() {
     let api = DiscordApi::with(Options { content: false, members: false, ..Options::default() }).await;
     let (ann, bob) = (api.user("Ann", "ann_b"), api.user("Bob", "bob"));
     let guild = api.guild("Garden", &[&ann, &bob]);
-    let running = Running::start(config(&api));
+    let running = start(config(&api));
     api.wait_connected(1).await;
     assert_eq!(api.intents()[0] & (1 << 15 | 1 << 1), 0, "nothing is asked for that is not granted");
     ann.says(&guild.general(), "to nobody").send();
     ann.says(&guild.general(), &format!("{} to you", api.mention())).send();
     ann.says(&ann.direct(), "in private").send();
-    let heard: Vec<_> = running.backend.messages(2).await.into_iter().map(|m| m.content.text).collect();
+    let heard: Vec<_> = running.heard(2).await.into_iter().map(|m| m.content.text).collect();
     assert_eq!(heard, ["@Galatea to you", "in private"]);
-    let degraded = running
-        .backend
-        .wait("a word about it", |s| s.health.iter().find_map(|h| if let galatea_core::Health::Degraded { reason } = h { Some(reason.clone()) } else { None }));
+    let degraded = running.until("a word about it", |s| {
+        s.health().iter().find_map(|h| if let galatea_core::Health::Degraded { reason } = h { Some(reason.clone()) } else { None })
+    });
     assert!(degraded.await.contains("Message Content"));
 }
 
@@ -167,12 +166,12 @@ async fn commands_are_registered_once_and_become_commands() {
     let (api, ann, running) = stage().await;
     let guild = api.guild("Garden", &[&ann]);
     let id = ann.uses(&guild.general(), "ask", Some("how do roses grow?"));
-    let heard = running.backend.messages(1).await.swap_remove(0);
+    let heard = running.heard(1).await.swap_remove(0);
     let command = heard.command.unwrap();
     assert_eq!((command.name.as_str(), command.args.as_str(), heard.content.text.as_str()), ("ask", "how do roses grow?", "/ask how do roses grow?"));
     assert_eq!(heard.id.as_str(), format!("interaction:{id}"));
     assert_eq!(api.acknowledged(id), Some(5), "acknowledged before anybody thinks about the answer");
-    let again = Running::with(config(&api), running.end().await, std::sync::Arc::new(galatea_core::SystemClock));
+    let again = with(config(&api), running.end().await, std::sync::Arc::new(galatea_core::SystemClock));
     api.wait_for("it to be back", |h| (h.resumed() == 1).then_some(())).await;
     again.end().await;
     assert_eq!(api.command_writes(), 1, "commands that are there already are not written again");

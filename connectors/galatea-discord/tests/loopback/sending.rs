@@ -1,6 +1,6 @@
 //! What is sent, and what a bad day does to it.
 
-use crate::support::{Running, address, config, deliveries, send};
+use crate::support::{Running, address, config, deliveries, send, start};
 use galatea_core::{Button, Content, ErrorKind, Found, Outgoing, Press, RemoteId, Retry, Sent, Trail};
 use galatea_testkit::discord::{Channel, DiscordApi, Effect, ErrorBody, Fault, Options, User};
 use std::{sync::Arc, time::Duration};
@@ -8,14 +8,14 @@ use std::{sync::Arc, time::Duration};
 const CREATE: &str = "POST /channels/{}/messages";
 
 async fn stage() -> (DiscordApi, User, Channel, Running) {
-    with(Options::default()).await
+    stage_with(Options::default()).await
 }
 
-async fn with(options: Options) -> (DiscordApi, User, Channel, Running) {
+async fn stage_with(options: Options) -> (DiscordApi, User, Channel, Running) {
     let api = DiscordApi::with(options).await;
     let ann = api.user("Ann", "ann_b");
     let general = api.guild("Garden", &[&ann]).general();
-    let running = Running::start(config(&api));
+    let running = start(config(&api));
     api.wait_connected(1).await;
     (api, ann, general, running)
 }
@@ -90,7 +90,7 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
     handler.send(&delivery).await.unwrap();
     api.forget_nonces();
     // Another process has neither the receipt nor the echo.
-    let other = Running::start(config(&api));
+    let other = start(config(&api));
     let found = other.connector.send_handler().find(&delivery, &Trail::default()).await.unwrap();
     let shown = api.shown(general.id);
     assert_eq!(found, Found::Sent(galatea_core::Receipt { id: Some(RemoteId::new(shown[3].id)), moved_to: None }));
@@ -107,7 +107,7 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
 
 #[tokio::test]
 async fn limits_are_obeyed_before_discord_has_to_say_so() {
-    let (api, _, general, running) = with(Options { bucket: (5, Duration::from_secs(2)), ..Options::default() }).await;
+    let (api, _, general, running) = stage_with(Options { bucket: (5, Duration::from_secs(2)), ..Options::default() }).await;
     let handler = running.connector.send_handler();
     let mut waited = 0;
     for n in 0..12 {
@@ -182,7 +182,7 @@ async fn a_command_is_answered_where_it_was_asked_and_after_fifteen_minutes_in_t
         let id = ann.uses(&general, "help", None);
         let asked = format!("interaction:{id}");
         let is_it = |e: &galatea_core::Incoming| matches!(&e.event, galatea_core::IncomingEvent::Message(m) if m.id.as_str() == asked).then_some(());
-        running.backend.event("the command", is_it).await;
+        running.event("the command", is_it).await;
         if expired {
             api.expire_interactions();
         }
@@ -204,7 +204,7 @@ async fn a_lost_answer_to_a_command_is_not_doubled() {
     let (api, ann, general, running) = stage().await;
     let handler = running.connector.send_handler();
     let id = ann.uses(&general, "help", None);
-    running.backend.messages(1).await;
+    running.heard(1).await;
     api.fault(Fault::new(Effect::LoseResponse).on("PATCH /webhooks/{}/{}/messages/@original"));
     let outgoing = Outgoing::Message { content: Content::text("here"), reply_to: Some(RemoteId(format!("interaction:{id}"))) };
     let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);

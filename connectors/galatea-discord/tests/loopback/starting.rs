@@ -1,6 +1,6 @@
 //! Starting: what is checked, what a person is told, and who is contacted.
 
-use crate::support::{Running, build, config};
+use crate::support::{build, config, start};
 use galatea_core::{Connector, ErrorKind, Retry, SecretString, Severity, SystemClock};
 use galatea_discord::DiscordConfig;
 use galatea_testkit::discord::{DiscordApi, Effect, Fault, Options, Order};
@@ -17,7 +17,7 @@ async fn a_refused_token_stops_it_with_the_fix() {
     let api = DiscordApi::start().await;
     let mut config = config(&api);
     config.token = wrong_token(&api.token());
-    let error = Running::start(config.clone()).failure().await;
+    let error = start(config.clone()).failure().await;
     assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-DC-4004"), ErrorKind::Unauthorized, Retry::Never));
     assert!(error.fix().unwrap().contains("Reset Token") && !error.report().contains("canary"));
     let folder = tempfile::tempdir().unwrap();
@@ -29,7 +29,7 @@ async fn a_refused_token_stops_it_with_the_fix() {
 async fn close_codes_that_need_a_person_stop_this_connector_only() {
     for (code, name) in [(4004, "GAL-DC-4004"), (4014, "GAL-DC-4014"), (4012, "GAL-DC-4010")] {
         let api = DiscordApi::start().await;
-        let running = Running::start(config(&api));
+        let running = start(config(&api));
         api.wait_connected(1).await;
         api.order(Order::Close(code));
         let error = running.failure().await;
@@ -44,11 +44,11 @@ async fn an_intent_withdrawn_in_the_portal_is_4014() {
     let api = DiscordApi::start().await;
     // Between the look at the flags and identify.
     api.fault(Fault::new(Effect::Hang).on("GET /gateway/bot"));
-    let running = Running::start(config(&api));
+    let running = start(config(&api));
     api.wait_for("the flags to be read", |h| (!h.calls_of("GET /gateway/bot").is_empty()).then_some(())).await;
     running.task.abort();
     api.set_content(false);
-    let again = Running::start(config(&api));
+    let again = start(config(&api));
     api.wait_connected(1).await;
     assert_eq!(api.intents()[0] & 1 << 15, 0, "asked for is what the flags allow");
     again.end().await;
@@ -76,12 +76,12 @@ async fn check_tells_the_intent_the_servers_and_the_link_and_repairs() {
 async fn with_the_api_unreachable_nothing_else_is_contacted_and_it_may_be_tried_again() {
     let api = DiscordApi::start().await;
     api.set_reachable(false);
-    let error = Running::start(config(&api)).failure().await;
+    let error = start(config(&api)).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-DC-CONNECT"), Retry::Soon));
     // A host that refuses: the error names it, and no other was asked.
     let mut nowhere = DiscordConfig::new(SecretString::from(api.token()));
     nowhere.api_root = "http://127.0.0.1:9".parse().unwrap();
-    let error = Running::start(nowhere).failure().await;
+    let error = start(nowhere).failure().await;
     assert!(error.report().contains("127.0.0.1") && !error.report().contains("discord.gg"), "{}", error.report());
     api.set_reachable(true);
 }
@@ -89,7 +89,7 @@ async fn with_the_api_unreachable_nothing_else_is_contacted_and_it_may_be_tried_
 #[tokio::test]
 async fn an_exhausted_identify_quota_is_waited_for() {
     let api = DiscordApi::with(Options { identifies: 0, ..Options::default() }).await;
-    let error = Running::start(config(&api)).failure().await;
+    let error = start(config(&api)).failure().await;
     assert_eq!((error.code(), error.kind()), (Some("GAL-DC-IDENTIFY"), ErrorKind::RateLimited));
     assert!(matches!(error.retry(), Retry::After(_)));
     assert_eq!(api.identified(), 0);
@@ -99,6 +99,6 @@ async fn an_exhausted_identify_quota_is_waited_for() {
 async fn another_bots_token_is_noticed() {
     let api = DiscordApi::start().await;
     api.fault(Fault::new(Effect::Garbage).on("GET /users/@me"));
-    let error = Running::start(config(&api)).failure().await;
+    let error = start(config(&api)).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-DC-GARBAGE"), Retry::Soon));
 }

@@ -5,17 +5,16 @@ use galatea_telegram::Mode;
 use galatea_testkit::telegram::{BotApi, Effect, ErrorBody, Fault};
 use std::sync::Arc;
 
-use super::support::{Running, build, config};
+use super::support::{build, config, start};
 
 #[tokio::test]
 async fn it_comes_up_with_its_name_and_sets_commands_once() {
     let api = BotApi::start().await;
     for _ in 0..2 {
-        let running = Running::start(config(&api));
-        let detail =
-            running.backend.wait("health", |s| s.health.iter().find_map(|h| if let Health::Up { detail } = h { Some(detail.clone()) } else { None })).await;
+        let running = start(config(&api));
+        let detail = running.until("health", |s| s.health().iter().find_map(|h| if let Health::Up { detail } = h { Some(detail.clone()) } else { None })).await;
         assert!(detail.contains(&api.bot_username()) && detail.contains("polling") && detail.contains("privacy mode"), "{detail}");
-        assert!(running.backend.seen.lock().unwrap().handler);
+        assert!(running.gateway.handler().is_some());
         running.end().await;
     }
     assert_eq!(
@@ -30,7 +29,7 @@ async fn a_wrong_token_parks_it() {
     let api = BotApi::start().await;
     let mut settings = config(&api);
     settings.token = SecretString::from("7000000001:AAwrong-canary-wrong-canary-wrong-xx".to_owned());
-    let error = Running::start(settings).failure().await;
+    let error = start(settings).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-TG-401"), Retry::Never));
     assert!(!format!("{error} {} {error:?}", error.report()).contains("canary"));
 }
@@ -47,7 +46,7 @@ async fn a_server_that_answers_rubbish_is_an_error_not_a_panic() {
     for (effect, code) in faults {
         let api = BotApi::start().await;
         api.fault(Fault::new(effect.clone()).on("getMe"));
-        let error = Running::start(config(&api)).failure().await;
+        let error = start(config(&api)).failure().await;
         assert_eq!(error.code(), Some(code), "{effect:?}: {error}");
         assert_ne!(error.retry(), Retry::Never, "{effect:?} passes");
         assert!(!format!("{error} {} {error:?}", error.report()).contains("canary"), "{error:?}");
@@ -59,7 +58,7 @@ async fn nobody_listening_is_told_with_a_fix() {
     let api = BotApi::start().await;
     let mut settings = config(&api);
     settings.api_root = "http://127.0.0.1:9".parse().unwrap();
-    let error = Running::start(settings).failure().await;
+    let error = start(settings).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-TG-CONNECT"), Retry::Soon));
     assert!(error.fix().unwrap().contains("TELEGRAM_API_ROOT"));
     assert!(!format!("{error} {} {error:?}", error.report()).contains("canary"));
@@ -71,7 +70,7 @@ async fn foreign_webhook(api: &BotApi) {
     settings.mode = Mode::Webhook;
     settings.webhook_url = Some("https://127.0.0.1/hook".parse().unwrap());
     settings.webhook_listen = "127.0.0.1:0".parse().unwrap();
-    let other = Running::start(settings);
+    let other = start(settings);
     api.wait_calls("setWebhook", 1).await;
     other.end().await;
 }
@@ -80,7 +79,7 @@ async fn foreign_webhook(api: &BotApi) {
 async fn a_foreign_webhook_is_named_and_left_alone() {
     let api = BotApi::start().await;
     foreign_webhook(&api).await;
-    let error = Running::start(config(&api)).failure().await;
+    let error = start(config(&api)).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-TG-WEBHOOK"), Retry::Never));
     assert!(error.message().contains("127.0.0.1") && error.fix().unwrap().contains("--fix"), "{error}");
     assert!(api.calls_of("deleteWebhook").is_empty());
@@ -89,7 +88,7 @@ async fn a_foreign_webhook_is_named_and_left_alone() {
     let findings = connector.check().await;
     assert!(findings.iter().any(|f| f.id == "GAL-TG-WEBHOOK" && f.severity == Severity::Error), "{findings:?}");
     connector.remove_webhook().await.unwrap();
-    Running::start(config(&api)).end().await;
+    start(config(&api)).end().await;
 }
 
 #[tokio::test]
@@ -113,8 +112,8 @@ async fn a_foreign_webhook_is_removed_after_a_yes_and_what_waits_is_kept() {
     assert!(connector.check().await.iter().all(|f| f.repair.is_none() && f.severity != Severity::Error));
     connector.repair(finding).await.unwrap();
     assert_eq!(api.calls_of("deleteWebhook").len(), 1, "it is gone already");
-    let running = Running::start(config(&api));
-    assert_eq!(running.backend.messages(1).await[0].content.text, "old");
+    let running = start(config(&api));
+    assert_eq!(running.heard(1).await[0].content.text, "old");
     running.end().await;
 }
 
@@ -124,11 +123,11 @@ async fn our_own_webhook_gives_way_to_polling() {
     foreign_webhook(&api).await;
     let mut settings = config(&api);
     settings.webhook_url = Some("https://127.0.0.1/hook".parse().unwrap());
-    let running = Running::start(settings);
+    let running = start(settings);
     api.wait_calls("deleteWebhook", 1).await;
     let ann = api.user("Ann", "ann_b");
     ann.says(&ann.direct(), "hello").send();
-    running.backend.messages(1).await;
+    running.heard(1).await;
     running.end().await;
 }
 
@@ -155,9 +154,9 @@ async fn pending_messages_can_be_dropped() {
     ann.says(&ann.direct(), "old").send();
     let mut settings = config(&api);
     settings.drop_pending = true;
-    let running = Running::start(settings);
+    let running = start(settings);
     api.wait_calls("deleteWebhook", 1).await;
     ann.says(&ann.direct(), "new").send();
-    assert_eq!(running.backend.messages(1).await[0].content.text, "new");
+    assert_eq!(running.heard(1).await[0].content.text, "new");
     running.end().await;
 }

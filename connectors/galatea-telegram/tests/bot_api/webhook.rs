@@ -5,7 +5,7 @@ use galatea_http::{HttpClient, HttpOptions};
 use galatea_telegram::{Mode, TelegramConfig};
 use galatea_testkit::telegram::BotApi;
 
-use super::support::{Backend, Running, config};
+use super::support::{config, gateway, start, with};
 
 /// A free port, released again. The server retries its calls, so a short gap does no harm.
 fn webhook(api: &BotApi) -> TelegramConfig {
@@ -22,20 +22,20 @@ async fn updates_are_stored_and_kept_by_telegram_until_they_are() {
     let api = BotApi::start().await;
     api.allow_violation("https");
     api.allow_violation("port");
-    let backend = Backend::new();
-    backend.change(|s| s.broken = true);
-    let running = Running::with(webhook(&api), backend, std::sync::Arc::new(galatea_core::SystemClock));
-    running.backend.wait("up", |s| s.health.iter().any(|h| matches!(h, Health::Up { detail } if detail.contains("webhook"))).then_some(())).await;
+    let gateway = gateway();
+    gateway.fail_receives(usize::MAX);
+    let running = with(webhook(&api), gateway, std::sync::Arc::new(galatea_core::SystemClock));
+    running.until("up", |s| s.health().iter().any(|h| matches!(h, Health::Up { detail } if detail.contains("webhook"))).then_some(())).await;
     let ann = api.user("Ann", "ann_b");
     ann.says(&ann.direct(), "one").send();
     ann.says(&ann.direct(), "two").send();
-    running.backend.wait("a refusal", |s| (s.refused > 0).then_some(())).await;
+    running.until("a refusal", |g| (!g.refused().is_empty()).then_some(())).await;
     assert_eq!(api.pending_updates(), 2);
-    running.backend.change(|s| s.broken = false);
-    let messages = running.backend.messages(2).await;
+    running.gateway.fail_receives(0);
+    let messages = running.heard(2).await;
     assert_eq!(messages.iter().map(|m| m.content.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
     api.wait_confirmed().await;
-    running.backend.wait("up again", |s| matches!(s.health.last(), Some(Health::Up { .. })).then_some(())).await;
+    running.until("up again", |s| matches!(s.health().last(), Some(Health::Up { .. })).then_some(())).await;
     let call = &api.calls_of("setWebhook")[0];
     assert!(call.params["secret_token"].as_str().unwrap().len() >= 43);
     assert_eq!(call.params["allowed_updates"].as_array().unwrap().len(), 8);
@@ -49,8 +49,8 @@ async fn nothing_is_taken_without_the_secret() {
     api.allow_violation("port");
     let settings = webhook(&api);
     let url = settings.webhook_url.clone().unwrap();
-    let running = Running::start(settings);
-    running.backend.wait("up", |s| (!s.health.is_empty()).then_some(())).await;
+    let running = start(settings);
+    running.until("up", |s| (!s.health().is_empty()).then_some(())).await;
     let secret = api.calls_of("setWebhook")[0].params["secret_token"].as_str().unwrap().to_owned();
     let http = HttpClient::new(HttpOptions::default()).unwrap();
     let forged = serde_json::json!({"update_id": 1, "message": {"message_id": 1, "date": 1, "chat": {"id": 5, "type": "private"}, "text": "forged"}});
@@ -68,8 +68,8 @@ async fn nothing_is_taken_without_the_secret() {
     assert_eq!(post(url.join("/other").unwrap().to_string(), Some(secret.clone()), forged.clone()).await, 404);
     assert_eq!(post(url.to_string(), Some(secret.clone()), serde_json::json!("no update")).await, 200, "refusing it would only bring it again");
     assert_eq!(post(url.to_string(), Some(secret.clone()), serde_json::json!({"update_id": 3, "message": "x".repeat(2 << 20)})).await, 413);
-    assert!(running.backend.seen.lock().unwrap().events.is_empty());
+    assert!(running.gateway.events().is_empty());
     assert_eq!(post(url.to_string(), Some(secret), forged).await, 200);
-    assert_eq!(running.backend.messages(1).await[0].content.text, "forged");
+    assert_eq!(running.heard(1).await[0].content.text, "forged");
     running.end().await;
 }

@@ -5,7 +5,8 @@ use galatea_testkit::x::{Effect, Fault, Options, XApi};
 use galatea_x::{Credentials, XConfig};
 use std::{path::Path, sync::Arc};
 
-use super::support::{Running, gateway, host, reply, send, with};
+use super::support::{gateway, reply, send, start, with};
+use galatea_testkit::connector_suite::running::host;
 
 fn config(api: &XApi, secret: Option<&str>) -> XConfig {
     let redirect = "http://127.0.0.1:8765/callback".parse().unwrap();
@@ -28,7 +29,7 @@ async fn a_person_logs_in_once_and_answers_go_out() {
     let api = XApi::start().await;
     let folder = logged_in(&api).await;
     let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
-    let running = Running::start(config(&api, None), folder.path(), &gateway());
+    let running = start(config(&api, None), folder.path(), &gateway());
     running.messages(1).await;
     send(&*running.handler().await, &api, &asked.to_string(), &reply("hi", asked)).await.remove(0).unwrap();
     assert_eq!((api.shown().len(), api.refreshed()), (1, 0));
@@ -74,7 +75,7 @@ async fn answers_to_other_logins_are_refused() {
 async fn nobody_logged_in_is_told_and_nothing_is_asked() {
     let api = XApi::start().await;
     let folder = tempfile::tempdir().unwrap();
-    let error = Running::start(config(&api, None), folder.path(), &gateway()).failure().await;
+    let error = start(config(&api, None), folder.path(), &gateway()).failure().await;
     assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-X-LOGIN"), ErrorKind::Unauthorized, Retry::Never));
     assert!(error.fix().unwrap().contains("galatea connector login x") && api.calls().is_empty());
 }
@@ -88,12 +89,12 @@ async fn a_refreshed_token_is_on_disk_before_it_is_used() {
     api.expire_tokens();
     // Whatever is asked with the fresh token hangs: the process dies between refresh and use.
     api.fault(Fault::new(Effect::Hang).on("GET /2/users/:id/mentions").nth(2));
-    let running = Running::start(config(&api, None), folder.path(), &gateway);
+    let running = start(config(&api, None), folder.path(), &gateway);
     api.wait_for("a use of the fresh token", |h| (h.calls_of("GET /2/users/:id/mentions").len() == 2).then_some(())).await;
     assert_eq!(api.refreshed(), 1);
     running.kill().await;
     let said = ann.posts("@galatea_test after the kill");
-    let running = Running::start(config(&api, None), folder.path(), &gateway);
+    let running = start(config(&api, None), folder.path(), &gateway);
     assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
     assert_eq!(api.refreshed(), 1, "the stored token is good");
     api.expire_tokens();
@@ -109,7 +110,7 @@ async fn several_calls_at_once_renew_once() {
     let folder = logged_in(&api).await;
     let ann = api.user("Ann", "ann_b");
     let asked: Vec<u64> = (0..6).map(|n| ann.posts(&format!("@galatea_test {n}"))).collect();
-    let running = Running::start(config(&api, None), folder.path(), &gateway());
+    let running = start(config(&api, None), folder.path(), &gateway());
     running.messages(6).await;
     let handler = running.handler().await;
     api.expire_tokens();
@@ -158,7 +159,7 @@ async fn a_login_that_ended_is_told_once() {
     let api = XApi::start().await;
     let folder = logged_in(&api).await;
     api.revoke_login();
-    let error = Running::start(config(&api, None), folder.path(), &gateway()).failure().await;
+    let error = start(config(&api, None), folder.path(), &gateway()).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-X-LOGIN"), Retry::Never));
     let told = format!("{} {error:?}", error.report());
     assert!(api.secrets().iter().all(|s| !told.contains(s)));

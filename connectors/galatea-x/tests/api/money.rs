@@ -4,7 +4,8 @@ use galatea_core::{ErrorKind, Health, Retry};
 use galatea_testkit::{connector_suite::CapturedLog, x::XApi};
 use galatea_x::Usd;
 
-use super::support::{Running, config, gateway, patient, reply, send};
+use super::support::{config, gateway, reply, send, start};
+use galatea_testkit::connector_suite::running::patient;
 
 #[tokio::test]
 async fn the_cap_holds_over_a_restart_with_one_alert() {
@@ -19,14 +20,14 @@ async fn the_cap_holds_over_a_restart_with_one_alert() {
         config
     };
     let gateway = gateway();
-    let running = Running::start(capped(), folder.path(), &gateway);
+    let running = start(capped(), folder.path(), &gateway);
     running.messages(1).await;
     let handler = running.handler().await;
     for text in ["one", "two"] {
         send(&*handler, &api, &asked.to_string(), &reply(text, asked)).await.remove(0).unwrap();
     }
     running.kill().await;
-    let running = Running::start(capped(), folder.path(), &gateway);
+    let running = start(capped(), folder.path(), &gateway);
     let handler = running.connector.send_handler();
     for _ in 0..3 {
         let error = send(&*handler, &api, &asked.to_string(), &reply("three", asked)).await.remove(0).unwrap_err();
@@ -46,7 +47,7 @@ async fn links_cost_more_and_refused_posts_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = config(&api);
     config.daily_limit = Usd(211_500);
-    let running = Running::start(config, folder.path(), &gateway());
+    let running = start(config, folder.path(), &gateway());
     running.messages(1).await;
     let handler = running.handler().await;
     let post = async |text: &str| send(&*handler, &api, &asked.to_string(), &reply(text, asked)).await.remove(0);

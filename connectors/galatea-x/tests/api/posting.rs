@@ -5,7 +5,8 @@ use galatea_testkit::{clock::ManualClock, x::XApi};
 use galatea_x::{Posting, XConfig};
 use std::time::Duration;
 
-use super::support::{Running, config, gateway, patient, say, send};
+use super::support::{at, config, gateway, say, send, start};
+use galatea_testkit::connector_suite::running::patient;
 
 fn posting(api: &XApi, immediately: bool) -> XConfig {
     let mut config = config(api);
@@ -17,7 +18,7 @@ fn posting(api: &XApi, immediately: bool) -> XConfig {
 async fn a_post_is_asked_for_once_also_over_a_restart() {
     let api = XApi::start().await;
     let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
-    let running = Running::start(posting(&api, true), folder.path(), &gateway);
+    let running = start(posting(&api, true), folder.path(), &gateway);
     let (incoming, message) = running.messages(1).await.remove(0);
     assert_eq!((incoming.connection.room.remote.0, incoming.connection.room.kind), (format!("{}-home", api.account()), ChannelType::Feed));
     assert_eq!(incoming.connection.world.remote.0, api.account().to_string());
@@ -28,7 +29,7 @@ async fn a_post_is_asked_for_once_also_over_a_restart() {
         "in one commit"
     );
     running.kill().await;
-    let running = Running::start(posting(&api, true), folder.path(), &gateway);
+    let running = start(posting(&api, true), folder.path(), &gateway);
     let looks = api.calls_of("GET /2/users/:id/mentions").len();
     api.wait_calls("GET /2/users/:id/mentions", looks + 2).await;
     assert_eq!((gateway.messages().len(), gateway.stored_cursor("posts").unwrap()), (1, cursor), "not at every start");
@@ -46,7 +47,7 @@ async fn the_next_one_comes_when_it_is_due() {
     std::fs::create_dir_all(folder.path().join(format!("x-{}", api.account()))).unwrap();
     let me = serde_json::json!({ "id": api.account().to_string(), "userName": "galatea_test" }).to_string();
     std::fs::write(folder.path().join(format!("x-{}/me.json", api.account())), me).unwrap();
-    let running = Running::at(config, folder.path(), &gateway, clock.shared());
+    let running = at(config, folder.path(), &gateway, clock.shared());
     running.messages(1).await;
     for _ in 0..40 {
         clock.wait_for_sleepers(1).await;
@@ -66,7 +67,7 @@ async fn nothing_is_asked_for_that_could_not_be_posted() {
     let api = XApi::start().await;
     api.set_access(galatea_testkit::x::Access::Read);
     let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
-    let running = Running::start(posting(&api, true), folder.path(), &gateway);
+    let running = start(posting(&api, true), folder.path(), &gateway);
     api.wait_calls("GET /2/users/:id/mentions", 3).await;
     assert!(gateway.messages().is_empty(), "the token is read-only");
     running.end().await;
@@ -76,7 +77,7 @@ async fn nothing_is_asked_for_that_could_not_be_posted() {
 async fn original_posts_stand_alone_and_do_not_repeat_themselves() {
     let api = XApi::start().await;
     let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(config(&api), folder.path(), &gateway());
+    let running = start(config(&api), folder.path(), &gateway());
     let handler = running.handler().await;
     let home = format!("{}-home", api.account());
     let prompt = galatea_core::Outgoing::Message {

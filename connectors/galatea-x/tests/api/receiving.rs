@@ -3,7 +3,8 @@
 use galatea_core::{ChannelType, Health};
 use galatea_testkit::x::{Effect, ErrorBody, Fault, Options, XApi};
 
-use super::support::{Running, config, gateway, patient};
+use super::support::{config, gateway, start};
+use galatea_testkit::connector_suite::running::patient;
 
 #[tokio::test]
 async fn mentions_come_with_elizaos_ids_and_what_they_talk_about() {
@@ -12,7 +13,7 @@ async fn mentions_come_with_elizaos_ids_and_what_they_talk_about() {
     let root = bob.posts("The moon is cheese & <old> https://example.org/moon?x=1");
     let asked = ann.replies(root, "@galatea_test is this true?");
     let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(config(&api), folder.path(), &gateway());
+    let running = start(config(&api), folder.path(), &gateway());
     let (incoming, message) = running.messages(1).await.remove(0);
     assert_eq!((incoming.connection.world.remote.0, incoming.connection.room.remote.0), (ann.id.to_string(), root.to_string()));
     assert_eq!((incoming.connection.room.kind, message.id.0), (ChannelType::Feed, asked.to_string()));
@@ -27,7 +28,7 @@ async fn every_page_is_read_oldest_first_and_stored_with_the_cursor() {
     let ann = api.user("Ann", "ann_b");
     let said: Vec<String> = (0..40).map(|n| ann.posts(&format!("@galatea_test number {n}")).to_string()).collect();
     let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(config(&api), folder.path(), &gateway());
+    let running = start(config(&api), folder.path(), &gateway());
     let heard: Vec<String> = running.messages(40).await.into_iter().map(|(_, m)| m.id.0).collect();
     assert_eq!(heard, said);
     assert_eq!(running.gateway.stored_cursor("mentions").unwrap().position, said[39]);
@@ -40,7 +41,7 @@ async fn a_post_listed_late_with_a_lower_id_is_not_missed_and_none_comes_twice()
     let api = XApi::start().await;
     let ann = api.user("Ann", "ann_b");
     let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(config(&api), folder.path(), &gateway());
+    let running = start(config(&api), folder.path(), &gateway());
     let late = ann.posts_late("@galatea_test late");
     let second = ann.posts("@galatea_test second");
     assert_eq!(running.messages(1).await[0].1.id.0, second.to_string());
@@ -58,11 +59,11 @@ async fn what_was_said_while_away_comes_even_when_nobody_had_spoken_before() {
     let api = XApi::start().await;
     let ann = api.user("Ann", "ann_b");
     let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
-    let running = Running::start(config(&api), folder.path(), &gateway);
+    let running = start(config(&api), folder.path(), &gateway);
     patient("a cursor", gateway.wait_for(|g| g.stored_cursor("mentions"))).await;
     running.kill().await;
     let said = ann.posts("@galatea_test meanwhile");
-    let running = Running::start(config(&api), folder.path(), &gateway);
+    let running = start(config(&api), folder.path(), &gateway);
     assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
     assert_eq!(api.calls_of("GET /2/users/me").len(), 1, "who we are is a paid read: asked once, not at every start");
     running.end().await;
@@ -73,7 +74,7 @@ async fn nothing_is_skipped_when_the_store_refuses() {
     let api = XApi::start().await;
     let ann = api.user("Ann", "ann_b");
     let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
-    let running = Running::start(config(&api), folder.path(), &gateway);
+    let running = start(config(&api), folder.path(), &gateway);
     patient("a cursor", gateway.wait_for(|g| g.stored_cursor("mentions"))).await;
     let before = gateway.stored_cursor("mentions");
     gateway.fail_receives(1);
@@ -99,7 +100,7 @@ async fn troubles_are_told_once_and_it_goes_on() {
         api.fault(Fault::new(effect).on("GET /2/users/:id/mentions"));
     }
     let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(config(&api), folder.path(), &gateway());
+    let running = start(config(&api), folder.path(), &gateway());
     let said = ann.posts("@galatea_test still there?");
     assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
     let health = running.gateway.health();
@@ -113,7 +114,7 @@ async fn a_hanging_server_times_out() {
     let api = XApi::start().await;
     let ann = api.user("Ann", "ann_b");
     let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(config(&api), folder.path(), &gateway());
+    let running = start(config(&api), folder.path(), &gateway());
     patient("the first look", running.gateway.wait_for(|g| g.stored_cursor("mentions"))).await;
     api.fault(Fault::new(Effect::Hang).on("GET /2/users/:id/mentions"));
     let said = ann.posts("@galatea_test hello?");

@@ -7,7 +7,8 @@ use galatea_testkit::{
 };
 use std::time::Duration;
 
-use super::support::{Running, config, gateway, host, patient, reply, send};
+use super::support::{at, config, gateway, reply, send, start};
+use galatea_testkit::connector_suite::running::{host, patient};
 
 fn alerts(log: &CapturedLog) -> usize {
     log.text().lines().filter(|line| line.starts_with("ERROR")).count()
@@ -19,7 +20,7 @@ async fn wrong_keys_end_it_with_the_fix() {
     let config = config(&api);
     api.revoke_keys();
     let folder = tempfile::tempdir().unwrap();
-    let error = Running::start(config, folder.path(), &gateway()).failure().await;
+    let error = start(config, folder.path(), &gateway()).failure().await;
     assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-X-401"), ErrorKind::Unauthorized, Retry::Never));
     assert!(error.fix().unwrap().contains("console.x.com"));
     assert_eq!(api.calls().len(), 1);
@@ -32,7 +33,7 @@ async fn keys_taken_back_at_work_are_told_once_and_x_is_left_alone() {
     let ann = api.user("Ann", "ann_b");
     let asked = ann.posts("@galatea_test hello");
     let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(config(&api), folder.path(), &gateway());
+    let running = start(config(&api), folder.path(), &gateway());
     running.messages(1).await;
     let handler = running.handler().await;
     api.revoke_keys();
@@ -50,7 +51,7 @@ async fn a_clock_that_is_off_is_named() {
     let api = XApi::start().await;
     let folder = tempfile::tempdir().unwrap();
     let clock = galatea_testkit::clock::ManualClock::new();
-    let error = Running::at(config(&api), folder.path(), &gateway(), clock.shared()).failure().await;
+    let error = at(config(&api), folder.path(), &gateway(), clock.shared()).failure().await;
     assert!(error.code() == Some("GAL-X-401") && error.fix().unwrap().contains("clock"), "{}", error.report());
 }
 
@@ -60,7 +61,7 @@ async fn without_credits_everything_pauses_and_goes_on() {
     let api = XApi::start().await;
     let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
     let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(config(&api), folder.path(), &gateway());
+    let running = start(config(&api), folder.path(), &gateway());
     running.messages(1).await;
     let handler = running.handler().await;
     api.set_credits(false);
@@ -81,7 +82,7 @@ async fn an_app_that_is_not_enrolled_is_told_where_to_go() {
     let api = XApi::start().await;
     api.set_enrolled(false);
     let folder = tempfile::tempdir().unwrap();
-    let error = Running::start(config(&api), folder.path(), &gateway()).failure().await;
+    let error = start(config(&api), folder.path(), &gateway()).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-X-403-ENROLL"), Retry::Never));
     assert!(error.fix().unwrap().contains("Pay-per-use"));
 }
@@ -92,7 +93,7 @@ async fn a_read_only_token_is_seen_before_anything_is_posted() {
     api.set_access(Access::Read);
     let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
     let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(config(&api), folder.path(), &gateway());
+    let running = start(config(&api), folder.path(), &gateway());
     running.messages(1).await;
     let error = send(&*running.handler().await, &api, &asked.to_string(), &reply("hi", asked)).await.remove(0).unwrap_err();
     assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-X-403-PERM"), ErrorKind::Forbidden, Retry::Never));
@@ -127,7 +128,7 @@ async fn no_secret_is_told_whatever_x_answers() {
     let api = XApi::start().await;
     let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
     let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(config(&api), folder.path(), &gateway());
+    let running = start(config(&api), folder.path(), &gateway());
     running.messages(1).await;
     let handler = running.handler().await;
     let mut told = String::new();

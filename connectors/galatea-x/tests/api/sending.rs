@@ -5,7 +5,7 @@ use galatea_testkit::x::{Effect, ErrorBody, Fault, Options, Person, XApi};
 use galatea_x::{Tier, XConfig, weight};
 use std::{sync::Arc, time::Duration};
 
-use super::support::{Running, config, deliveries, gateway, reply, say, send};
+use super::support::{Running, config, deliveries, gateway, reply, say, send, start};
 
 struct Scene {
     api: XApi,
@@ -27,7 +27,7 @@ async fn scene_with(options: Options, change: impl FnOnce(&mut XConfig)) -> Scen
     let folder = tempfile::tempdir().unwrap();
     let mut config = config(&api);
     change(&mut config);
-    let running = Running::start(config, folder.path(), &gateway());
+    let running = start(config, folder.path(), &gateway());
     running.messages(1).await;
     let handler = running.handler().await;
     Scene { api, ann, asked, running, handler, folder }
@@ -79,7 +79,7 @@ async fn a_thread_goes_on_at_the_failed_part_after_a_kill() {
     assert_eq!(s.handler.send(&parts[2]).await.unwrap_err().sent(), Sent::Maybe);
     let (gateway, folder) = (s.running.gateway.clone(), s.folder);
     s.running.kill().await;
-    let again = Running::start(config(&s.api), folder.path(), &gateway);
+    let again = start(config(&s.api), folder.path(), &gateway);
     let handler = again.connector.send_handler();
     assert_eq!(handler.find(&parts[2], &Trail::default()).await.unwrap(), Found::NotSent);
     assert!(matches!(handler.find(&parts[1], &Trail::default()).await.unwrap(), Found::Sent(_)));
@@ -102,7 +102,7 @@ async fn a_post_whose_answer_was_lost_is_found_and_never_made_twice() {
         assert_eq!((error.sent(), error.retry() == Retry::Never), (Sent::Maybe, false), "{effect:?}: {}", error.report());
         let (gateway, folder) = (s.running.gateway.clone(), s.folder);
         s.running.kill().await;
-        let again = Running::start(config(&s.api), folder.path(), &gateway);
+        let again = start(config(&s.api), folder.path(), &gateway);
         let Found::Sent(receipt) = again.connector.send_handler().find(&delivery, &Trail::default()).await.unwrap() else {
             panic!("it is there after {effect:?}")
         };
@@ -175,8 +175,8 @@ async fn with_lost_notes_x_is_asked_whether_we_were_summoned() {
     // The mention is not read again either.
     config.replies = false;
     let told = gateway.health().len();
-    let again = Running::start(config, elsewhere.path(), &gateway);
-    super::support::patient("a start", gateway.wait_for(|g| (g.health().len() > told).then_some(()))).await;
+    let again = start(config, elsewhere.path(), &gateway);
+    galatea_testkit::connector_suite::running::patient("a start", gateway.wait_for(|g| (g.health().len() > told).then_some(()))).await;
     let handler = again.connector.send_handler();
     send(&*handler, &s.api, &s.asked.to_string(), &reply("still here", s.asked)).await.remove(0).unwrap();
     assert_eq!(s.api.calls_of("GET /2/tweets/:id").len(), 1);

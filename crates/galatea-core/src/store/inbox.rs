@@ -57,7 +57,7 @@ pub struct Envelope {
     /// The speaker is this account.
     pub from_self: bool,
     /// A command, if it is one.
-    pub command: Option<crate::message::Command>,
+    pub command: Option<crate::command::Command>,
     /// A pressed button's data, if it is one.
     pub pressed: Option<String>,
     /// Platform id of the speaker.

@@ -1,20 +1,10 @@
 //! Commands: the same set on every platform, handled without a model.
 
 use galatea_core::{
-    Content, Memory, ParticipantState, Result, Role, Turn,
+    COMMANDS, Content, Memory, ParticipantState, Result, Role, Turn,
     store::{Effect, MemoryQuery},
 };
 use serde_json::{Map, json};
-
-/// Commands with their help, in the order they are shown.
-pub const COMMANDS: &[(&str, &str)] = &[
-    ("ask", "Ask me something, also where I am not addressed"),
-    ("reset", "Forget this conversation and start afresh"),
-    ("mute", "Stay silent in this room"),
-    ("unmute", "Speak again in this room"),
-    ("privacy", "What I store, and how to see or delete it"),
-    ("help", "What I can do"),
-];
 
 /// True for a command handled here (`start` is Telegram's greeting).
 pub(crate) fn is_known(name: &str) -> bool {

@@ -17,7 +17,6 @@ mod typing;
 use galatea_core::{Decision, Event, FinishedTurn, Memory, Result, State, Verdict};
 use std::sync::Arc;
 
-pub use commands::COMMANDS;
 pub(crate) use queue::{IN_MEMORY, Waiting, enqueue, recover, work};
 pub(crate) use seat::Seat;
 

@@ -27,6 +27,7 @@ struct State {
     connections: Vec<Connection>,
     known: HashSet<String>,
     stored: Vec<Incoming>,
+    duplicates: usize,
     cursors: HashMap<String, Cursor>,
     handler: Option<Arc<dyn SendHandler>>,
     handler_before_events: Option<bool>,
@@ -87,6 +88,11 @@ impl RecordingGateway {
         self.lock().stored.clone()
     }
 
+    /// Events that came again.
+    pub fn duplicates(&self) -> usize {
+        self.lock().duplicates
+    }
+
     /// Messages stored for the first time, in order, without echoes of the account itself.
     pub fn messages(&self) -> Vec<(Incoming, IncomingMessage)> {
         let events = self.events().into_iter();
@@ -96,6 +102,13 @@ impl RecordingGateway {
                 _ => None,
             })
             .collect()
+    }
+
+    /// Stores a cursor, as an earlier run would have.
+    pub fn put_cursor(&self, cursor: Cursor) {
+        self.change(|s| {
+            s.cursors.insert(cursor.stream.clone(), cursor);
+        });
     }
 
     /// The cursor stored last.
@@ -202,6 +215,7 @@ impl GatewayBackend for RecordingGateway {
                     received.duplicates += 1;
                 }
             }
+            s.duplicates += received.duplicates;
             if let Some(cursor) = &batch.cursor {
                 s.cursors.insert(cursor.stream.clone(), cursor.clone());
             }

@@ -1,0 +1,22 @@
+//! Commands: the same set behind the slash on every platform.
+
+use serde::{Deserialize, Serialize};
+
+/// Commands with what they do, in the order people see them. Discord takes 100 characters of description, Telegram 256.
+pub const COMMANDS: &[(&str, &str)] = &[
+    ("ask", "Ask me something, also where I am not addressed"),
+    ("reset", "Forget this conversation and start afresh"),
+    ("mute", "Stay silent in this room"),
+    ("unmute", "Speak again in this room"),
+    ("privacy", "What I store, and how to see or delete it"),
+    ("help", "What I can do"),
+];
+
+/// A slash command with its arguments, the same set on every platform.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// Lower case, without the slash and the bot's name.
+    pub name: String,
+    /// The rest of the line.
+    pub args: String,
+}
