@@ -17,6 +17,7 @@ pub mod message;
 pub mod middleware;
 pub mod model;
 pub mod plugin;
+pub mod protocol;
 pub mod provider;
 pub mod relationship;
 pub mod room;

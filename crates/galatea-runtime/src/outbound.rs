@@ -26,7 +26,7 @@ impl Outbound for ThroughOutbox {
         for (part, body) in (0_u32..).zip(route.handler.encode(&outgoing)?) {
             jobs.push(commit::job(&agent, turn, part, address.clone(), body, now, Some(agent.limits.answer_ttl)));
         }
-        let rows = jobs.iter().map(|job| NewDelivery { delivery: job.delivery.clone(), memory: None, sending: false, expires: job.expires }).collect();
+        let rows = jobs.iter().map(|job| NewDelivery { delivery: job.delivery.clone(), memory: None, sending: false, expires: job.part.expires }).collect();
         agent.store.enqueue(rows, Vec::new()).await?;
         if let Some(lanes) = agent.sends.get() {
             for job in jobs {

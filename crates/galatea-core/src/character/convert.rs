@@ -43,12 +43,12 @@ fn settings(character: &Character) -> Map<String, Value> {
     extra.shift_remove("$schema");
     let unmapped = match settings.shift_remove(UNMAPPED) {
         Some(Value::Object(mut known)) => {
-            known.extend(extra);
+            extra.into_iter().for_each(|(key, value)| keep(&mut known, &key, value));
             Some(Value::Object(known))
         }
         // Somebody else's setting of this name is left alone under a key of its own.
         Some(other) if !extra.is_empty() => {
-            extra.shift_insert(0, UNMAPPED.to_owned(), other);
+            keep(&mut extra, UNMAPPED, other);
             Some(Value::Object(extra))
         }
         Some(other) => Some(other),
@@ -59,4 +59,15 @@ fn settings(character: &Character) -> Map<String, Value> {
         settings.insert("secrets".to_owned(), Value::Object((*character.settings_secrets).clone()));
     }
     settings
+}
+
+/// Adds a value under its key, or under the next free one (`key_2`) where another value has that.
+fn keep(map: &mut Map<String, Value>, key: &str, value: Value) {
+    let mut name = key.to_owned();
+    let mut n = 2;
+    while map.get(&name).is_some_and(|known| *known != value) {
+        name = format!("{key}_{n}");
+        n += 1;
+    }
+    map.entry(name).or_insert(value);
 }

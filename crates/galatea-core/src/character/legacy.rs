@@ -7,7 +7,7 @@ use super::{
     diagnostic::{OLD, TYPE},
     node::{Entry, Kind, to_map},
     notes::Notes,
-    read::{Fields, object, text_list, text_or_list},
+    read::{Fields, object, secrets, text_list, text_or_list},
 };
 
 /// Old fields that become something else.
@@ -99,6 +99,15 @@ fn setting(entry: &Entry, name: &str, character: &mut Character, notes: &mut Not
 fn client_config(entry: &Entry, character: &mut Character, notes: &mut Notes<'_>) {
     let Some(clients) = object(&entry.value, "clientConfig", notes) else { return };
     for client in clients {
+        if client.key == "secrets" {
+            // It becomes `settings.secrets`, so it has to be what that is.
+            for (name, value) in secrets(&client.value, "clientConfig.secrets", notes).iter() {
+                if !character.settings_secrets.contains_key(name) {
+                    character.settings_secrets.insert(name.clone(), value.clone());
+                }
+            }
+            continue;
+        }
         let Some(options) = object(&client.value, &format!("clientConfig.{}", client.key), notes) else { continue };
         let place = character.settings.entry(client.key.clone()).or_insert_with(|| Value::Object(serde_json::Map::new()));
         if let Value::Object(place) = place {

@@ -344,7 +344,7 @@ fn style(node: &Node, extra: &mut Map<String, Value>, notes: &mut Notes<'_>) -> 
     style
 }
 
-fn secrets(node: &Node, path: &str, notes: &mut Notes<'_>) -> Secrets {
+pub(super) fn secrets(node: &Node, path: &str, notes: &mut Notes<'_>) -> Secrets {
     let mut secrets = Secrets::default();
     for (key, entry) in object(node, path, notes).map(|entries| index(entries, notes)).unwrap_or_default() {
         match &entry.value.kind {

@@ -62,6 +62,10 @@ impl OutboxState {
             Self::Dead => "dead",
         }
     }
+    /// Not ended yet.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Pending | Self::Sending)
+    }
     /// Reads the stored spelling.
     pub fn from_stored(text: &str) -> Option<Self> {
         [Self::Pending, Self::Sending, Self::Sent, Self::Ambiguous, Self::Expired, Self::Dead].into_iter().find(|s| s.as_str() == text)

@@ -3,14 +3,13 @@
 mod breaker;
 mod rate_limit;
 mod recover;
-mod retry;
 mod settle;
 mod stack;
 mod takeover;
 mod timeout;
 mod worker;
 
-use galatea_core::{Clock, ConnectorInfo, Delivery, SendHandler, Timestamp};
+use galatea_core::{Clock, ConnectorInfo, Delivery, SendHandler, protocol::Part};
 use std::sync::Arc;
 
 pub(crate) use recover::take_over;
@@ -23,16 +22,8 @@ pub(crate) use worker::work;
 pub(crate) struct Job {
     /// What goes out.
     pub(crate) delivery: Delivery,
-    /// Already stored as `sending`.
-    pub(crate) marked: bool,
-    /// Its outcome is unknown: look before sending.
-    pub(crate) ambiguous: bool,
-    /// It was looked for, and nobody could tell.
-    pub(crate) doubt: bool,
-    /// Not before.
-    pub(crate) not_before: Timestamp,
-    /// Not after.
-    pub(crate) expires: Option<Timestamp>,
+    /// How far it has come.
+    pub(crate) part: Part,
 }
 
 /// How to reach one account: its handler and the layers around it.

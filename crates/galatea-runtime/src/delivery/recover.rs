@@ -1,9 +1,9 @@
 //! Recover: after a start, deliveries that were committed but not settled go on where they were.
 
-use galatea_core::store::{OutboxItem, OutboxState};
+use galatea_core::{protocol::Part, store::OutboxItem};
 use std::{sync::Arc, time::Duration};
 
-use super::{Job, Route, worker::SETTLE_TIME};
+use super::{Job, Route};
 use crate::agent::Agent;
 
 /// All of them, as there is no later moment to read the rest: what waits here is bounded by the age at which answers expire.
@@ -35,10 +35,8 @@ pub(crate) async fn recover(agent: &Agent, route: &Route) {
 }
 
 fn job(item: OutboxItem) -> Job {
-    let sending = item.state == OutboxState::Sending;
-    // A row is marked when it goes out, so this is the time of the send whose outcome is unknown.
-    let not_before = if sending { item.not_before.plus(SETTLE_TIME) } else { item.not_before };
-    Job { delivery: item.delivery, marked: sending, ambiguous: sending, doubt: false, not_before, expires: item.expires }
+    let part = Part::stored(&item);
+    Job { delivery: item.delivery, part }
 }
 
 /// Takes up an account's leftovers: sends first, then turns.

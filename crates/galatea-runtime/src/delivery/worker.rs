@@ -1,21 +1,18 @@
 //! Worker: sends one Room's deliveries in order, with retries between attempts.
 
 use galatea_core::{
-    Delivery, Error, Event, Found, Receipt, Result,
+    Delivery, Error, Found, Receipt, Result, Timestamp,
+    protocol::{ATTEMPTS, Effect, End, Event, Looked, Rules},
     store::{OutboxState, Settlement},
 };
 use rand::Rng;
 use std::{sync::Arc, time::Duration};
 
-use super::{Job, Route, Settler, retry, stack::Missed};
+use super::{Job, Route, Settler, stack::Missed};
 use crate::{
     agent::Agent,
     lanes::{Lane, Taken},
 };
-
-/// Time for a late arrival to show before looking for it; longer than a connector's HTTP timeout would double every wait,
-/// so it is short, and looking again follows when it stays unknown.
-pub(super) const SETTLE_TIME: Duration = Duration::from_secs(2);
 
 /// Sends everything in a lane.
 pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea_core::RoomId, Job>) {
@@ -29,86 +26,82 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
     }
 }
 
+/// Does what the protocol says until the part has ended.
 async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
     let Some(route) = agent.any_route(&job.delivery.address.source, &job.delivery.address.account) else {
         // Stays pending in the store; sent once its connector registers.
         tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery yet");
         return;
     };
+    let rules = Rules { resend_unsure: agent.limits.resend_unsure };
+    let (mut receipt, mut failure) = (None, None);
+    let mut effect = hear(agent, &mut job, rules, &Event::Ready);
     loop {
-        let now = agent.clock.now();
-        if job.not_before > now {
-            agent.clock.sleep(job.not_before.since(now)).await;
-        }
-        if job.ambiguous {
-            // What went out before must be stored first, or the read-back takes it for the lost one.
-            settler.flush().await;
-            match look(agent, &route, &job.delivery).await {
-                Looked::There(receipt) => return sent(agent, settler, &job, receipt).await,
-                Looked::NotThere => job.doubt = false,
-                Looked::Unclear => job.doubt = true,
+        effect = match effect {
+            Effect::Wait(until) => {
+                agent.clock.sleep(until.since(agent.clock.now())).await;
+                hear(agent, &mut job, rules, &Event::Ready)
             }
-            if job.doubt && !agent.limits.resend_unsure {
-                return ended(agent, settler, &job, OutboxState::Ambiguous, "held back, as DELIVERY_WHEN_UNSURE says").await;
+            Effect::Look => {
+                settler.flush().await;
+                let (looked, found) = look(agent, &route, &job.delivery).await;
+                receipt = found;
+                hear(agent, &mut job, rules, &Event::Looked(looked))
             }
-            job.ambiguous = false;
-            if job.delivery.attempt >= retry::ATTEMPTS {
-                return ended(agent, settler, &job, OutboxState::Dead, "sending it failed too often").await;
+            Effect::Mark => {
+                settler.settle_now(settlement(&job.delivery, OutboxState::Sending, agent)).await;
+                hear(agent, &mut job, rules, &Event::Marked)
             }
-        }
-        if job.expires.is_some_and(|end| agent.clock.now() > end) {
-            return ended(agent, settler, &job, OutboxState::Expired, "too old to send").await;
-        }
-        if !job.marked {
-            // T3: must be durable before the platform hears of it, or a crash would send it twice.
-            settler.settle_now(settlement(&job.delivery, OutboxState::Sending, agent)).await;
-            job.marked = true;
-        }
-        let attempt = job.delivery.attempt + 1;
-        let outcome = route.stack.send(&job.delivery).await;
-        let now = agent.clock.now();
-        let (error, next) = match outcome {
-            Ok(receipt) => {
-                job.delivery.attempt = attempt;
-                return sent(agent, settler, &job, receipt).await;
-            }
-            Err(Missed::Held(error)) => {
-                let next = retry::held(&error, now, job.expires);
-                (error, next)
-            }
-            Err(Missed::Failed(error)) => {
-                let next = retry::decide(&error, attempt, now, job.expires, rand::rng().random::<f64>());
-                (error, next)
-            }
-        };
-        match next {
-            retry::Next::Dead => {
-                job.delivery.attempt = attempt;
-                return ended(agent, settler, &job, OutboxState::Dead, &error.to_string()).await;
-            }
-            retry::Next::Expired => return ended(agent, settler, &job, OutboxState::Expired, &error.to_string()).await,
-            retry::Next::Again { delay, look, counts } => {
-                if counts {
-                    job.delivery.attempt = attempt;
+            Effect::Send => match route.stack.send(&job.delivery).await {
+                Ok(answer) => {
+                    receipt = Some(answer);
+                    hear(agent, &mut job, rules, &Event::Sent)
                 }
-                again(agent, settler, &mut job, &error, delay, look).await;
-            }
-        }
+                Err(missed) => {
+                    let next = match &missed {
+                        Missed::Held(error) => hear(agent, &mut job, rules, &Event::Held(error)),
+                        Missed::Failed(error) => hear(agent, &mut job, rules, &Event::Failed { error, jitter: rand::rng().random::<f64>() }),
+                    };
+                    let (Missed::Held(error) | Missed::Failed(error)) = missed;
+                    if let Effect::Again(state, until) = &next {
+                        again(agent, settler, &job, &error, *state, *until).await;
+                    }
+                    failure = Some(error);
+                    next
+                }
+            },
+            Effect::Again(_, until) => Effect::Wait(until),
+            Effect::End(OutboxState::Sent, _) => return sent(agent, settler, &job, receipt.unwrap_or_default()).await,
+            Effect::End(state, why) => return ended(agent, settler, &job, state, &reason(why, failure.as_ref())).await,
+        };
     }
 }
 
-/// Waits for another attempt; a crash meanwhile finds the row pending (or, when the outcome is unknown, still sending).
-async fn again(agent: &Agent, settler: &Settler, job: &mut Job, error: &Error, delay: Duration, look: bool) {
-    let delay = if look { delay.max(SETTLE_TIME) } else { delay };
-    job.not_before = agent.clock.now().plus(delay);
-    job.ambiguous = look;
-    job.marked = look;
-    let state = if look { OutboxState::Sending } else { OutboxState::Pending };
-    let note = Settlement { not_before: job.not_before, error: Some(error.to_string()), ..settlement(&job.delivery, state, agent) };
+fn hear(agent: &Agent, job: &mut Job, rules: Rules, event: &Event<'_>) -> Effect {
+    let (part, effect) = job.part.clone().step(event, agent.clock.now(), rules);
+    job.part = part;
+    job.delivery.attempt = job.part.attempt;
+    effect
+}
+
+/// Why it ended, for people.
+fn reason(why: End, failure: Option<&Error>) -> String {
+    match (why, failure) {
+        (End::Refused | End::TooOld, Some(error)) => error.to_string(),
+        (End::HeldBack, _) => "held back, as DELIVERY_WHEN_UNSURE says".to_owned(),
+        (End::TooOften, _) => "sending it failed too often".to_owned(),
+        (End::TooOld, None) => "too old to send".to_owned(),
+        (End::Delivered | End::Refused, _) => "refused".to_owned(),
+    }
+}
+
+/// Stores that it is tried again, and tells.
+async fn again(agent: &Agent, settler: &Settler, job: &Job, error: &Error, state: OutboxState, until: Timestamp) {
+    let note = Settlement { not_before: until, error: Some(error.to_string()), ..settlement(&job.delivery, state, agent) };
     settler.settle(note).await;
-    let millis = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+    let millis = u64::try_from(until.since(agent.clock.now()).as_millis()).unwrap_or(u64::MAX);
     tracing::info!(delivery = %job.delivery.id, attempt = job.delivery.attempt, millis, kind = ?error.kind(), code = error.code(), "sending again later");
-    agent.events.publish(Event::DeliveryRetrying {
+    agent.events.publish(galatea_core::Event::DeliveryRetrying {
         agent: job.delivery.agent,
         room: job.delivery.address.room,
         delivery: job.delivery.id,
@@ -118,15 +111,8 @@ async fn again(agent: &Agent, settler: &Settler, job: &mut Job, error: &Error, d
     });
 }
 
-/// What a read-back came to.
-enum Looked {
-    There(Receipt),
-    NotThere,
-    /// It may have arrived, and nobody can tell: what happens now is the operator's choice, and the doubt is stored with it.
-    Unclear,
-}
-
-async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> Looked {
+/// Looks until somebody can tell or nobody will. Unclear: what happens now is the operator's choice, and the doubt is stored with it.
+async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> (Looked, Option<Receipt>) {
     let mut tries = 0;
     loop {
         let found = match agent.store.trail(delivery).await {
@@ -134,11 +120,11 @@ async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> Looked {
             Err(error) => Err(Missed::Failed(error)),
         };
         let (error, counts) = match found {
-            Ok(Found::Sent(receipt)) => return Looked::There(receipt),
-            Ok(Found::NotSent) => return Looked::NotThere,
+            Ok(Found::Sent(receipt)) => return (Looked::There, Some(receipt)),
+            Ok(Found::NotSent) => return (Looked::NotThere, None),
             Ok(Found::Unknown) => {
                 tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent");
-                return Looked::Unclear;
+                return (Looked::Unclear, None);
             }
             Err(Missed::Held(error)) => (error, false),
             Err(Missed::Failed(error)) => (error, true),
@@ -146,12 +132,12 @@ async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> Looked {
         tries += u32::from(counts);
         let delay = match error.retry() {
             galatea_core::Retry::After(delay) => delay,
-            galatea_core::Retry::Never => return Looked::Unclear,
+            galatea_core::Retry::Never => return (Looked::Unclear, None),
             galatea_core::Retry::Soon => Duration::from_millis(500 << tries.min(6)),
         };
-        if tries >= retry::ATTEMPTS {
+        if tries >= ATTEMPTS {
             tracing::warn!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send keeps failing");
-            return Looked::Unclear;
+            return (Looked::Unclear, None);
         }
         tracing::info!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send failed; trying again");
         agent.clock.sleep(delay).await;
@@ -168,10 +154,15 @@ async fn sent(agent: &Agent, settler: &Settler, job: &Job, receipt: Receipt) {
     {
         tracing::warn!(room = %delivery.address.room, error = %error.report(), "a room moved, but its move could not be stored");
     }
-    let error = job.doubt.then(|| DOUBT.to_owned());
+    let error = job.part.doubt.then(|| DOUBT.to_owned());
     settler.settle(Settlement { remote: receipt.id, error, ..settlement(delivery, OutboxState::Sent, agent) }).await;
     tracing::debug!(delivery = %delivery.id, room = %delivery.address.room, attempt = delivery.attempt, "sent");
-    agent.events.publish(Event::DeliverySent { agent: delivery.agent, room: delivery.address.room, delivery: delivery.id, attempt: delivery.attempt });
+    agent.events.publish(galatea_core::Event::DeliverySent {
+        agent: delivery.agent,
+        room: delivery.address.room,
+        delivery: delivery.id,
+        attempt: delivery.attempt,
+    });
 }
 
 async fn moved_to(agent: &Agent, delivery: &Delivery, to: &galatea_core::RemoteId) -> Result<()> {
@@ -184,10 +175,10 @@ async fn moved_to(agent: &Agent, delivery: &Delivery, to: &galatea_core::RemoteI
 
 async fn ended(agent: &Agent, settler: &Settler, job: &Job, state: OutboxState, reason: &str) {
     let delivery = &job.delivery;
-    let (state, reason) = if job.doubt { (OutboxState::Ambiguous, format!("{reason}; {DOUBT}")) } else { (state, reason.to_owned()) };
+    let reason = if job.part.doubt { format!("{reason}; {DOUBT}") } else { reason.to_owned() };
     settler.settle(Settlement { error: Some(reason.clone()), ..settlement(delivery, state, agent) }).await;
     tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "not delivered");
-    agent.events.publish(Event::DeliveryFailed { agent: delivery.agent, room: delivery.address.room, delivery: delivery.id, reason });
+    agent.events.publish(galatea_core::Event::DeliveryFailed { agent: delivery.agent, room: delivery.address.room, delivery: delivery.id, reason });
 }
 
 fn settlement(delivery: &Delivery, state: OutboxState, agent: &Agent) -> Settlement {

@@ -3,6 +3,7 @@
 use galatea_core::{
     ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, ErrorKind, Event, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result, RoomId,
     Timestamp, TurnId, Verdict,
+    protocol::Part,
     store::{Effect, FinishedMessage, InboxState, NewDelivery, TurnRecord},
 };
 use serde_json::json;
@@ -80,8 +81,8 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
     let lanes = agent.sends.get();
     for (job, memory) in &mut jobs {
         // The first part of a room with nothing before it goes out at once; marking it here saves a commit.
-        job.marked = job.delivery.part == 0 && lanes.is_some_and(|lanes| lanes.is_idle(&job.delivery.address.room));
-        record.deliveries.push(NewDelivery { delivery: job.delivery.clone(), memory: *memory, sending: job.marked, expires: job.expires });
+        job.part.marked = job.delivery.part == 0 && lanes.is_some_and(|lanes| lanes.is_idle(&job.delivery.address.room));
+        record.deliveries.push(NewDelivery { delivery: job.delivery.clone(), memory: *memory, sending: job.part.marked, expires: job.part.expires });
     }
     let effects = record.effects.clone();
     agent.store.finish_turn(record).await?;
@@ -139,7 +140,7 @@ fn parts(
 pub(crate) fn job(agent: &Agent, turn: TurnId, part: u32, address: Address, body: galatea_core::Encoded, now: Timestamp, ttl: Option<Duration>) -> Job {
     let id = DeliveryId::fresh();
     let delivery = Delivery { id, agent: agent.view.identity.id(), turn, part, address, key: key(id), body, attempt: 0, created_at: now };
-    Job { delivery, marked: false, ambiguous: false, doubt: false, not_before: now, expires: ttl.map(|ttl| now.plus(ttl)) }
+    Job { delivery, part: Part::new(now, ttl.map(|ttl| now.plus(ttl))) }
 }
 
 /// Base62 of the id: 22 characters hold 128 bits, and Discord's nonce takes 25.

@@ -110,7 +110,24 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 fn field() -> impl Strategy<Value = String> {
-    let old = ["lore", "clients", "modelProvider", "clientConfig", "people", "user", "content", "action", "examples", "path", "all", "text", "discord"];
+    let old = [
+        "lore",
+        "clients",
+        "modelProvider",
+        "clientConfig",
+        "people",
+        "user",
+        "content",
+        "action",
+        "examples",
+        "path",
+        "all",
+        "text",
+        "discord",
+        "secrets",
+        "unmapped",
+        "settings",
+    ];
     prop_oneof![proptest::sample::select(keys::FIELDS).prop_map(str::to_owned), proptest::sample::select(old.to_vec()).prop_map(str::to_owned), any_text(),]
 }
 

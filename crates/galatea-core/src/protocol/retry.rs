@@ -1,10 +1,14 @@
 //! What follows a failed attempt: a pure decision.
 
-use galatea_core::{Error, ErrorKind, Retry, Sent, Timestamp};
 use std::time::Duration;
 
+use crate::{
+    clock::Timestamp,
+    error::{Error, ErrorKind, Retry, Sent},
+};
+
 /// Attempts before a delivery is given up; floods do not count.
-pub(super) const ATTEMPTS: u32 = 8;
+pub const ATTEMPTS: u32 = 8;
 const BASE: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(300);
 

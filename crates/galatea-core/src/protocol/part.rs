@@ -1,0 +1,245 @@
+//! One part on its way out: pending → sending → sent, ambiguous, expired or dead.
+
+use std::time::Duration;
+
+use super::retry::{self, Next};
+use crate::{
+    clock::Timestamp,
+    error::Error,
+    store::{OutboxItem, OutboxState},
+};
+
+/// Time for a late arrival to show before looking for it. Longer than a connector's HTTP timeout would double every wait, so it is short,
+/// and looking again follows when it stays unknown.
+pub const SETTLE_TIME: Duration = Duration::from_secs(2);
+
+/// What the operator chose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// A part of which nobody can tell whether it arrived is sent again (`DELIVERY_WHEN_UNSURE=resend`); otherwise it is held back.
+    pub resend_unsure: bool,
+}
+
+/// What the protocol knows of a part.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Part {
+    /// Attempts made so far; floods do not count.
+    pub attempt: u32,
+    /// Not before.
+    pub not_before: Timestamp,
+    /// Not after.
+    pub expires: Option<Timestamp>,
+    /// The store says `sending`.
+    pub marked: bool,
+    /// An attempt may have arrived: look before anything else.
+    pub unknown: bool,
+    /// It was looked for, and nobody could tell.
+    pub doubt: bool,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// It is its turn, or the wait is over.
+    Ready,
+    /// The store says `sending`, durably.
+    Marked,
+    /// The platform took it.
+    Sent,
+    /// The platform was asked, and it failed. `jitter` is a random number in 0..1.
+    Failed {
+        /// How.
+        error: &'a Error,
+        /// For full jitter.
+        jitter: f64,
+    },
+    /// One of our own layers held it back; the platform never heard of it.
+    Held(&'a Error),
+    /// The read-back came to this.
+    Looked(Looked),
+}
+
+/// What a read-back came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looked {
+    /// It is there.
+    There,
+    /// It is not.
+    NotThere,
+    /// Nobody can tell.
+    Unclear,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Wait until then, then say [`Event::Ready`].
+    Wait(Timestamp),
+    /// Look for it, once everything that went out before is stored: the read-back would take that for the lost one.
+    Look,
+    /// Store `sending` durably before the platform hears of it, or a crash would send it twice.
+    Mark,
+    /// Make one attempt.
+    Send,
+    /// Store this state with the failure, then wait until then.
+    Again(OutboxState, Timestamp),
+    /// Store how it ended.
+    End(OutboxState, End),
+}
+
+/// Why a part ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It arrived.
+    Delivered,
+    /// The platform's answer, or our layer's, is final.
+    Refused,
+    /// Too old to send.
+    TooOld,
+    /// Too many attempts.
+    TooOften,
+    /// It may have arrived, and the operator wants such parts held back.
+    HeldBack,
+}
+
+impl Part {
+    /// A fresh one, committed now.
+    pub fn new(now: Timestamp, expires: Option<Timestamp>) -> Self {
+        Self { attempt: 0, not_before: now, expires, marked: false, unknown: false, doubt: false }
+    }
+
+    /// One read back from the store. A row that says `sending` has an unknown outcome, and its `not_before` is the time of that send.
+    pub fn stored(item: &OutboxItem) -> Self {
+        let sending = item.state == OutboxState::Sending;
+        let not_before = if sending { item.not_before.plus(SETTLE_TIME) } else { item.not_before };
+        Self { attempt: item.delivery.attempt, not_before, expires: item.expires, marked: sending, unknown: sending, doubt: false }
+    }
+
+    /// The one transition.
+    #[must_use]
+    pub fn step(mut self, event: &Event<'_>, now: Timestamp, rules: Rules) -> (Self, Effect) {
+        let effect = match event {
+            Event::Ready => self.next(now),
+            Event::Marked => {
+                self.marked = true;
+                self.next(now)
+            }
+            Event::Sent => {
+                self.attempt += 1;
+                Effect::End(OutboxState::Sent, End::Delivered)
+            }
+            Event::Failed { error, jitter } => {
+                let attempt = self.attempt + 1;
+                let next = retry::decide(error, attempt, now, self.expires, *jitter);
+                if matches!(next, Next::Dead | Next::Again { counts: true, .. }) {
+                    self.attempt = attempt;
+                }
+                self.after(next, now)
+            }
+            Event::Held(error) => self.after(retry::held(error, now, self.expires), now),
+            Event::Looked(Looked::There) => Effect::End(OutboxState::Sent, End::Delivered),
+            Event::Looked(looked) => self.not_found(*looked == Looked::Unclear, now, rules),
+        };
+        (self, effect)
+    }
+
+    fn next(&self, now: Timestamp) -> Effect {
+        if self.not_before > now {
+            Effect::Wait(self.not_before)
+        } else if self.unknown {
+            Effect::Look
+        } else if self.expires.is_some_and(|end| now > end) {
+            self.end(OutboxState::Expired, End::TooOld)
+        } else if self.marked {
+            Effect::Send
+        } else {
+            Effect::Mark
+        }
+    }
+
+    fn not_found(&mut self, unclear: bool, now: Timestamp, rules: Rules) -> Effect {
+        self.doubt = unclear;
+        if unclear && !rules.resend_unsure {
+            return Effect::End(OutboxState::Ambiguous, End::HeldBack);
+        }
+        self.unknown = false;
+        if self.attempt >= retry::ATTEMPTS { self.end(OutboxState::Dead, End::TooOften) } else { self.next(now) }
+    }
+
+    fn after(&mut self, next: Next, now: Timestamp) -> Effect {
+        match next {
+            Next::Dead => self.end(OutboxState::Dead, End::Refused),
+            Next::Expired => self.end(OutboxState::Expired, End::TooOld),
+            Next::Again { delay, look, .. } => {
+                // A crash meanwhile finds the row pending, or, when the outcome is unknown, still sending.
+                let state = if look { OutboxState::Sending } else { OutboxState::Pending };
+                self.not_before = now.plus(if look { delay.max(SETTLE_TIME) } else { delay });
+                self.unknown = look;
+                self.marked = look;
+                Effect::Again(state, self.not_before)
+            }
+        }
+    }
+
+    /// What may have arrived earlier is never called dead or expired.
+    fn end(&self, state: OutboxState, why: End) -> Effect {
+        Effect::End(if self.doubt { OutboxState::Ambiguous } else { state }, why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{ErrorKind, Retry};
+
+    const RESEND: Rules = Rules { resend_unsure: true };
+    const HOLD: Rules = Rules { resend_unsure: false };
+    const NOW: Timestamp = Timestamp(1_000);
+
+    fn marked() -> Part {
+        Part { marked: true, ..Part::new(NOW, None) }
+    }
+
+    #[test]
+    fn a_fresh_part_is_marked_then_sent_then_over() {
+        let (part, effect) = Part::new(NOW, None).step(&Event::Ready, NOW, RESEND);
+        assert_eq!(effect, Effect::Mark);
+        let (part, effect) = part.step(&Event::Marked, NOW, RESEND);
+        assert_eq!(effect, Effect::Send);
+        assert_eq!(part.step(&Event::Sent, NOW, RESEND).1, Effect::End(OutboxState::Sent, End::Delivered));
+    }
+
+    #[test]
+    fn an_unknown_outcome_is_looked_for_after_the_settle_time() {
+        let lost = Error::new(ErrorKind::Timeout, "x");
+        let (part, effect) = marked().step(&Event::Failed { error: &lost, jitter: 0.0 }, NOW, RESEND);
+        let then = NOW.plus(SETTLE_TIME);
+        assert_eq!(effect, Effect::Again(OutboxState::Sending, then));
+        assert_eq!(part.clone().step(&Event::Ready, NOW, RESEND).1, Effect::Wait(then));
+        assert_eq!(part.clone().step(&Event::Ready, then, RESEND).1, Effect::Look);
+        assert_eq!(part.clone().step(&Event::Looked(Looked::There), then, RESEND).1, Effect::End(OutboxState::Sent, End::Delivered));
+        assert_eq!(part.clone().step(&Event::Looked(Looked::NotThere), then, RESEND).1, Effect::Send);
+        assert_eq!(part.clone().step(&Event::Looked(Looked::Unclear), then, HOLD).1, Effect::End(OutboxState::Ambiguous, End::HeldBack));
+        let (part, effect) = part.step(&Event::Looked(Looked::Unclear), then, RESEND);
+        assert_eq!((effect, part.doubt), (Effect::Send, true));
+        let refused = Error::invalid("x");
+        assert_eq!(part.step(&Event::Failed { error: &refused, jitter: 0.0 }, then, RESEND).1, Effect::End(OutboxState::Ambiguous, End::Refused));
+    }
+
+    #[test]
+    fn a_flood_waits_as_pending_and_is_marked_again() {
+        let flood = Error::new(ErrorKind::RateLimited, "x").with_retry(Retry::After(Duration::from_secs(40)));
+        let (part, effect) = marked().step(&Event::Failed { error: &flood, jitter: 0.5 }, NOW, RESEND);
+        let then = NOW.plus(Duration::from_secs(40));
+        assert_eq!((effect, part.attempt), (Effect::Again(OutboxState::Pending, then), 0));
+        assert_eq!(part.step(&Event::Ready, then, RESEND).1, Effect::Mark);
+    }
+
+    #[test]
+    fn what_is_too_old_expires_but_is_looked_for_first() {
+        let old = Part { expires: Some(NOW), ..marked() };
+        let later = NOW.plus(Duration::from_secs(1));
+        assert_eq!(old.clone().step(&Event::Ready, later, RESEND).1, Effect::End(OutboxState::Expired, End::TooOld));
+        assert_eq!(Part { unknown: true, ..old }.step(&Event::Ready, later, RESEND).1, Effect::Look);
+    }
+}
