@@ -163,6 +163,8 @@ impl Part {
             return Effect::End(OutboxState::Ambiguous, End::HeldBack);
         }
         self.unknown = false;
+        // Marked anew, as the row tells a later crash when the last attempt was made: how long to wait before looking.
+        self.marked = false;
         if self.attempt >= retry::ATTEMPTS { self.end(OutboxState::Dead, End::TooOften) } else { self.next(now) }
     }
 
@@ -218,10 +220,10 @@ mod tests {
         assert_eq!(part.clone().step(&Event::Ready, NOW, RESEND).1, Effect::Wait(then));
         assert_eq!(part.clone().step(&Event::Ready, then, RESEND).1, Effect::Look);
         assert_eq!(part.clone().step(&Event::Looked(Looked::There), then, RESEND).1, Effect::End(OutboxState::Sent, End::Delivered));
-        assert_eq!(part.clone().step(&Event::Looked(Looked::NotThere), then, RESEND).1, Effect::Send);
+        assert_eq!(part.clone().step(&Event::Looked(Looked::NotThere), then, RESEND).1, Effect::Mark);
         assert_eq!(part.clone().step(&Event::Looked(Looked::Unclear), then, HOLD).1, Effect::End(OutboxState::Ambiguous, End::HeldBack));
         let (part, effect) = part.step(&Event::Looked(Looked::Unclear), then, RESEND);
-        assert_eq!((effect, part.doubt), (Effect::Send, true));
+        assert_eq!((effect, part.doubt), (Effect::Mark, true));
         let refused = Error::invalid("x");
         assert_eq!(part.step(&Event::Failed { error: &refused, jitter: 0.0 }, then, RESEND).1, Effect::End(OutboxState::Ambiguous, End::Refused));
     }

@@ -1,0 +1,400 @@
+//! The world of one turn: two processes, a store, a platform, a network.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use galatea_core::{
+    Account, Address, AgentId, Delivery, DeliveryId, Encoded, Error, ErrorKind, MemoryId, RemoteId, RoomId, Source, Timestamp, TurnId,
+    protocol::{Effect, Event, Looked, Part, Rules, Tables},
+    store::{InboxState, OutboxItem, OutboxState},
+};
+use uuid::Uuid;
+
+/// What the platform allows, and what the operator chose where it allows nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Policy {
+    /// The same key gives the first message again (Discord).
+    Key,
+    /// What was sent can be looked for (Telegram's edit probe, X's timeline).
+    ReadBack,
+    /// Nothing, and it is sent again.
+    Resend,
+    /// Nothing, and it is held back.
+    Hold,
+}
+
+/// What may go wrong in one schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Budget {
+    /// Crashes of either process.
+    pub(crate) crashes: u8,
+    /// Attempts that the network or the platform spoils.
+    pub(crate) faults: u8,
+    /// Times the platform hands over the message again.
+    pub(crate) redeliveries: u8,
+    /// A request may arrive after the settle time.
+    pub(crate) slow_network: bool,
+}
+
+const MESSAGE: MemoryId = MemoryId(Uuid::from_u128(1));
+const PARTS: u32 = 2;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Worker {
+    Idle,
+    /// Its turn is begun, and the model thinks.
+    Thinking(TurnId),
+}
+
+/// What a process that sends has in memory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Sender {
+    /// Parts in order; the first is on its way.
+    lane: VecDeque<(DeliveryId, Part)>,
+    /// What the protocol wants done for the first.
+    effect: Option<Doing>,
+}
+
+/// [`Effect`], with the platform's answer once an attempt was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Doing {
+    Wait(Timestamp),
+    Look,
+    Mark,
+    Send,
+    Hear(Answer),
+    Again(OutboxState, Timestamp),
+    End(OutboxState),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Answer {
+    Taken,
+    Lost,
+    Refused,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct World {
+    policy: Policy,
+    budget: Budget,
+    now: Timestamp,
+    // Durable.
+    tables: Tables,
+    rows: BTreeMap<DeliveryId, (u32, Timestamp, bool)>,
+    acknowledged: bool,
+    // Of the first process, which listens, sends and works, and of the second, which works.
+    sender: Option<Sender>,
+    workers: [Worker; 2],
+    turns: u8,
+    // The platform.
+    shown: Vec<u32>,
+    flights: Vec<u32>,
+}
+
+/// How a schedule ended.
+pub(crate) struct End {
+    pub(crate) doubled: bool,
+    pub(crate) doubt: bool,
+    pub(crate) lost: bool,
+    pub(crate) unsure: bool,
+    pub(crate) out_of_order: bool,
+    pub(crate) unanswered: bool,
+}
+
+impl World {
+    pub(crate) fn new(policy: Policy, budget: Budget) -> Self {
+        Self {
+            policy,
+            budget,
+            now: Timestamp(0),
+            tables: Tables::default(),
+            rows: BTreeMap::new(),
+            acknowledged: false,
+            sender: None,
+            workers: [Worker::Idle; 2],
+            turns: 0,
+            shown: Vec::new(),
+            flights: Vec::new(),
+        }
+    }
+
+    /// Every world that can follow.
+    pub(crate) fn next(&self) -> Vec<Self> {
+        let mut worlds = Vec::new();
+        self.receiving(&mut worlds);
+        self.working(0, &mut worlds);
+        self.working(1, &mut worlds);
+        self.sending(&mut worlds);
+        for n in 0..self.flights.len() {
+            worlds.push(self.but(|w| w.land(n)));
+        }
+        // A crash changes something only while there is something to lose.
+        if self.budget.crashes > 0 && !worlds.is_empty() {
+            worlds.push(self.but(|w| {
+                w.budget.crashes -= 1;
+                w.sender = None;
+                w.workers[0] = Worker::Idle;
+            }));
+            if self.workers[1] != Worker::Idle {
+                worlds.push(self.but(|w| {
+                    w.budget.crashes -= 1;
+                    w.workers[1] = Worker::Idle;
+                }));
+            }
+        }
+        worlds
+    }
+
+    pub(crate) fn end(&self) -> End {
+        let times = |part: u32| self.shown.iter().filter(|p| **p == part).count();
+        let open = self.tables.inbox.get(&MESSAGE).is_none_or(|(state, _)| *state == InboxState::New);
+        assert!(self.tables.outbox.values().all(|state| !state.is_open()), "a schedule ended with work left: {self:?}");
+        let first = |part: u32| self.shown.iter().position(|p| *p == part);
+        End {
+            doubled: (0..PARTS).any(|part| times(part) > 1),
+            doubt: self.rows.values().any(|(.., doubt)| *doubt),
+            lost: (0..PARTS).any(|part| times(part) == 0),
+            unsure: self.tables.outbox.values().any(|state| *state == OutboxState::Ambiguous),
+            out_of_order: first(1).is_some_and(|later| first(0).is_some_and(|earlier| earlier > later)),
+            unanswered: self.acknowledged && open,
+        }
+    }
+
+    fn but(&self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut world = self.clone();
+        change(&mut world);
+        world
+    }
+
+    /// T1, then the acknowledgement; a crash between them brings the message again.
+    fn receiving(&self, worlds: &mut Vec<Self>) {
+        if !self.acknowledged {
+            if self.tables.inbox.contains_key(&MESSAGE) {
+                worlds.push(self.but(|w| w.acknowledged = true));
+            } else {
+                worlds.push(self.but(|w| assert!(w.tables.ingest(MESSAGE))));
+            }
+        }
+        if self.budget.redeliveries > 0 && self.tables.inbox.contains_key(&MESSAGE) {
+            worlds.push(self.but(|w| {
+                w.budget.redeliveries -= 1;
+                assert!(!w.tables.ingest(MESSAGE), "a message is new once");
+            }));
+        }
+    }
+
+    /// Begin, think, T2. Both workers may hold the same turn: a lease only saves the model's money.
+    fn working(&self, n: usize, worlds: &mut Vec<Self>) {
+        match self.workers[n] {
+            Worker::Idle if self.tables.inbox.get(&MESSAGE).is_some_and(|(state, _)| *state == InboxState::New) => worlds.push(self.but(|w| {
+                w.tables.begin_turn(&[MESSAGE]);
+                w.turns += 1;
+                w.workers[n] = Worker::Thinking(TurnId(Uuid::from_u128(u128::from(w.turns))));
+            })),
+            Worker::Idle => {}
+            Worker::Thinking(turn) => worlds.push(self.but(|w| w.commit(n, turn))),
+        }
+    }
+
+    fn commit(&mut self, n: usize, turn: TurnId) {
+        self.workers[n] = Worker::Idle;
+        // The first process hands over at once when its lane is free, and saves the commit of T3.
+        let at_once = n == 0 && self.sender.as_ref().is_some_and(|s| s.lane.is_empty());
+        let id = |part: u32| DeliveryId(Uuid::from_u128(turn.0.as_u128() * 10 + u128::from(part)));
+        let state = |part: u32| if at_once && part == 0 { OutboxState::Sending } else { OutboxState::Pending };
+        let parts: Vec<_> = (0..PARTS).map(|part| (id(part), part, state(part))).collect();
+        if self.tables.finish_turn(turn, &[(MESSAGE, InboxState::Done)], &parts).is_err() {
+            return;
+        }
+        for (id, part, _) in parts {
+            self.rows.insert(id, (0, self.now, false));
+            if n == 0
+                && let Some(sender) = &mut self.sender
+            {
+                sender.lane.push_back((id, Part { marked: at_once && part == 0, ..Part::new(self.now, None) }));
+            }
+        }
+    }
+
+    fn sending(&self, worlds: &mut Vec<Self>) {
+        let Some(sender) = &self.sender else {
+            worlds.push(self.but(Self::take_over));
+            return;
+        };
+        // What another process committed is found in the store.
+        if self.open_rows().any(|id| sender.lane.iter().all(|(known, _)| *known != id)) {
+            worlds.push(self.but(|w| {
+                let found: Vec<_> = w.open_rows().map(|id| (id, w.stored(id))).collect();
+                if let Some(sender) = &mut w.sender {
+                    for (id, part) in found {
+                        if sender.lane.iter().all(|(known, _)| *known != id) {
+                            sender.lane.push_back((id, part));
+                        }
+                    }
+                }
+            }));
+        }
+        if !sender.lane.is_empty() {
+            self.doing(sender.effect, worlds);
+        }
+    }
+
+    fn take_over(&mut self) {
+        let lane = self.open_rows().map(|id| (id, self.stored(id))).collect();
+        self.sender = Some(Sender { lane, effect: None });
+    }
+
+    fn open_rows(&self) -> impl Iterator<Item = DeliveryId> + '_ {
+        self.tables.parts.values().copied().filter(|id| self.tables.outbox[id].is_open())
+    }
+
+    fn stored(&self, id: DeliveryId) -> Part {
+        let (attempt, not_before, _) = self.rows[&id];
+        Part::stored(&item(id, self.tables.outbox[&id], attempt, not_before))
+    }
+
+    fn doing(&self, effect: Option<Doing>, worlds: &mut Vec<Self>) {
+        match effect {
+            None => worlds.push(self.but(|w| w.hear(&Event::Ready))),
+            Some(Doing::Wait(until)) => worlds.push(self.but(|w| {
+                w.now = w.now.max(until);
+                if !w.budget.slow_network {
+                    while !w.flights.is_empty() {
+                        w.land(0);
+                    }
+                }
+                w.hear(&Event::Ready);
+            })),
+            Some(Doing::Mark) => worlds.push(self.but(|w| {
+                w.store(OutboxState::Sending, w.now);
+                w.hear(&Event::Marked);
+            })),
+            Some(Doing::Send) => self.attempts(worlds),
+            Some(Doing::Hear(answer)) => worlds.push(self.but(|w| w.answer(answer))),
+            Some(Doing::Look) => self.looks().into_iter().for_each(|looked| worlds.push(self.but(|w| w.hear(&Event::Looked(looked))))),
+            Some(Doing::Again(state, until)) => worlds.push(self.but(|w| {
+                w.store(state, until);
+                w.set(Doing::Wait(until));
+            })),
+            Some(Doing::End(state)) => worlds.push(self.but(|w| {
+                w.store(state, w.now);
+                if let Some(sender) = &mut w.sender
+                    && let Some((id, part)) = sender.lane.pop_front()
+                {
+                    sender.effect = None;
+                    // The doubt is stored with the outcome.
+                    w.rows.get_mut(&id).expect("committed").2 = part.doubt;
+                }
+            })),
+        }
+    }
+
+    /// Everything that can become of one attempt.
+    fn attempts(&self, worlds: &mut Vec<Self>) {
+        let Some(part) = self.head() else { return };
+        worlds.push(self.but(|w| {
+            w.show(part);
+            w.set(Doing::Hear(Answer::Taken));
+        }));
+        if self.budget.faults == 0 {
+            return;
+        }
+        let spoilt = |answer: Answer, fate: fn(&mut Self, u32)| {
+            self.but(|w| {
+                w.budget.faults -= 1;
+                fate(w, part);
+                w.set(Doing::Hear(answer));
+            })
+        };
+        worlds.push(spoilt(Answer::Lost, Self::show));
+        worlds.push(spoilt(Answer::Lost, |_, _| {}));
+        worlds.push(spoilt(Answer::Lost, |w, part| w.flights.push(part)));
+        worlds.push(spoilt(Answer::Refused, |_, _| {}));
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        let lost = Error::new(ErrorKind::Timeout, "no answer");
+        let refused = Error::new(ErrorKind::Unavailable, "not now");
+        match answer {
+            Answer::Taken => self.hear(&Event::Sent),
+            Answer::Lost => self.hear(&Event::Failed { error: &lost, jitter: 0.5 }),
+            Answer::Refused => self.hear(&Event::Failed { error: &refused, jitter: 0.5 }),
+        }
+    }
+
+    fn looks(&self) -> Vec<Looked> {
+        let there = self.head().is_some_and(|part| self.shown.contains(&part));
+        match self.policy {
+            Policy::ReadBack if there => vec![Looked::There],
+            Policy::ReadBack => vec![Looked::NotThere],
+            // An echo may tell; otherwise the key makes sending again harmless.
+            Policy::Key if there => vec![Looked::There, Looked::NotThere],
+            Policy::Key => vec![Looked::NotThere],
+            Policy::Resend | Policy::Hold => vec![Looked::Unclear],
+        }
+    }
+
+    fn hear(&mut self, event: &Event<'_>) {
+        let rules = Rules { resend_unsure: self.policy != Policy::Hold };
+        let now = self.now;
+        let Some(sender) = &mut self.sender else { return };
+        let Some((id, part)) = sender.lane.front_mut() else { return };
+        let (next, effect) = part.clone().step(event, now, rules);
+        *part = next;
+        let row = self.rows.get_mut(id).expect("committed");
+        row.0 = part.attempt;
+        sender.effect = Some(match effect {
+            Effect::Wait(until) => Doing::Wait(until),
+            Effect::Look => Doing::Look,
+            Effect::Mark => Doing::Mark,
+            Effect::Send => Doing::Send,
+            Effect::Again(state, until) => Doing::Again(state, until),
+            Effect::End(state, _) => Doing::End(state),
+        });
+    }
+
+    fn set(&mut self, doing: Doing) {
+        if let Some(sender) = &mut self.sender {
+            sender.effect = Some(doing);
+        }
+    }
+
+    fn head(&self) -> Option<u32> {
+        let id = self.sender.as_ref()?.lane.front()?.0;
+        self.tables.parts.iter().find(|(_, row)| **row == id).map(|((_, part), _)| *part)
+    }
+
+    fn store(&mut self, state: OutboxState, not_before: Timestamp) {
+        if let Some((id, _)) = self.sender.as_ref().and_then(|s| s.lane.front()) {
+            self.tables.settle(*id, state);
+            self.rows.get_mut(id).expect("committed").1 = not_before;
+        }
+    }
+
+    fn show(&mut self, part: u32) {
+        if self.policy != Policy::Key || !self.shown.contains(&part) {
+            self.shown.push(part);
+        }
+    }
+
+    fn land(&mut self, n: usize) {
+        let part = self.flights.remove(n);
+        self.show(part);
+    }
+}
+
+fn item(id: DeliveryId, state: OutboxState, attempt: u32, not_before: Timestamp) -> OutboxItem {
+    let address = Address { source: Source::new("test"), account: Account("1".into()), room: RoomId(Uuid::nil()), remote: RemoteId::new(1) };
+    let delivery = Delivery {
+        id,
+        agent: AgentId(Uuid::nil()),
+        turn: TurnId(Uuid::nil()),
+        part: 0,
+        address,
+        key: String::new(),
+        body: Encoded(serde_json::Value::Null),
+        attempt,
+        created_at: Timestamp(0),
+    };
+    OutboxItem { delivery, memory: None, state, not_before, expires: None, remote: None, error: None }
+}
