@@ -14,25 +14,27 @@ use crate::{
     world::World,
 };
 
+mod audit;
 mod change;
 mod inbox;
 mod memory;
 mod outbox;
 mod turn;
 
+pub use audit::{AuditLine, AuditStore, Exceptions};
 pub use change::{ConnectionChange, Effect, EntityChange, RoomChange, WorldChange};
 pub use inbox::{Envelope, InboxEntry, InboxItem, InboxState, InboxStore, Ingest};
 pub use memory::{MemoryQuery, MemoryStore};
-pub use outbox::{OutboxItem, OutboxState, OutboxStore, Settlement};
+pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
 pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
 
 /// Everything a store can do. Blanket implementation; no methods of its own.
 pub trait Store:
-    AgentStore + WorldStore + RoomStore + EntityStore + MemoryStore + RelationshipStore + TaskStore + CacheStore + InboxStore + OutboxStore
+    AgentStore + WorldStore + RoomStore + EntityStore + MemoryStore + RelationshipStore + TaskStore + CacheStore + InboxStore + OutboxStore + AuditStore
 {
 }
 impl<T> Store for T where
-    T: AgentStore + WorldStore + RoomStore + EntityStore + MemoryStore + RelationshipStore + TaskStore + CacheStore + InboxStore + OutboxStore
+    T: AgentStore + WorldStore + RoomStore + EntityStore + MemoryStore + RelationshipStore + TaskStore + CacheStore + InboxStore + OutboxStore + AuditStore
 {
 }
 

@@ -76,7 +76,7 @@ async fn turn(store: &SqliteStore, agent: AgentId, room: RoomId) -> Result<()> {
         at,
     };
     store.finish_turn(record).await?;
-    let sent = Settlement { id, state: OutboxState::Sent, attempt: 1, not_before: at, remote: Some(RemoteId::new(1)), error: None };
+    let sent = Settlement { id, state: OutboxState::Sent, attempt: 1, not_before: at, remote: Some(RemoteId::new(1)), error: None, doubt: false };
     store.settle(vec![sent]).await
 }
 

@@ -34,6 +34,7 @@ const COLD: &[&[Trigger]] = &[
     relationship::TRIGGERS,
     task::TRIGGERS,
     cache::TRIGGERS,
+    outbox::COLD_TRIGGERS,
 ];
 
 /// Statements that set up a connection for [`APPLY`].

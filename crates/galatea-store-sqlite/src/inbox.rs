@@ -63,7 +63,7 @@ pub(crate) fn statements() -> Vec<String> {
     [UNFINISHED, UNFINISHED_IN_ROOM, BY_ID, BY_REMOTE].into_iter().map(item).chain([COUNTS.to_owned()]).collect()
 }
 
-fn item(condition: &str) -> String {
+pub(crate) fn item(condition: &str) -> String {
     format!("{ITEM} {condition}")
 }
 
@@ -96,7 +96,7 @@ struct FinishRow<'a> {
 }
 
 #[derive(FromRow)]
-struct Stored {
+pub(crate) struct Stored {
     id: Uuid,
     agent_id: Uuid,
     entity_id: Uuid,
@@ -122,7 +122,7 @@ struct Stored {
 
 impl Stored {
     /// A row whose memory has been deleted shows an empty one: why it was (not) answered stays explicable.
-    fn decode(self) -> Result<InboxItem> {
+    pub(crate) fn decode(self) -> Result<InboxItem> {
         let memory = Memory {
             id: MemoryId(self.id),
             kind: self.kind.as_deref().map_or(MemoryKind::Messages, MemoryKind::from_stored),

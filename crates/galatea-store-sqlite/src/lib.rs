@@ -6,6 +6,7 @@
 
 mod agent;
 mod apply;
+mod audit;
 mod cache;
 mod change;
 mod connect;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Account, Address, AgentId, Delivery, DeliveryId, Encoded, Memory, MemoryId, RemoteId, Result, RoomId, Source, Timestamp, Trail, TurnId,
-    store::{NewDelivery, OutboxItem, OutboxState, OutboxStore, Settlement},
+    store::{NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement},
 };
 use serde::Serialize;
 use sqlx::FromRow;
@@ -32,17 +32,33 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
     (
         "settle",
         "UPDATE outbox SET state = NEW.body ->> 'state', attempt = NEW.body ->> 'attempt', not_before = NEW.body ->> 'not_before',
-            remote = coalesce(NEW.body ->> 'remote', remote), error = NEW.body ->> 'error'
+            remote = coalesce(NEW.body ->> 'remote', remote), error = NEW.body ->> 'error',
+            doubt = NEW.body ->> 'doubt'
          WHERE id = unhex(NEW.body ->> 'id') AND state IN ('pending', 'sending');",
     ),
 ];
 
+/// What an operator decides.
+pub(crate) const COLD_TRIGGERS: &[Trigger] = &[
+    (
+        "retry",
+        "UPDATE outbox SET state = 'pending', attempt = 0, not_before = NEW.body ->> 'at', expires_at = NULL, error = NULL
+         WHERE id = unhex(NEW.body ->> 'id') AND state IN ('ambiguous', 'expired', 'dead');",
+    ),
+    (
+        "drop",
+        "UPDATE outbox SET state = 'dead', error = 'dropped by the operator'
+         WHERE id = unhex(NEW.body ->> 'id') AND state IN ('pending', 'ambiguous');",
+    ),
+];
+
 const ITEM: &str = "SELECT id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at, \
-     created_at, remote, error, body FROM outbox";
+     created_at, remote, error, doubt, body FROM outbox";
 
 const UNSETTLED: &str = "WHERE agent_id = ?1 AND source = ?2 AND account = ?3 AND state IN ('pending', 'sending') ORDER BY seq LIMIT ?4";
 const OF_TURN: &str = "WHERE turn_id = ?1 ORDER BY part";
 const BY_ID: &str = "WHERE id = ?1";
+const SELECTED: &str = "WHERE state IN (SELECT value FROM json_each(?1)) ORDER BY seq DESC LIMIT ?2";
 // A memory names its Room through an index, an inbox row does not.
 const RECEIVED: &str = "SELECT i.remote FROM memories m JOIN inbox i ON i.id = m.id \
      WHERE m.room_id = ?1 AND m.type = 'messages' AND i.received_at <= ?2 ORDER BY m.created_at DESC LIMIT 3";
@@ -54,13 +70,13 @@ const DOUBTFUL: &str = "SELECT DISTINCT room_remote FROM outbox \
      WHERE agent_id = ?1 AND source = ?2 AND account = ?3 AND state IN ('pending', 'sending') AND state = 'sending' AND room_id <> ?4";
 pub(crate) const COUNTS: &str = "SELECT source, state, count(*) FROM outbox GROUP BY source, state ORDER BY source, state";
 
-/// Every statement that reads the outbox.
+/// Every statement that reads the outbox on a message's way; lists that an operator asks for may take their time.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
     [UNSETTLED, OF_TURN, BY_ID].into_iter().map(item).chain([COUNTS, RECEIVED, NEIGHBOURS, DOUBTFUL].map(str::to_owned)).collect()
 }
 
-fn item(condition: &str) -> String {
+pub(crate) fn item(condition: &str) -> String {
     format!("{ITEM} {condition}")
 }
 
@@ -91,6 +107,7 @@ struct SettleRow<'a> {
     not_before: i64,
     remote: Option<&'a str>,
     error: Option<&'a str>,
+    doubt: bool,
 }
 
 /// Adds deliveries to a change; a (turn, part) that exists makes the whole change a conflict.
@@ -120,7 +137,7 @@ pub(crate) fn push(change: &mut Change, deliveries: &[NewDelivery]) -> Result<()
 }
 
 #[derive(FromRow)]
-struct Stored {
+pub(crate) struct Stored {
     id: Uuid,
     turn_id: Uuid,
     part: i64,
@@ -138,11 +155,12 @@ struct Stored {
     created_at: i64,
     remote: Option<String>,
     error: Option<String>,
+    doubt: bool,
     body: String,
 }
 
 impl Stored {
-    fn decode(self) -> Result<OutboxItem> {
+    pub(crate) fn decode(self) -> Result<OutboxItem> {
         let address =
             Address { source: Source::from_name(self.source), account: Account(self.account), room: RoomId(self.room_id), remote: RemoteId(self.room_remote) };
         Ok(OutboxItem {
@@ -163,12 +181,19 @@ impl Stored {
             expires: self.expires_at.map(Timestamp),
             remote: self.remote.map(RemoteId),
             error: self.error,
+            doubt: self.doubt,
         })
     }
 }
 
 fn state(text: &str) -> Result<OutboxState> {
     OutboxState::from_stored(text).ok_or_else(|| crate::error::unreadable("outbox state", text.to_owned()))
+}
+
+#[derive(Serialize)]
+struct ResolveRow {
+    id: Hex,
+    at: i64,
 }
 
 #[derive(Serialize)]
@@ -189,7 +214,7 @@ impl OutboxStore for SqliteStore {
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<()> {
         let mut change = self.change();
-        for Settlement { id, state, attempt, not_before, remote, error } in &settlements {
+        for Settlement { id, state, attempt, not_before, remote, error, doubt } in &settlements {
             let row = SettleRow {
                 id: hex(*id),
                 state: state.as_str(),
@@ -197,6 +222,7 @@ impl OutboxStore for SqliteStore {
                 not_before: not_before.0,
                 remote: remote.as_ref().map(RemoteId::as_str),
                 error: error.as_deref(),
+                doubt: *doubt,
             };
             change.push("settle", &row)?;
         }
@@ -235,6 +261,27 @@ impl OutboxStore for SqliteStore {
     async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>> {
         let rows = self.all(select::<(String, String, i64)>(COUNTS)).await?;
         rows.into_iter().map(|(source, name, count)| Ok((Source::from_name(source), state(&name)?, u64::try_from(count).unwrap_or(0)))).collect()
+    }
+
+    async fn outbox(&self, query: &OutboxQuery) -> Result<Vec<OutboxItem>> {
+        let states = if query.states.is_empty() { &OutboxState::ALL[..] } else { &query.states };
+        let names = serde_json::json!(states.iter().map(|state| state.as_str()).collect::<Vec<_>>()).to_string();
+        self.all(select_built::<Stored>(item(SELECTED)).bind(names).bind(i64::from(query.limit))).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn resolve(&self, id: DeliveryId, resolution: Resolution, at: Timestamp) -> Result<bool> {
+        let (op, becomes) = match resolution {
+            Resolution::Retry => ("retry", OutboxState::Pending),
+            Resolution::Drop => ("drop", OutboxState::Dead),
+        };
+        let before = self.outbox_item(id).await?.map(|item| item.state);
+        if before.is_none_or(|state| !resolution.fits(state)) {
+            return Ok(false);
+        }
+        let mut change = self.change();
+        change.push(op, &ResolveRow { id: hex(id), at: at.0 })?;
+        self.write(change).await?;
+        Ok(self.outbox_item(id).await?.is_some_and(|item| item.state == becomes))
     }
 
     async fn move_room(&self, room: RoomId, to_room: RoomId, to_remote: &RemoteId) -> Result<()> {

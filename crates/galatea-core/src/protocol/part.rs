@@ -112,7 +112,7 @@ impl Part {
     pub fn stored(item: &OutboxItem) -> Self {
         let sending = item.state == OutboxState::Sending;
         let not_before = if sending { item.not_before.plus(SETTLE_TIME) } else { item.not_before };
-        Self { attempt: item.delivery.attempt, not_before, expires: item.expires, marked: sending, unknown: sending, doubt: false }
+        Self { attempt: item.delivery.attempt, not_before, expires: item.expires, marked: sending, unknown: sending, doubt: item.doubt }
     }
 
     /// The one transition.

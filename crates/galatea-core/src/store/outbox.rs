@@ -30,6 +30,9 @@ pub struct OutboxItem {
     pub remote: Option<RemoteId>,
     /// Last failure, for people.
     pub error: Option<String>,
+    /// An earlier attempt may have arrived, and nobody could tell.
+    #[serde(default)]
+    pub doubt: bool,
 }
 
 /// State of an outbox row: `pending` → `sending` → one of the others; back to `pending` for a retry.
@@ -66,9 +69,12 @@ impl OutboxState {
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Sending)
     }
+    /// All of them, in the order of a row's life.
+    pub const ALL: [Self; 6] = [Self::Pending, Self::Sending, Self::Sent, Self::Ambiguous, Self::Expired, Self::Dead];
+
     /// Reads the stored spelling.
     pub fn from_stored(text: &str) -> Option<Self> {
-        [Self::Pending, Self::Sending, Self::Sent, Self::Ambiguous, Self::Expired, Self::Dead].into_iter().find(|s| s.as_str() == text)
+        Self::ALL.into_iter().find(|s| s.as_str() == text)
     }
 }
 
@@ -87,6 +93,36 @@ pub struct Settlement {
     pub remote: Option<RemoteId>,
     /// Failure, for people.
     pub error: Option<String>,
+    /// An earlier attempt may have arrived, and nobody could tell.
+    pub doubt: bool,
+}
+
+/// Selects outbox rows, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OutboxQuery {
+    /// In one of these states; any when empty.
+    pub states: Vec<OutboxState>,
+    /// At most this many.
+    pub limit: u32,
+}
+
+/// What an operator decides about a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolution {
+    /// Send it (again): `ambiguous`, `expired` and `dead` become `pending`, with all attempts before them and without an end.
+    Retry,
+    /// Never send it: `pending` and `ambiguous` become `dead`.
+    Drop,
+}
+
+impl Resolution {
+    /// Whether a row in this state can be decided so.
+    pub fn fits(self, state: OutboxState) -> bool {
+        match self {
+            Self::Retry => matches!(state, OutboxState::Ambiguous | OutboxState::Expired | OutboxState::Dead),
+            Self::Drop => matches!(state, OutboxState::Pending | OutboxState::Ambiguous),
+        }
+    }
 }
 
 /// The durable queue out.
@@ -106,6 +142,10 @@ pub trait OutboxStore: Send + Sync {
     async fn trail(&self, delivery: &Delivery) -> Result<Trail>;
     /// How many rows are in each state, per source.
     async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>>;
+    /// Selected rows.
+    async fn outbox(&self, query: &OutboxQuery) -> Result<Vec<OutboxItem>>;
+    /// Applies an operator's decision. False when the row is in no state that it fits, or is not there.
+    async fn resolve(&self, id: DeliveryId, resolution: Resolution, at: Timestamp) -> Result<bool>;
     /// Moves a Room and its outbox to a new platform id, in one commit.
     async fn move_room(&self, room: RoomId, to_room: RoomId, to_remote: &RemoteId) -> Result<()>;
 }

@@ -80,6 +80,7 @@ pub(crate) struct World {
     now: Timestamp,
     // Durable.
     tables: Tables,
+    /// Attempts, not before, doubt.
     rows: BTreeMap<DeliveryId, (u32, Timestamp, bool)>,
     acknowledged: bool,
     // Of the first process, which listens, sends and works, and of the second, which works.
@@ -249,8 +250,7 @@ impl World {
     }
 
     fn stored(&self, id: DeliveryId) -> Part {
-        let (attempt, not_before, _) = self.rows[&id];
-        Part::stored(&item(id, self.tables.outbox[&id], attempt, not_before))
+        Part::stored(&item(id, self.tables.outbox[&id], self.rows[&id]))
     }
 
     fn doing(&self, effect: Option<Doing>, worlds: &mut Vec<Self>) {
@@ -278,12 +278,9 @@ impl World {
             })),
             Some(Doing::End(state)) => worlds.push(self.but(|w| {
                 w.store(state, w.now);
-                if let Some(sender) = &mut w.sender
-                    && let Some((id, part)) = sender.lane.pop_front()
-                {
+                if let Some(sender) = &mut w.sender {
+                    sender.lane.pop_front();
                     sender.effect = None;
-                    // The doubt is stored with the outcome.
-                    w.rows.get_mut(&id).expect("committed").2 = part.doubt;
                 }
             })),
         }
@@ -338,11 +335,9 @@ impl World {
         let rules = Rules { resend_unsure: self.policy != Policy::Hold };
         let now = self.now;
         let Some(sender) = &mut self.sender else { return };
-        let Some((id, part)) = sender.lane.front_mut() else { return };
+        let Some((_, part)) = sender.lane.front_mut() else { return };
         let (next, effect) = part.clone().step(event, now, rules);
         *part = next;
-        let row = self.rows.get_mut(id).expect("committed");
-        row.0 = part.attempt;
         sender.effect = Some(match effect {
             Effect::Wait(until) => Doing::Wait(until),
             Effect::Look => Doing::Look,
@@ -365,9 +360,9 @@ impl World {
     }
 
     fn store(&mut self, state: OutboxState, not_before: Timestamp) {
-        if let Some((id, _)) = self.sender.as_ref().and_then(|s| s.lane.front()) {
+        if let Some((id, part)) = self.sender.as_ref().and_then(|s| s.lane.front()) {
             self.tables.settle(*id, state);
-            self.rows.get_mut(id).expect("committed").1 = not_before;
+            self.rows.insert(*id, (part.attempt, not_before, part.doubt));
         }
     }
 
@@ -383,7 +378,7 @@ impl World {
     }
 }
 
-fn item(id: DeliveryId, state: OutboxState, attempt: u32, not_before: Timestamp) -> OutboxItem {
+fn item(id: DeliveryId, state: OutboxState, (attempt, not_before, doubt): (u32, Timestamp, bool)) -> OutboxItem {
     let address = Address { source: Source::new("test"), account: Account("1".into()), room: RoomId(Uuid::nil()), remote: RemoteId::new(1) };
     let delivery = Delivery {
         id,
@@ -396,5 +391,5 @@ fn item(id: DeliveryId, state: OutboxState, attempt: u32, not_before: Timestamp)
         attempt,
         created_at: Timestamp(0),
     };
-    OutboxItem { delivery, memory: None, state, not_before, expires: None, remote: None, error: None }
+    OutboxItem { delivery, memory: None, state, not_before, expires: None, remote: None, error: None, doubt }
 }

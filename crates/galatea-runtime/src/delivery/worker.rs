@@ -49,7 +49,7 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
                 hear(agent, &mut job, rules, &Event::Looked(looked))
             }
             Effect::Mark => {
-                settler.settle_now(settlement(&job.delivery, OutboxState::Sending, agent)).await;
+                settler.settle_now(settlement(&job, OutboxState::Sending, agent)).await;
                 hear(agent, &mut job, rules, &Event::Marked)
             }
             Effect::Send => match route.stack.send(&job.delivery).await {
@@ -97,7 +97,7 @@ fn reason(why: End, failure: Option<&Error>) -> String {
 
 /// Stores that it is tried again, and tells.
 async fn again(agent: &Agent, settler: &Settler, job: &Job, error: &Error, state: OutboxState, until: Timestamp) {
-    let note = Settlement { not_before: until, error: Some(error.to_string()), ..settlement(&job.delivery, state, agent) };
+    let note = Settlement { not_before: until, error: Some(error.to_string()), ..settlement(job, state, agent) };
     settler.settle(note).await;
     let millis = u64::try_from(until.since(agent.clock.now()).as_millis()).unwrap_or(u64::MAX);
     tracing::info!(delivery = %job.delivery.id, attempt = job.delivery.attempt, millis, kind = ?error.kind(), code = error.code(), "sending again later");
@@ -155,7 +155,7 @@ async fn sent(agent: &Agent, settler: &Settler, job: &Job, receipt: Receipt) {
         tracing::warn!(room = %delivery.address.room, error = %error.report(), "a room moved, but its move could not be stored");
     }
     let error = job.part.doubt.then(|| DOUBT.to_owned());
-    settler.settle(Settlement { remote: receipt.id, error, ..settlement(delivery, OutboxState::Sent, agent) }).await;
+    settler.settle(Settlement { remote: receipt.id, error, ..settlement(job, OutboxState::Sent, agent) }).await;
     tracing::debug!(delivery = %delivery.id, room = %delivery.address.room, attempt = delivery.attempt, "sent");
     agent.events.publish(galatea_core::Event::DeliverySent {
         agent: delivery.agent,
@@ -176,13 +176,13 @@ async fn moved_to(agent: &Agent, delivery: &Delivery, to: &galatea_core::RemoteI
 async fn ended(agent: &Agent, settler: &Settler, job: &Job, state: OutboxState, reason: &str) {
     let delivery = &job.delivery;
     let reason = if job.part.doubt { format!("{reason}; {DOUBT}") } else { reason.to_owned() };
-    settler.settle(Settlement { error: Some(reason.clone()), ..settlement(delivery, state, agent) }).await;
+    settler.settle(Settlement { error: Some(reason.clone()), ..settlement(job, state, agent) }).await;
     tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "not delivered");
     agent.events.publish(galatea_core::Event::DeliveryFailed { agent: delivery.agent, room: delivery.address.room, delivery: delivery.id, reason });
 }
 
-fn settlement(delivery: &Delivery, state: OutboxState, agent: &Agent) -> Settlement {
-    Settlement { id: delivery.id, state, attempt: delivery.attempt, not_before: agent.clock.now(), remote: None, error: None }
+fn settlement(job: &Job, state: OutboxState, agent: &Agent) -> Settlement {
+    Settlement { id: job.delivery.id, state, attempt: job.part.attempt, not_before: agent.clock.now(), remote: None, error: None, doubt: job.part.doubt }
 }
 
 #[cfg(test)]

@@ -1,0 +1,61 @@
+//! The audit: what became of every message, counted from the rows themselves.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::{InboxItem, OutboxItem};
+use crate::{error::Result, ids::Source};
+
+/// One source's account: `received` is counted apart from the others, and equals their sum (G5).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditLine {
+    /// Platform.
+    pub source: Source,
+    /// Messages stored.
+    pub received: u64,
+    /// Answered: every part of the answer was delivered, or the answer was to say nothing.
+    pub answered: u64,
+    /// Answered, and parts of it are still on their way.
+    pub answering: u64,
+    /// Answered, and a part of it was not delivered, or nobody can tell.
+    pub undelivered: u64,
+    /// Not answered, for a stated reason.
+    pub skipped: u64,
+    /// Too old when their turn came.
+    pub expired: u64,
+    /// Given up.
+    pub dead: u64,
+    /// Not decided yet.
+    pub pending: u64,
+}
+
+impl AuditLine {
+    /// G5: nothing is missing and nothing is counted twice.
+    pub fn balances(&self) -> bool {
+        self.received == self.answered + self.answering + self.undelivered + self.skipped + self.expired + self.dead + self.pending
+    }
+}
+
+/// What an audit finds besides the counts, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exceptions {
+    /// Messages given up, or too old when their turn came.
+    pub messages: Vec<InboxItem>,
+    /// Parts not delivered, or of which nobody can tell.
+    pub parts: Vec<OutboxItem>,
+    /// Messages finished without a stated reason. There must be none.
+    pub unexplained: Vec<InboxItem>,
+    /// True when there are more than were asked for.
+    pub more: bool,
+}
+
+/// Counting what became of every message.
+#[async_trait]
+pub trait AuditStore: Send + Sync {
+    /// One line per source, counted in one snapshot.
+    async fn audit(&self) -> Result<Vec<AuditLine>>;
+    /// What is not as everybody hopes: at most `limit` of each sort.
+    async fn exceptions(&self, limit: u32) -> Result<Exceptions>;
+}

@@ -1,0 +1,193 @@
+//! What became of every message, operators' decisions, and the agreement of the store with the pure protocol.
+
+use galatea_core::{
+    DeliveryId, Store, Timestamp, TurnId,
+    protocol::Tables,
+    store::{FinishedMessage, InboxEntry, InboxState, OutboxQuery, OutboxState, Resolution, Settlement, TurnRecord},
+};
+use std::sync::Arc;
+
+use super::fixtures::{SOURCE, Scene, finished, settlement};
+
+/// One message, answered, its part in this state.
+async fn answered(store: &Arc<dyn Store>, scene: Scene, part: OutboxState) -> DeliveryId {
+    let message = scene.message("hello", 1);
+    store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
+    let record = scene.turn(&[&message]);
+    let id = record.deliveries[0].delivery.id;
+    store.finish_turn(record).await.unwrap();
+    if part != OutboxState::Pending {
+        store.settle(vec![settlement(id, part)]).await.unwrap();
+    }
+    id
+}
+
+/// One message without an answer.
+async fn unanswered(store: &Arc<dyn Store>, scene: Scene, state: InboxState) -> InboxEntry {
+    let message = scene.message("hello", 1);
+    store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
+    if state != InboxState::New {
+        let record = TurnRecord { memories: Vec::new(), deliveries: Vec::new(), finished: vec![finished(message.memory.id, state)], ..scene.turn(&[&message]) };
+        store.finish_turn(record).await.unwrap();
+    }
+    message
+}
+
+/// Received is the sum of what became of it, and every sort is told from the others.
+pub async fn every_message_is_accounted_for(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    assert_eq!(store.audit().await.unwrap(), []);
+    for (count, part) in [(1, OutboxState::Pending), (2, OutboxState::Sending), (3, OutboxState::Sent), (4, OutboxState::Ambiguous), (5, OutboxState::Dead)] {
+        for _ in 0..count {
+            answered(&store, scene, part).await;
+        }
+    }
+    for (count, state) in [(6, InboxState::Skipped), (7, InboxState::Expired), (8, InboxState::Dead), (9, InboxState::New), (1, InboxState::Done)] {
+        for _ in 0..count {
+            unanswered(&store, scene, state).await;
+        }
+    }
+    let [line] = &store.audit().await.unwrap()[..] else { panic!("one source") };
+    assert!(line.balances(), "{line:?}");
+    assert_eq!(line.source, SOURCE);
+    assert_eq!((line.received, line.answered, line.answering, line.undelivered), (46, 4, 3, 9));
+    assert_eq!((line.skipped, line.expired, line.dead, line.pending), (6, 7, 8, 9));
+    let exceptions = store.exceptions(100).await.unwrap();
+    assert_eq!((exceptions.messages.len(), exceptions.parts.len(), exceptions.unexplained.len(), exceptions.more), (15, 9, 0, false));
+    let few = store.exceptions(4).await.unwrap();
+    assert_eq!((few.messages.len(), few.parts.len(), few.more), (4, 4, true));
+}
+
+/// A part of several goes wrong: the answer is not delivered. All in time: it is still on its way.
+pub async fn an_answer_is_as_good_as_its_worst_part(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let message = scene.message("hello", 1);
+    store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
+    let mut record = scene.turn(&[&message]);
+    record.deliveries.push(scene.delivery(record.turn, 1));
+    let ids: Vec<DeliveryId> = record.deliveries.iter().map(|d| d.delivery.id).collect();
+    store.finish_turn(record).await.unwrap();
+    let line = || async { store.audit().await.unwrap().remove(0) };
+    store.settle(vec![settlement(ids[0], OutboxState::Sent)]).await.unwrap();
+    assert_eq!((line().await.answering, line().await.answered), (1, 0));
+    store.settle(vec![settlement(ids[1], OutboxState::Dead)]).await.unwrap();
+    assert_eq!((line().await.undelivered, line().await.answering), (1, 0));
+    assert!(store.resolve(ids[1], Resolution::Retry, Timestamp(5)).await.unwrap());
+    store.settle(vec![settlement(ids[1], OutboxState::Sent)]).await.unwrap();
+    assert_eq!((line().await.answered, line().await.undelivered), (1, 0));
+}
+
+/// Retry begins anew; drop ends; neither touches what it does not fit.
+pub async fn operators_decide_where_it_fits(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    for state in OutboxState::ALL {
+        for resolution in [Resolution::Retry, Resolution::Drop] {
+            let id = answered(&store, scene, state).await;
+            let before = store.outbox_item(id).await.unwrap().unwrap();
+            let done = store.resolve(id, resolution, Timestamp(77)).await.unwrap();
+            let after = store.outbox_item(id).await.unwrap().unwrap();
+            assert_eq!(done, resolution.fits(state), "{resolution:?} of {state:?}");
+            match (done, resolution) {
+                (false, _) => assert_eq!(after, before),
+                (true, Resolution::Retry) => {
+                    assert_eq!((after.state, after.delivery.attempt, after.not_before, after.expires), (OutboxState::Pending, 0, Timestamp(77), None));
+                }
+                (true, Resolution::Drop) => assert_eq!(after.state, OutboxState::Dead),
+            }
+        }
+    }
+    assert!(!store.resolve(DeliveryId::fresh(), Resolution::Retry, Timestamp(0)).await.unwrap());
+}
+
+/// By state, newest first, limited.
+pub async fn outbox_rows_are_selected(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let mut ids = Vec::new();
+    for state in OutboxState::ALL {
+        ids.push(answered(&store, scene, state).await);
+    }
+    let select = |states: &[OutboxState], limit| {
+        let (store, query) = (Arc::clone(&store), OutboxQuery { states: states.to_vec(), limit });
+        async move { store.outbox(&query).await.unwrap().into_iter().map(|item| item.delivery.id).collect::<Vec<_>>() }
+    };
+    ids.reverse();
+    assert_eq!(select(&[], 100).await, ids);
+    assert_eq!(select(&[], 2).await, ids[..2]);
+    assert_eq!(select(&[OutboxState::Dead, OutboxState::Ambiguous], 100).await, [ids[0], ids[2]]);
+}
+
+/// It outlives the attempts that follow it.
+pub async fn a_doubt_is_stored(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let id = answered(&store, scene, OutboxState::Pending).await;
+    let doubt = || async { store.outbox_item(id).await.unwrap().unwrap().doubt };
+    assert!(!doubt().await);
+    store.settle(vec![Settlement { doubt: true, ..settlement(id, OutboxState::Sending) }]).await.unwrap();
+    assert!(doubt().await);
+    store.settle(vec![settlement(id, OutboxState::Pending)]).await.unwrap();
+    assert!(!doubt().await, "a look that found nothing takes it back");
+}
+
+/// Three hundred steps of a seeded walk: the store takes and refuses what [`Tables`] takes and refuses, and ends in its states.
+pub async fn the_store_and_the_protocol_agree(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let (mut tables, mut messages, mut turns) = (Tables::default(), Vec::new(), Vec::new());
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut dice = |sides: usize| {
+        // xorshift64 (Marsaglia, 2003): any walk does, as long as it is the same one every time.
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed % sides as u64).unwrap_or(0)
+    };
+    for step in 0..300 {
+        match dice(5) {
+            0 => {
+                let message = if !messages.is_empty() && dice(3) == 0 {
+                    let known: &InboxEntry = &messages[dice(messages.len())];
+                    known.clone()
+                } else {
+                    scene.message("hello", step)
+                };
+                let new = store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
+                assert_eq!(new, [tables.ingest(message.memory.id)], "step {step}");
+                messages.push(message);
+            }
+            1 | 2 if !messages.is_empty() => {
+                let message = &messages[dice(messages.len())];
+                let mut record = scene.turn(&[message]);
+                let state = [InboxState::Done, InboxState::Skipped, InboxState::Dead][dice(3)];
+                record.finished = vec![FinishedMessage { state, ..finished(message.memory.id, state) }];
+                if !turns.is_empty() && dice(4) == 0 {
+                    let known: TurnId = turns[dice(turns.len())];
+                    record.turn = known;
+                    record.deliveries[0].delivery.turn = known;
+                }
+                let parts: Vec<_> = record.deliveries.iter().map(|d| (d.delivery.id, d.delivery.part, OutboxState::Pending)).collect();
+                let expected = tables.finish_turn(record.turn, &[(message.memory.id, state)], &parts).is_ok();
+                turns.push(record.turn);
+                assert_eq!(store.finish_turn(record).await.is_ok(), expected, "step {step}");
+            }
+            3 if !messages.is_empty() => {
+                let id = messages[dice(messages.len())].memory.id;
+                tables.begin_turn(&[id]);
+                store.begin_turn(&[id]).await.unwrap();
+            }
+            4 if !tables.outbox.is_empty() => {
+                let ids: Vec<DeliveryId> = tables.outbox.keys().copied().collect();
+                let (id, state) = (ids[dice(ids.len())], OutboxState::ALL[dice(OutboxState::ALL.len())]);
+                tables.settle(id, state);
+                store.settle(vec![settlement(id, state)]).await.unwrap();
+            }
+            _ => {}
+        }
+    }
+    assert!(tables.inbox.len() > 20 && tables.outbox.len() > 20, "a walk that goes nowhere shows nothing");
+    for (id, (state, begun)) in &tables.inbox {
+        let item = store.inbox_item(*id).await.unwrap().unwrap();
+        assert_eq!((item.state, item.attempts), (*state, *begun));
+    }
+    for (id, state) in &tables.outbox {
+        assert_eq!(store.outbox_item(*id).await.unwrap().unwrap().state, *state);
+    }
+}
