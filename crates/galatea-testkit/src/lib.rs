@@ -2,6 +2,7 @@
 pub mod clock;
 pub mod connector_suite;
 pub mod discord;
+pub mod load;
 pub mod models;
 pub mod process;
 pub mod store_suite;

@@ -45,7 +45,6 @@ use std::{net::SocketAddr, ops::Deref, sync::Arc};
 pub use faults::{Effect, ErrorBody, Fault};
 pub use flood::Pace;
 pub use handle::{Handle, Shown};
-pub use load::{LoadPlan, Trip, quantiles, summary};
 pub use params::Upload;
 pub use people::{Chat, Saying, User};
 pub use state::{Call, Options};

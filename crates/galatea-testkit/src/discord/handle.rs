@@ -12,10 +12,12 @@ use super::{
     faults::{Fault, Order},
     http,
     interactions::LOADING,
+    load,
     people::{Guild, User},
     state::{Call, Shared, State},
     world::Person,
 };
+use crate::load::{LoadPlan, Trip};
 
 /// After this long a wait fails with what was seen: only a test that is wrong waits so long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -294,6 +296,29 @@ impl Handle {
             .extend(state.sessions.all.values().map(|s| format!("session {} at {}, told {}, connection {:?}", s.id, s.sequence, s.acknowledged, s.connection)));
         lines.extend(state.violations.iter().map(|v| format!("VIOLATION {v}")));
         lines.join("\n")
+    }
+
+    /// Starts a load.
+    pub fn load(&self, plan: LoadPlan) {
+        self.change(|s| load::start(s, plan));
+    }
+
+    /// Waits until every message of the load is answered, without a limit of its own, and returns the trips.
+    pub async fn wait_load(&self) -> Vec<Trip> {
+        let mut changes = self.shared.changed.subscribe();
+        loop {
+            if let Some(trips) = self.shared.lock().load.as_ref().filter(|l| l.is_done()).map(|l| l.trips().to_vec()) {
+                return trips;
+            }
+            if changes.changed().await.is_err() {
+                return self.trips();
+            }
+        }
+    }
+
+    /// The load's trips so far.
+    pub fn trips(&self) -> Vec<Trip> {
+        self.shared.lock().load.as_ref().map(|l| l.trips().to_vec()).unwrap_or_default()
     }
 
     /// Violations so far, allowed ones included.

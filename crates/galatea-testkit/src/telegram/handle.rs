@@ -10,11 +10,12 @@ use serde_json::Value;
 
 use super::{
     faults::Fault,
-    load::{self, LoadPlan, Trip},
+    load,
     people::{Chat, User},
     state::{Call, Shared, State},
     world::ChatKind,
 };
+use crate::load::{LoadPlan, Trip};
 
 /// After this long a wait fails with what was seen: only a test that is wrong waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -301,7 +302,7 @@ impl Handle {
     pub async fn wait_load(&self) -> Vec<Trip> {
         let mut changes = self.shared.changed.subscribe();
         loop {
-            if let Some(trips) = self.shared.lock().load.as_ref().filter(|l| l.is_done()).map(|l| l.trips().to_vec()) {
+            if let Some(trips) = self.shared.lock().load.as_ref().filter(|l| l.load.is_done()).map(|l| l.load.trips().to_vec()) {
                 return trips;
             }
             if changes.changed().await.is_err() {
@@ -312,7 +313,7 @@ impl Handle {
 
     /// The load's trips so far.
     pub fn trips(&self) -> Vec<Trip> {
-        self.shared.lock().load.as_ref().map(|l| l.trips().to_vec()).unwrap_or_default()
+        self.shared.lock().load.as_ref().map(|l| l.load.trips().to_vec()).unwrap_or_default()
     }
 }
 
