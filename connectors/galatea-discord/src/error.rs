@@ -120,7 +120,13 @@ impl Failure {
     /// The same about a room that has a name.
     pub(crate) fn into_error_in(self, room: &Room, call: &'static str) -> Error {
         match self {
-            Self::Refused(refusal) => refused(&refusal, room).with("cause", answered(call, &refusal)),
+            Self::Refused(refusal) => {
+                let error = refused(&refusal, room).with("cause", answered(call, &refusal));
+                match room.link.as_ref().filter(|_| error.kind() == ErrorKind::Forbidden) {
+                    Some(link) => error.with("where", link),
+                    None => error,
+                }
+            }
             Self::Held { wait, guard: true } => Error::new(ErrorKind::RateLimited, "too many refused calls: all calls rest before Discord bans this address")
                 .with_code(codes::GUARD)
                 .with_retry(Retry::After(wait))
@@ -152,7 +158,6 @@ fn limited(wait: Duration) -> Error {
 
 fn refused(refusal: &Refusal, room: &Room) -> Error {
     let name = room.name.as_ref().map_or_else(|| "this channel".to_owned(), |name| format!("#{name}"));
-    let link = room.link.as_ref().map_or_else(String::new, |link| format!(": {link}"));
     if let Some(wait) = refusal.wait() {
         return limited(wait);
     }
@@ -163,10 +168,10 @@ fn refused(refusal: &Refusal, room: &Room) -> Error {
         (401, _) | (_, 40001 | 50014) => unauthorized(),
         (_, 50001) => Error::new(ErrorKind::Forbidden, format!("Cannot see {name}: missing View Channel"))
             .with_code(codes::ACCESS)
-            .with_fix(format!("in the channel's settings → Permissions, let the bot's role View Channel{link}")),
+            .with_fix("in the channel's settings → Permissions, let the bot's role View Channel"),
         (_, 50013) => Error::new(ErrorKind::Forbidden, format!("Cannot {} in {name}: missing {}", room.does, room.needs))
             .with_code(codes::PERMISSION)
-            .with_fix(format!("in the channel's settings → Permissions, give the bot's role {}{link}", room.needs)),
+            .with_fix(format!("in the channel's settings → Permissions, give the bot's role {}", room.needs)),
         (_, 50007) => forbidden(
             codes::CLOSED,
             "This person does not take direct messages from the bot",

@@ -5,6 +5,7 @@ pub mod discord;
 pub mod load;
 pub mod models;
 pub mod process;
+pub mod replay;
 pub mod store_suite;
 pub mod telegram;
 pub mod x;

@@ -84,9 +84,9 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
         match next {
             retry::Next::Dead => {
                 job.delivery.attempt = attempt;
-                return ended(agent, settler, &job, OutboxState::Dead, &error.to_string()).await;
+                return ended(agent, settler, &job, OutboxState::Dead, &last_words(error)).await;
             }
-            retry::Next::Expired => return ended(agent, settler, &job, OutboxState::Expired, &error.to_string()).await,
+            retry::Next::Expired => return ended(agent, settler, &job, OutboxState::Expired, &last_words(error)).await,
             retry::Next::Again { delay, look, counts } => {
                 if counts {
                     job.delivery.attempt = attempt;
@@ -180,6 +180,13 @@ async fn moved_to(agent: &Agent, delivery: &Delivery, to: &galatea_core::RemoteI
     agent.rooms.moved(delivery.address.room, room, to);
     agent.known.clear();
     Ok(())
+}
+
+/// What is kept of a part that is given up: with code and fix, since nothing else will tell them.
+fn last_words(error: Error) -> String {
+    let told = [("code", error.code().map(str::to_owned)), ("fix", error.fix().map(str::to_owned))];
+    let told = told.into_iter().filter_map(|(key, text)| Some((key, text?)));
+    told.fold(error, |error, (key, text)| error.with(key, text)).to_string()
 }
 
 async fn ended(agent: &Agent, settler: &Settler, job: &Job, state: OutboxState, reason: &str) {

@@ -61,7 +61,7 @@ async fn is_told(scene: &Scene, code: &str, state: &str, parts: &[&str]) -> Stri
 #[tokio::test]
 async fn what_is_no_token_is_told_by_its_shape() {
     let pasted = [
-        ("Bot MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345", "it begins with the word Bot"),
+        ("'Bot MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345'", "it begins with the word Bot"),
         ("“MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345”", "it holds quotes"),
         ("canaryCANARYcanaryCANARYcanary12", "this is the client secret from the OAuth2 page"),
         ("ca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a", "this is the application's public key"),
@@ -71,7 +71,7 @@ async fn what_is_no_token_is_told_by_its_shape() {
         let (mut scene, discord, ..) = set().await;
         scene.env("DISCORD_API_TOKEN", pasted);
         if pasted.len() > 18 {
-            scene.canary(pasted.trim_start_matches("Bot ").trim_matches(['“', '”']));
+            scene.canary(pasted.trim_start_matches("'Bot ").trim_matches(['“', '”', '\'']));
         }
         let expected = ["Not a bot token", "GAL-DC-TOKEN", "cause:", cause, TOKEN_LINE, "fix:", "Reset Token: DISCORD_API_TOKEN=MTE…"];
         let in_start = ["error[GAL-DC-TOKEN]", "Not a bot token", "cause:", cause, TOKEN_LINE, "fix:", "Reset Token: DISCORD_API_TOKEN=MTE…"];
@@ -197,16 +197,17 @@ async fn may_only(permissions: u64) -> (Scene, DiscordApi, u64, String) {
     assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A2", "elsewhere it goes on");
     let told = scene.run(&["explain", &format!("https://discord.com/channels/{}/{}/{asked}", guild.id, general.id)]).await;
     assert_eq!(told.code, Some(0), "{}", told.stderr);
-    scene.end(running).await;
-    let link = format!("https://discord.com/channels/{}/{}", guild.id, general.id);
-    assert!(told.stdout.split_whitespace().collect::<String>().contains(&link), "a link to the room: {}", told.stdout);
+    let said = scene.end(running).await.stderr;
+    let link = format!("where: https://discord.com/channels/{}/{}", guild.id, general.id);
+    says(&told.stdout, &[&link, "fix: in the channel's settings → Permissions"]);
+    says(&said, &["not delivered", "GAL-DC-500", "fix=in the channel's settings → Permissions"]);
     (scene, discord, general.id, told.stdout)
 }
 
 #[tokio::test]
 async fn where_it_may_not_write_the_channel_is_named() {
     let (scene, discord, general, told) = may_only(1 << 10 | 1 << 16).await;
-    says(&told, &["1 of 1 parts are not delivered", "dead", "Cannot write in #general: missing Send Messages"]);
+    says(&told, &["1 of 1 parts are not delivered", "dead", "Cannot write in #general: missing Send Messages", "GAL-DC-50013"]);
     says(&told, &["cause: create message answered 403 Missing Permissions (50013)"]);
     assert_eq!(discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(), 2, "nobody insists");
     says(&scene.run(&["explain", "GAL-DC-50013"]).await.stdout, &["Fix"]);
@@ -215,7 +216,7 @@ async fn where_it_may_not_write_the_channel_is_named() {
 #[tokio::test]
 async fn where_it_may_not_look_the_channel_is_named() {
     let (scene, discord, general, told) = may_only(0).await;
-    says(&told, &["1 of 1 parts are not delivered", "dead", "Cannot see #general: missing View Channel"]);
+    says(&told, &["1 of 1 parts are not delivered", "dead", "Cannot see #general: missing View Channel", "GAL-DC-50001"]);
     says(&told, &["cause: create message answered 403 Missing Access (50001)"]);
     assert_eq!(discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(), 2, "nobody insists");
     says(&scene.run(&["explain", "GAL-DC-50001"]).await.stdout, &["Fix"]);

@@ -144,7 +144,7 @@ async fn a_read_only_token_is_told_before_anything_is_posted() {
     running.wait_for_line("works in part: the access token is read-only").await;
     let asked = x.user("Ann", "ann_x").posts("@galatea_test Q1");
     running.wait_for_line("not delivered").await;
-    says(&explained(&scene, asked).await, &["dead", "the access token is read-only"]);
+    says(&explained(&scene, asked).await, &["dead", "the access token is read-only", "GAL-X-403-PERM", KEYS_LINE, "fix:"]);
     let said = scene.end(running).await.stderr;
     says(&said, &["GAL-X-403-PERM", "console.x.com → your app → User authentication settings → Read and write"]);
     assert!(x.calls_of(SEND).is_empty(), "X was not asked in vain");
@@ -211,7 +211,7 @@ async fn what_nobody_summoned_is_not_sent() {
     ann.deletes(asked);
     let running = scene.start().await;
     running.wait_for_line("not delivered").await;
-    says(&explained(&scene, asked).await, &["dead", "Not sent: X permits replies only when mentioned"]);
+    says(&explained(&scene, asked).await, &["dead", "Not sent: X permits replies only when mentioned", "GAL-X-NOT-SUMMONED", "fix:"]);
     scene.end(running).await;
     assert_eq!(x.calls_of(SEND).len(), 1, "told before it was sent: {}", x.story());
     says(&scene.run(&["explain", "GAL-X-NOT-SUMMONED"]).await.stdout, &["Fix"]);
