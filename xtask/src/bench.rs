@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: measures the release binary end to end. Telegram and the model are loopback servers inside this process.
+//! `cargo xtask bench`: measures the release binary end to end. Telegram, Discord and the model are loopback servers inside this process.
 
 mod child;
 mod figures;
@@ -19,9 +19,9 @@ use std::{
 
 use crate::{cargo, output};
 use child::{Child, Launch};
-use figures::{Figures, Load, Memory, Start, percentile};
+use figures::{Figures, Load, Memory, OnPlatform, Start, percentile};
 use load::Amount;
-use stage::Stage;
+use stage::{Platform, Stage};
 use table::Circumstances;
 
 /// The page the figures are written into.
@@ -144,62 +144,88 @@ fn version(binary: &Path) -> Command {
     command
 }
 
-/// Starts first, because they need a quiet machine most; then memory, then loads. With the figures come the program's violations.
+/// Starts first, because they need a quiet machine most; then memory, then loads, one platform after the other. With the figures come the program's violations.
 async fn measure(root: &Path, binary: &Path, folder: &Path, plan: &Plan) -> Result<(Figures, Vec<String>)> {
     let size = fs::metadata(binary).with_context(|| format!("cannot find {}", binary.display()))?.len() as f64 / f64::from(1 << 20);
     let characters = characters(folder)?;
     let stage = Stage::set().await?;
-    let (on, off) = (stage.settings(), stage.settings_offstage());
-    let helper = [root.join("characters/helper.json")];
-    let launch = |name: &str| folder.join(name);
-    let telegram = |data: &Path| Child::start(&Launch { binary, home: folder, data, characters: &helper, settings: &on });
+    let off = stage.settings_offstage();
+    let (telegram, discord) = (stage.telegram(), stage.discord());
+    let scene = |name, platform: &Platform| Scene { name, platform: platform.clone(), settings: stage.settings(platform), root, binary, folder };
+    let (on_telegram, on_discord) = (scene("Telegram", &telegram), scene("Discord", &discord));
 
-    eprintln!("--- {} first starts and {} restarts", plan.starts, plan.starts);
-    let (mut first, mut again) = (Vec::new(), Vec::new());
-    for n in 0..plan.starts {
-        let data = launch(&format!("start-{n}"));
-        for times in [&mut first, &mut again] {
-            let child = telegram(&data)?;
-            times.push(child.ready().await?);
-            child.stop().await?;
-        }
-    }
+    let telegram_starts = on_telegram.starts(plan.starts).await?;
+    let discord_starts = on_discord.starts(plan.starts).await?;
 
     eprintln!("--- memory of 1 and of {} idle agents", Memory::MANY);
     let mut bare = Vec::new();
     for count in [1, Memory::MANY] {
-        let data = launch(&format!("agents-{count}"));
+        let data = folder.join(format!("agents-{count}"));
         let child = Child::start(&Launch { binary, home: folder, data: &data, characters: &characters[..count], settings: &off })?;
         child.ready().await?;
         bare.push(rested(&child).await?);
         child.stop().await?;
     }
+    let memory = Memory { one: bare[0], many: bare[1] };
 
-    let data = launch("load");
-    let child = telegram(&data)?;
-    child.ready().await?;
-    let idle = rested(&child).await?;
-    let handle = stage.telegram();
-    load::run(&handle, &child, plan.warm_up).await.context("warming up")?;
-    let one_room = step("one room, one question at a time", load::run(&handle, &child, plan.one_room)).await?;
-    let rooms = step("100 rooms, one question each", load::run(&handle, &child, plan.rooms)).await?;
-    let flood = step("100 rooms, flood", load::run(&handle, &child, plan.flood)).await?;
-    let after_load = proc::resident(child.pid())?;
-    child.stop().await?;
-    let violations = stage.close();
-
-    let memory = Memory { idle, after_load, one: bare[0], many: bare[1] };
-    let figures = Figures { one_room, rooms, flood, first_start: median(first)?, restart: median(again)?, memory, size };
-    Ok((figures, violations))
+    let telegram = on_telegram.loads(plan, telegram_starts).await?;
+    let discord = on_discord.loads(plan, discord_starts).await?;
+    Ok((Figures { telegram, discord, memory, size }, stage.close()))
 }
 
-/// Runs a load and tells how it went: a run that fails later has still said something.
-async fn step(name: &str, load: impl Future<Output = Result<Load>>) -> Result<Load> {
-    eprintln!("--- {name}");
-    let load = load.await.context(name.to_owned())?;
-    let Load { answers, per_second, wait, cpu, .. } = &load;
-    eprintln!("--- {name}: {answers} answers, {per_second:.0}/s, p50 {:?}, p99 {:?}, {cpu:.2} ms of processor time each", wait.p50, wait.p99);
-    Ok(load)
+/// The program with one agent on one platform.
+struct Scene<'a> {
+    name: &'static str,
+    platform: Platform,
+    settings: Vec<(&'static str, String)>,
+    root: &'a Path,
+    binary: &'a Path,
+    folder: &'a Path,
+}
+
+impl Scene<'_> {
+    fn start(&self, data: &str) -> Result<Child> {
+        let (data, helper) = (self.folder.join(format!("{}-{data}", self.name)), [self.root.join("characters/helper.json")]);
+        Child::start(&Launch { binary: self.binary, home: self.folder, data: &data, characters: &helper, settings: &self.settings })
+    }
+
+    /// First starts and restarts.
+    async fn starts(&self, count: usize) -> Result<(Start, Start)> {
+        eprintln!("--- {}: {count} first starts and {count} restarts", self.name);
+        let (mut first, mut again) = (Vec::new(), Vec::new());
+        for n in 0..count {
+            for times in [&mut first, &mut again] {
+                let child = self.start(&format!("start-{n}"))?;
+                times.push(child.ready().await?);
+                child.stop().await?;
+            }
+        }
+        self.platform.forget();
+        Ok((median(first)?, median(again)?))
+    }
+
+    async fn loads(&self, plan: &Plan, (first_start, restart): (Start, Start)) -> Result<OnPlatform> {
+        let child = self.start("load")?;
+        child.ready().await?;
+        let idle = rested(&child).await?;
+        load::run(&self.platform, &child, plan.warm_up).await.with_context(|| format!("warming up on {}", self.name))?;
+        let one_room = self.step("one room, one question at a time", &child, plan.one_room).await?;
+        let rooms = self.step("100 rooms, one question each", &child, plan.rooms).await?;
+        let flood = self.step("100 rooms, flood", &child, plan.flood).await?;
+        let after_load = proc::resident(child.pid())?;
+        child.stop().await?;
+        Ok(OnPlatform { one_room, rooms, flood, first_start, restart, idle, after_load })
+    }
+
+    /// Runs a load and tells how it went: a run that fails later has still said something.
+    async fn step(&self, what: &str, child: &Child, amount: Amount) -> Result<Load> {
+        let name = format!("{}: {what}", self.name);
+        eprintln!("--- {name}");
+        let load = load::run(&self.platform, child, amount).await.with_context(|| name.clone())?;
+        let Load { answers, per_second, wait, cpu, .. } = &load;
+        eprintln!("--- {name}: {answers} answers, {per_second:.0}/s, p50 {:?}, p99 {:?}, {cpu:.2} ms of processor time each", wait.p50, wait.p99);
+        Ok(load)
+    }
 }
 
 /// Memory after a rest: what runs once after a start is over by then. The wait is part of the definition, not a guess.

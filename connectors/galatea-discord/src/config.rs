@@ -1,12 +1,15 @@
 //! Settings of this connector, under elizaOS's names.
 
-use galatea_core::{Account, Connector, ConnectorConfig, ExposeSecret, Host, Result, SecretString, Settings, Source, Variable};
+use galatea_core::{Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings, Source, Variable};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::Arc;
 use url::Url;
 
-use crate::{connector::DiscordConnector, error};
+use crate::{
+    connector::DiscordConnector,
+    error::{self, codes},
+};
 
 const TOKEN: Variable = Variable::new("DISCORD_API_TOKEN", "the token from the application's Bot page").alias(&["DISCORD_BOT_TOKEN"]).secret().required();
 const APPLICATION: Variable = Variable::new("DISCORD_APPLICATION_ID", "the application's id; asked for with the token when unset");
@@ -43,6 +46,36 @@ pub struct DiscordConfig {
     #[serde(default = "default_root")]
     #[schemars(with = "String")]
     pub api_root: Url,
+    /// Where token and address were set, for messages.
+    #[serde(skip)]
+    pub(crate) origins: Origins,
+}
+
+/// Where settings come from, as people are told: `DISCORD_API_TOKEN from .env line 4`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origins {
+    token: Option<String>,
+    root: Option<String>,
+}
+
+impl Origins {
+    fn read(settings: &Settings) -> Self {
+        let from = |variable: &Variable| settings.find(variable).map(|setting| format!("{} from {}", variable.name, setting.origin));
+        Self { token: from(&TOKEN), root: from(&API_ROOT) }
+    }
+
+    /// The error with the place of the setting it is about.
+    pub(crate) fn add(&self, error: Error) -> Error {
+        let place = match error.code() {
+            Some(codes::TOKEN | codes::UNAUTHORIZED | codes::INTENTS | codes::IDENTIFY) => &self.token,
+            Some(codes::CONNECT | codes::TIMEOUT | codes::GARBAGE) => &self.root,
+            _ => &None,
+        };
+        match place.as_ref().filter(|_| error.context().iter().all(|(key, _)| *key != "where")) {
+            Some(place) => error.with("where", place),
+            None => error,
+        }
+    }
 }
 
 fn default_root() -> Url {
@@ -53,7 +86,7 @@ fn default_root() -> Url {
 impl DiscordConfig {
     /// Defaults for everything but the token.
     pub fn new(token: SecretString) -> Self {
-        Self { token, application: None, api_root: default_root() }
+        Self { token, application: None, api_root: default_root(), origins: Origins::default() }
     }
 
     /// The bot's id, which the token's first part spells: known without asking Discord.
@@ -87,7 +120,7 @@ fn mistaken(token: &str) -> Option<&'static str> {
     let word = token.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     if token.len() > 4 && token.get(..4).is_some_and(|p| p.eq_ignore_ascii_case("bot ")) {
         Some("it begins with the word Bot, which is not part of it")
-    } else if token.contains(['"', '\'', '`']) {
+    } else if token.contains(['"', '\'', '`', '“', '”', '‘', '’', '«', '»']) {
         Some("it holds quotes, which are not part of it")
     } else if (17..=20).contains(&token.len()) && token.bytes().all(|b| b.is_ascii_digit()) {
         Some("this is the application's id")
@@ -108,7 +141,8 @@ impl ConnectorConfig for DiscordConfig {
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
         let mut config = Self::new(token);
-        config.account().map_err(|e| e.with("where", settings.origin(&TOKEN)))?;
+        config.origins = Origins::read(settings);
+        config.account().map_err(|e| config.origins.add(e))?;
         if let Some(root) = settings.parse::<Url>(&API_ROOT, "an address such as https://host")? {
             if !matches!(root.scheme(), "http" | "https") || root.host_str().is_none() || !root.username().is_empty() || root.password().is_some() {
                 return Err(settings.complain(&API_ROOT, "is not an http or https address without a user name"));

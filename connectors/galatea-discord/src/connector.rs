@@ -18,7 +18,10 @@ use url::Url;
 use crate::{
     SOURCE,
     config::DiscordConfig,
-    decode::{Me, directory::id},
+    decode::{
+        Me,
+        directory::{Directory, id},
+    },
     encode::MAX_TEXT,
     error::{GRANT, codes},
     receive::{
@@ -51,6 +54,7 @@ pub struct DiscordConnector {
     api: Api,
     book: Arc<Book>,
     sender: Arc<DiscordSender>,
+    directory: Arc<Directory>,
     token: Arc<SecretString>,
     id: u64,
 }
@@ -83,9 +87,10 @@ impl DiscordConnector {
     pub(crate) fn new(config: DiscordConfig, host: &Host) -> Result<Self> {
         let account = config.account()?;
         let id = account.0.parse().map_err(|_| Error::unexpected("an account is a number"))?;
-        let api = Api::new(&config.api_root, &config.token, host.clock.clone())?;
+        let api = Api::new(&config, host.clock.clone())?;
         let book = Arc::new(Book::default());
-        let sender = Arc::new(DiscordSender::new(api.clone(), book.clone(), id, host.data_dir.clone()));
+        let directory = Arc::new(Directory::default());
+        let sender = Arc::new(DiscordSender::new(api.clone(), book.clone(), directory.clone(), id, host.data_dir.clone()));
         let capabilities = Capabilities {
             max_text: MAX_TEXT,
             text_unit: TextUnit::Utf16,
@@ -100,7 +105,7 @@ impl DiscordConnector {
             public: true,
         };
         let token = Arc::new(config.token.clone());
-        Ok(Self { info: ConnectorInfo { source: SOURCE, account, capabilities }, config, api, book, sender, token, id })
+        Ok(Self { info: ConnectorInfo { source: SOURCE, account, capabilities }, config, api, book, sender, directory, token, id })
     }
 
     /// The outbound side, as it is registered on the gateway.
@@ -109,14 +114,12 @@ impl DiscordConnector {
     }
 
     async fn get(&self, template: &'static str, path: &str) -> Result<Value> {
-        self.api.call(Call::new(template, "", path.to_owned())).await.map_err(|f| f.into_error(template))
+        self.api.call(Call::new(template, "", path.to_owned())).await.map_err(|f| self.api.error(f, template))
     }
 
     fn garbage(&self, what: &'static str) -> Error {
-        Error::unexpected(what)
-            .with_code(codes::GARBAGE)
-            .with("host", self.api.host())
-            .with_fix("check DISCORD_API_ROOT: it must be the address of the Discord API")
+        let error = Error::unexpected(what).with_code(codes::GARBAGE).with("cause", format!("{} answered so", self.api.host()));
+        self.api.placed(error.with_fix("check DISCORD_API_ROOT: it must be the address of the Discord API"))
     }
 
     async fn me(&self) -> Result<Me> {
@@ -157,7 +160,7 @@ impl DiscordConnector {
             return;
         }
         if let Err(failure) = self.api.call(Call::new("PUT /applications/{}/commands", application, path).json(wanted)).await {
-            tracing::warn!(error = %failure.into_error("set commands"), "the command menu could not be set");
+            tracing::warn!(error = %self.api.error(failure, "set commands"), "the command menu could not be set");
         }
     }
 
@@ -241,11 +244,12 @@ impl Connector for DiscordConnector {
         }
         let flags = self.application().await?.flags | CONTENT_LIMITED;
         let call = Call::new("PATCH /applications/@me", "", "/applications/@me".to_owned()).json(json!({ "flags": flags }));
-        self.api.call(call).await.map_err(|f| f.into_error("PATCH /applications/@me"))?;
+        self.api.call(call).await.map_err(|f| self.api.error(f, "PATCH /applications/@me"))?;
         Ok(())
     }
 
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
+        self.directory.clear();
         let start = async {
             let me = self.me().await?;
             let application = self.application().await?;
@@ -261,7 +265,7 @@ impl Connector for DiscordConnector {
         let quota = Arc::new(Quota::open(&gateway, shards, &limit).await?);
         let lacking = (application.flags & CONTENT == 0).then_some(NO_CONTENT);
         let name = me.name.clone();
-        let intake = Intake::new(self.api.clone(), self.book.clone(), Arc::new(me), gateway.clone(), inner.clone());
+        let intake = Intake::new(self.api.clone(), self.book.clone(), self.directory.clone(), Arc::new(me), gateway.clone(), inner.clone());
         let board = Arc::new(Board::new(gateway, name, shards, lacking, intake.directory.clone()));
         let intents = intents(application.flags).bits();
         let fleet = Fleet { intake, token: self.token.clone(), address, shards, intents, quota, board };
@@ -274,15 +278,12 @@ impl Connector for DiscordConnector {
             let ended = ended.unwrap_or_else(|e| Err(Error::unexpected("a shard ended in a panic").with_source(e)));
             inner.cancel();
             // The first failure tells why; the others follow from it.
-            outcome = outcome.and(ended);
+            outcome = outcome.and(ended.map_err(|e| self.api.placed(e)));
         }
         outcome
     }
 }
 
-/// A finding that keeps what was seen.
 fn failed(error: &Error) -> Finding {
-    let seen = error.context().iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(", ");
-    let finding = Finding::failure("connector", error);
-    if seen.is_empty() { finding } else { finding.with_cause(seen) }
+    Finding::failure("connector", error)
 }

@@ -30,6 +30,8 @@ const RESET: &str = "discord.com/developers → your application → Bot → Res
 /// What to do about a missing intent.
 pub(crate) const GRANT: &str =
     "`galatea connector check discord --fix`, or discord.com/developers → your application → Bot → Privileged Gateway Intents → Message Content Intent";
+/// What to do about a fault of the other side.
+const PASSES: &str = "it is tried again by itself; if it stays, check DISCORD_API_ROOT and the proxy variables";
 /// Longest wait that is believed; bans of addresses last an hour or so.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
 
@@ -69,6 +71,25 @@ pub(crate) struct Refusal {
     pub(crate) retry_after: Option<Duration>,
 }
 
+/// The room a call is about, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Its name, where it has one.
+    pub(crate) name: Option<String>,
+    /// Its page.
+    pub(crate) link: Option<String>,
+    /// What is done there.
+    pub(crate) does: &'static str,
+    /// The permission that takes, as the settings call it.
+    pub(crate) needs: &'static str,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { name: None, link: None, does: "write", needs: "Send Messages, or another permission this needs" }
+    }
+}
+
 impl Refusal {
     /// How long to wait, if it is a rate limit.
     pub(crate) fn wait(&self) -> Option<Duration> {
@@ -93,47 +114,64 @@ impl Failure {
 
     /// As the workspace's error. `call` names the call without its ids.
     pub(crate) fn into_error(self, call: &'static str) -> Error {
+        self.into_error_in(&Room::default(), call)
+    }
+
+    /// The same about a room that has a name.
+    pub(crate) fn into_error_in(self, room: &Room, call: &'static str) -> Error {
         match self {
             Self::Refused(refusal) => {
-                let error = refused(&refusal).with("call", call).with("status", refusal.status);
-                let error = if refusal.code == 0 { error } else { error.with("discord_code", refusal.code) };
-                if refusal.message.is_empty() { error } else { error.with("discord", shorten(&refusal.message, 200)) }
+                let error = refused(&refusal, room).with("cause", answered(call, &refusal));
+                match room.link.as_ref().filter(|_| error.kind() == ErrorKind::Forbidden) {
+                    Some(link) => error.with("where", link),
+                    None => error,
+                }
             }
             Self::Held { wait, guard: true } => Error::new(ErrorKind::RateLimited, "too many refused calls: all calls rest before Discord bans this address")
                 .with_code(codes::GUARD)
                 .with_retry(Retry::After(wait))
                 .with_fix("look in the log for what is refused again and again: a missing permission, a channel that is gone")
-                .with("seconds", wait.as_secs()),
-            Self::Held { wait, guard: false } => limited(wait).with("call", call),
-            Self::Transport(error) => transport(error).with("call", call),
-            Self::Garbage { status, place } => garbage(status, &place).with("call", call),
+                .with("cause", format!("{call} is held back for {} s", wait.as_secs())),
+            Self::Held { wait, guard: false } => limited(wait).with("cause", format!("{call} has to wait for {} ms", wait.as_millis())),
+            Self::Transport(error) => transport(error, call),
+            Self::Garbage { status, place } => garbage(status, &place).with("cause", format!("{call} at {place} answered {status} and something else")),
         }
     }
 }
 
-fn limited(wait: Duration) -> Error {
-    Error::new(ErrorKind::RateLimited, "Discord asked to wait").with_code(codes::LIMITED).with_retry(Retry::After(wait)).with("milliseconds", wait.as_millis())
+/// What was seen: `create message answered 403 Missing Permissions (50013)`.
+fn answered(call: &str, refusal: &Refusal) -> String {
+    let Refusal { status, code, message, .. } = refusal;
+    // Discord's own words begin with the status where it has no number of its own: `401: Unauthorized`.
+    let words = shorten(message, 200);
+    let told = if words.starts_with(&status.to_string()) { words.to_string() } else { format!("{status} {words}") };
+    let number = if *code == 0 { String::new() } else { format!(" ({code})") };
+    format!("{call} answered {}{number}", told.trim_end())
 }
 
-fn refused(refusal: &Refusal) -> Error {
+fn limited(wait: Duration) -> Error {
+    Error::new(ErrorKind::RateLimited, "Discord asked to wait")
+        .with_code(codes::LIMITED)
+        .with_retry(Retry::After(wait))
+        .with_fix("nothing to do: what is to be sent is queued and sent after that time")
+}
+
+fn refused(refusal: &Refusal, room: &Room) -> Error {
+    let name = room.name.as_ref().map_or_else(|| "this channel".to_owned(), |name| format!("#{name}"));
     if let Some(wait) = refusal.wait() {
         return limited(wait);
     }
     let forbidden = |code, message: &'static str, fix: &'static str| Error::new(ErrorKind::Forbidden, message).with_code(code).with_fix(fix);
     let gone = |message: &'static str| Error::not_found(message).with_code(codes::NOT_FOUND);
     match (refusal.status, refusal.code) {
-        (500.., _) => Error::new(ErrorKind::Unavailable, "Discord has a fault").with_code(codes::CONNECT).with_sent(Sent::Maybe),
+        (500.., _) => Error::new(ErrorKind::Unavailable, "Discord has a fault").with_code(codes::CONNECT).with_sent(Sent::Maybe).with_fix(PASSES),
         (401, _) | (_, 40001 | 50014) => unauthorized(),
-        (_, 50001) => forbidden(
-            codes::ACCESS,
-            "Cannot see this channel: missing View Channel",
-            "in the channel's settings → Permissions, let the bot's role View Channel",
-        ),
-        (_, 50013) => forbidden(
-            codes::PERMISSION,
-            "Cannot write in this channel: missing Send Messages, or another permission this needs",
-            "in the channel's settings → Permissions, give the bot's role Send Messages (in threads: Send Messages in Threads)",
-        ),
+        (_, 50001) => Error::new(ErrorKind::Forbidden, format!("Cannot see {name}: missing View Channel"))
+            .with_code(codes::ACCESS)
+            .with_fix("in the channel's settings → Permissions, let the bot's role View Channel"),
+        (_, 50013) => Error::new(ErrorKind::Forbidden, format!("Cannot {} in {name}: missing {}", room.does, room.needs))
+            .with_code(codes::PERMISSION)
+            .with_fix(format!("in the channel's settings → Permissions, give the bot's role {}", room.needs)),
         (_, 50007) => forbidden(
             codes::CLOSED,
             "This person does not take direct messages from the bot",
@@ -168,12 +206,12 @@ pub(crate) fn unauthorized() -> Error {
 
 /// What a close code of the gateway says about going on (Discord, "Gateway Close Event Codes"): none when the session may be resumed.
 pub(crate) fn fatal_close(code: u16) -> Option<Error> {
-    let gateway = |message: &'static str| Error::new(ErrorKind::Unsupported, message).with_code(codes::GATEWAY).with("close_code", code);
+    let gateway = |message: &'static str| Error::new(ErrorKind::Unsupported, message).with_code(codes::GATEWAY).with("cause", closed(code));
     Some(match code {
-        4004 => unauthorized().with("close_code", code),
+        4004 => unauthorized().with("cause", closed(code)),
         4014 => Error::new(ErrorKind::Forbidden, "Discord does not grant an intent this connector asks for")
             .with_code(codes::INTENTS)
-            .with("close_code", code)
+            .with("cause", closed(code))
             .with_fix(GRANT),
         4010 => gateway("Discord does not know this shard").with_fix("restart; report it if it comes again"),
         4011 => gateway("the bot is in too many servers for this number of shards").with_fix("restart: the number of shards is asked for at start"),
@@ -183,28 +221,32 @@ pub(crate) fn fatal_close(code: u16) -> Option<Error> {
     })
 }
 
-fn transport(error: Error) -> Error {
+fn closed(code: u16) -> String {
+    format!("the gateway closed the connection with {code}")
+}
+
+fn transport(error: Error, call: &str) -> Error {
     let (code, message) = match error.kind() {
         ErrorKind::Timeout => (codes::TIMEOUT, "Discord did not answer in time"),
         ErrorKind::Unavailable => (codes::CONNECT, "Discord cannot be reached"),
-        _ => return error,
+        _ => return error.with("call", call),
     };
     let mut made = Error::new(error.kind(), message).with_code(code).with_sent(error.sent()).with_retry(error.retry());
     for (key, value) in error.context() {
         made = made.with(key, value);
     }
-    made.with("cause", error.message()).with_fix("check the network, the proxy variables and DISCORD_API_ROOT").with_source(error)
+    made.with("cause", format!("{call}: {}", error.message())).with_fix("check the network, the proxy variables and DISCORD_API_ROOT").with_source(error)
 }
 
 fn garbage(status: u16, place: &str) -> Error {
     const FIX: &str = "check DISCORD_API_ROOT: it must be the address of the Discord API";
     if (200..300).contains(&status) {
         let error = Error::new(ErrorKind::Unavailable, "the answer is not Discord's").with_code(codes::GARBAGE).with_sent(Sent::Maybe);
-        return error.with("host", place).with("status", status).with_fix(FIX);
+        return error.with_fix(FIX);
     }
     let error = status_error(status, place, None);
     match status {
-        401 => unauthorized().with("host", place),
+        401 => unauthorized(),
         500.. => error.with_code(codes::CONNECT),
         _ => error.with_code(codes::GARBAGE).with_fix(FIX),
     }
@@ -214,7 +256,7 @@ fn garbage(status: u16, place: &str) -> Error {
 pub(crate) fn token_shape(what: &'static str) -> Error {
     let error = Error::invalid(if what.is_empty() { "Not a bot token; expected three parts with dots between them" } else { "Not a bot token" });
     let error = error.with_code(codes::TOKEN).with_fix("copy it from discord.com/developers → your application → Bot → Reset Token: DISCORD_API_TOKEN=MTE…");
-    if what.is_empty() { error } else { error.with("found", what) }
+    if what.is_empty() { error } else { error.with("cause", what) }
 }
 
 #[cfg(test)]

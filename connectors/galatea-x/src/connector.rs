@@ -101,7 +101,7 @@ impl XConnector {
             public: true,
         };
         let budget = Budget::open(config.daily_limit, folder.join("spent.json"), clock.clone());
-        let api = Arc::new(Api::new(api::client(clock.clone())?, &config.api_root, auth, budget, clock));
+        let api = Arc::new(Api::new(api::client(clock.clone())?, &config, auth, budget, clock));
         let me = Arc::new(known.map_or_else(OnceLock::new, OnceLock::from));
         let config = Arc::new(config);
         let sender = Arc::new(XSender::new(api.clone(), config.clone(), me.clone(), folder.clone()));
@@ -135,7 +135,8 @@ impl XConnector {
     async fn ask(&self) -> Result<Me> {
         let me = calls::me(&self.api, &self.config.prices).await?;
         if me.id.to_string() != self.info.account.0 {
-            return Err(Error::unexpected("the server says these keys belong to another account").with_code(codes::GARBAGE).with("host", self.api.host()));
+            let error = Error::unexpected("the server says these keys belong to another account").with_code(codes::GARBAGE);
+            return Err(self.api.placed(error.with("cause", format!("GET /2/users/me at {} answered with another id", self.api.host()))));
         }
         let text = json!({ "id": me.id.to_string(), "userName": me.user_name }).to_string();
         if let Err(error) = keep::replace(&self.folder.join("me.json"), text.as_bytes(), false) {
@@ -172,7 +173,7 @@ impl Connector for XConnector {
         ];
         if self.api.is_read_only() {
             let severity = if self.config.dry_run { Severity::Warning } else { Severity::Error };
-            findings.push(Finding { severity, ..failed(&read_only()) });
+            findings.push(Finding { severity, ..failed(&self.api.placed(read_only().with("cause", "X says x-access-level: read"))) });
         }
         if self.config.dry_run {
             findings.push(
@@ -209,9 +210,6 @@ impl Connector for XConnector {
     }
 }
 
-/// A finding that keeps what was seen.
 fn failed(error: &Error) -> Finding {
-    let seen = error.context().iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(", ");
-    let finding = Finding::failure("connector", error);
-    if seen.is_empty() { finding } else { finding.with_cause(seen) }
+    Finding::failure("connector", error)
 }

@@ -32,6 +32,8 @@ pub(crate) mod codes {
 
 /// How long to leave X alone after it said that the credits are used up.
 pub(crate) const CREDITS_WAIT: Duration = Duration::from_secs(15 * 60);
+/// What to do about a fault of the other side.
+const PASSES: &str = "it is tried again by itself; if it stays, check TWITTER_API_ROOT and the proxy variables";
 /// The wait after a 429 that names none: one window (X API, rate limits).
 const WINDOW: Duration = Duration::from_secs(15 * 60);
 
@@ -104,12 +106,11 @@ impl Failure {
     pub(crate) fn into_error(self, call: &'static str) -> Error {
         match self {
             Self::Refused(problem) => {
-                let error = refused(&problem).with("call", call);
                 let words = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
-                if error.code() == Some(codes::SLOW) { error } else { error.with("x", shorten(words, 200)) }
+                refused(&problem).with("cause", format!("{call} answered {} {}", problem.status, shorten(words, 200)).trim_end())
             }
-            Self::Transport(error) => transport(error).with("call", call),
-            Self::Garbage { status, place } => garbage(status, &place).with("call", call),
+            Self::Transport(error) => transport(error, call),
+            Self::Garbage { status, place } => garbage(status, &place).with("cause", format!("{call} at {place} answered {status} and something else")),
         }
     }
 }
@@ -122,16 +123,18 @@ fn refused(problem: &Problem) -> Error {
         429 => slow(problem.reset.unwrap_or(WINDOW)),
         403 => forbidden(problem),
         404 => Error::not_found("this post or account does not exist any more").with_code(codes::NOT_FOUND),
-        500.. => Error::new(ErrorKind::Unavailable, "X has a fault").with_code(codes::CONNECT).with_sent(Sent::Maybe).with("status", problem.status),
-        _ => Error::invalid("X found the request invalid").with_code(codes::INVALID).with("status", problem.status),
+        500.. => Error::new(ErrorKind::Unavailable, "X has a fault").with_code(codes::CONNECT).with_sent(Sent::Maybe).with_fix(PASSES),
+        _ => Error::invalid("X found the request invalid").with_code(codes::INVALID),
     }
 }
 
 fn unauthorized(problem: &Problem) -> Error {
-    let error = Error::new(ErrorKind::Unauthorized, "X does not accept the keys").with_code(codes::UNAUTHORIZED);
+    let error = |message| Error::new(ErrorKind::Unauthorized, message).with_code(codes::UNAUTHORIZED);
     match problem.skew.filter(|skew| skew.abs() > 60) {
-        Some(skew) => error.with("clock off by seconds", skew).with_fix("set this machine's clock: X refuses signatures that are minutes old"),
-        None => error.with_fix("console.x.com → your app → Keys and tokens: generate them again and set all four TWITTER_… variables"),
+        Some(skew) => error(format!("X does not accept the keys: this machine's clock is off by {} s", skew.abs()))
+            .with_fix("set this machine's clock: X refuses signatures that are minutes old"),
+        None => error("X does not accept the keys: they do not match".to_owned())
+            .with_fix("console.x.com → your app → Keys and tokens: generate them again and set all four TWITTER_… variables"),
     }
 }
 
@@ -144,7 +147,10 @@ fn credits() -> Error {
 
 /// X asked to wait.
 pub(crate) fn slow(wait: Duration) -> Error {
-    Error::new(ErrorKind::RateLimited, "X asked to wait").with_code(codes::SLOW).with_retry(Retry::After(wait)).with("seconds", wait.as_secs())
+    Error::new(ErrorKind::RateLimited, "X asked to wait")
+        .with_code(codes::SLOW)
+        .with_retry(Retry::After(wait))
+        .with_fix("nothing to do: what is to be read or posted waits until then")
 }
 
 /// The access token may only read.
@@ -179,32 +185,27 @@ fn forbidden(problem: &Problem) -> Error {
     Error::new(ErrorKind::Forbidden, "X does not allow this").with_code(codes::FORBIDDEN)
 }
 
-fn transport(error: Error) -> Error {
+fn transport(error: Error, call: &str) -> Error {
     let (code, message) = match error.kind() {
         _ if error.code().is_some_and(|code| code.starts_with("GAL-X-")) => return error,
         ErrorKind::Timeout => (codes::TIMEOUT, "X did not answer in time"),
         ErrorKind::Unavailable => (codes::CONNECT, "X cannot be reached"),
-        _ => return error,
+        _ => return error.with("call", call),
     };
     let mut made = Error::new(error.kind(), message).with_code(code).with_sent(error.sent()).with_retry(error.retry());
     for (key, value) in error.context() {
         made = made.with(key, value);
     }
-    made.with("cause", error.message()).with_fix("check the network, the proxy variables and TWITTER_API_ROOT").with_source(error)
+    made.with("cause", format!("{call}: {}", error.message())).with_fix("check the network, the proxy variables and TWITTER_API_ROOT").with_source(error)
 }
 
 fn garbage(status: u16, place: &str) -> Error {
     const FIX: &str = "check TWITTER_API_ROOT: it must be the address of the X API";
     if (200..300).contains(&status) {
-        return Error::new(ErrorKind::Unavailable, "the answer is not the X API's")
-            .with_code(codes::GARBAGE)
-            .with_sent(Sent::Maybe)
-            .with("host", place)
-            .with("status", status)
-            .with_fix(FIX);
+        return Error::new(ErrorKind::Unavailable, "the answer is not the X API's").with_code(codes::GARBAGE).with_sent(Sent::Maybe).with_fix(FIX);
     }
     let error = status_error(status, place, None);
-    if status >= 500 { error.with_code(codes::CONNECT) } else { error.with_code(codes::GARBAGE).with_fix(FIX) }
+    if status >= 500 { error.with_code(codes::CONNECT).with_fix(PASSES) } else { error.with_code(codes::GARBAGE).with_fix(FIX) }
 }
 
 #[cfg(test)]
@@ -256,7 +257,7 @@ mod tests {
     fn a_wrong_clock_is_told() {
         let problem = Problem { status: 401, title: "Unauthorized".into(), skew: Some(-400), ..Problem::default() };
         let error = Failure::Refused(Box::new(problem)).into_error("x");
-        assert!(error.to_string().contains("-400") && error.fix().unwrap().contains("clock"));
+        assert!(error.to_string().contains("off by 400 s") && error.fix().unwrap().contains("clock"));
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod http;
 mod interactions;
 mod json;
 mod limits;
+mod load;
 mod people;
 mod refusal;
 mod routes;

@@ -43,7 +43,6 @@ pub use crate::loopback::ErrorBody;
 pub use faults::Effect;
 pub use flood::Pace;
 pub use handle::{Handle, Shown};
-pub use load::{LoadPlan, Trip, quantiles, summary};
 pub use params::Upload;
 pub use people::{Chat, Saying, User};
 pub use state::{Call, Options};

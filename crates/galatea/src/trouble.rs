@@ -54,7 +54,7 @@ impl Trouble {
         let told = |key: &str| context.iter().find(|(known, _)| *known == key).map(|(_, value)| (*value).to_owned());
         let next = rest.trim_start_matches([';', ' ']);
         let next = (!next.is_empty()).then(|| next.to_owned());
-        Self { message: message.to_owned(), code: None, cause: told("cause"), origin: told("where"), fix: None, next }
+        Self { message: message.to_owned(), code: told("code"), cause: told("cause"), origin: told("where"), fix: told("fix"), next }
     }
 
     /// In the form of every error.

@@ -2,7 +2,7 @@
 
 use galatea_core::ids::AgentIdentity;
 use galatea_testkit::{
-    discord::{Channel, DiscordApi, Effect, ErrorBody, Fault, Guild, Order, User},
+    discord::{Channel, DiscordApi, Effect, ErrorBody, Fault, Guild, Options, Order, User},
     models::{OpenAiServer, Recorded, Reply},
     process::{Home, Program, Running},
 };
@@ -11,12 +11,12 @@ use crate::stage::binary;
 
 const KEY: &str = "sk-e2e-canary-key-0123456789";
 
-struct Stage {
-    discord: DiscordApi,
-    model: OpenAiServer,
-    home: Home,
-    ann: User,
-    guild: Guild,
+pub(crate) struct Stage {
+    pub(crate) discord: DiscordApi,
+    pub(crate) model: OpenAiServer,
+    pub(crate) home: Home,
+    pub(crate) ann: User,
+    pub(crate) guild: Guild,
 }
 
 /// The model answers question `Q7` with `A7`: of several in the conversation, the latest.
@@ -27,8 +27,12 @@ fn answer(request: &Recorded) -> Reply {
 }
 
 impl Stage {
-    async fn set() -> Self {
-        let discord = DiscordApi::start().await;
+    pub(crate) async fn set() -> Self {
+        Self::with(Options::default()).await
+    }
+
+    pub(crate) async fn with(options: Options) -> Self {
+        let discord = DiscordApi::with(options).await;
         let model = OpenAiServer::start(KEY).await.unwrap();
         model.answer_with(answer);
         let ann = discord.user("Ann", "ann_b");
@@ -36,9 +40,8 @@ impl Stage {
         Self { discord, model, home: Home::new(), ann, guild }
     }
 
-    async fn start(&self) -> Running {
-        let before = self.discord.identified() + self.discord.resumed();
-        let running = Program::new(binary(), &self.home)
+    pub(crate) fn program(&self) -> Program {
+        Program::new(binary(), &self.home)
             .env("DISCORD_API_TOKEN", self.discord.token())
             .env("DISCORD_API_ROOT", self.discord.url())
             .env("OPENAI_BASE_URL", self.model.base_url())
@@ -46,8 +49,11 @@ impl Stage {
             .env("BUSY_POLICY", "each")
             .env("SERVER_PORT", "0")
             .env("NO_COLOR", "1")
-            .arg("start")
-            .spawn();
+    }
+
+    pub(crate) async fn start(&self) -> Running {
+        let before = self.discord.identified() + self.discord.resumed();
+        let running = self.program().arg("start").spawn();
         running.wait_for_line("ready in").await;
         // Before its first session Discord keeps nothing for a bot.
         let connected = |d: &galatea_testkit::discord::Handle| (d.connected() == 1 && d.identified() + d.resumed() > before).then_some(());
@@ -55,11 +61,11 @@ impl Stage {
         running
     }
 
-    fn texts(&self, channel: &Channel) -> Vec<String> {
+    pub(crate) fn texts(&self, channel: &Channel) -> Vec<String> {
         self.discord.shown(channel.id).into_iter().map(|m| m.text).collect()
     }
 
-    async fn wait_text(&self, channel: &Channel, last: &str) -> Vec<String> {
+    pub(crate) async fn wait_text(&self, channel: &Channel, last: &str) -> Vec<String> {
         let look = |_: &galatea_testkit::discord::Handle| Some(self.texts(channel)).filter(|t| t.last().is_some_and(|t| t == last));
         self.discord.wait_for(&format!("{last:?} in channel {}", channel.id), look).await
     }

@@ -9,6 +9,7 @@ mod crashes;
 mod discord;
 mod errors;
 mod explains;
+mod faults;
 mod order;
 mod places;
 mod secrets;

@@ -13,7 +13,7 @@ use galatea_testkit::{
 
 use crate::stage::{KEY, Stage, binary};
 
-fn with_x(program: Program, api: &XApi) -> Program {
+pub(crate) fn with_x(program: Program, api: &XApi) -> Program {
     let keys = api.keys();
     program
         .env("TWITTER_API_KEY", keys.api_key)
@@ -25,7 +25,7 @@ fn with_x(program: Program, api: &XApi) -> Program {
         .env("TWITTER_POLL_INTERVAL", "0.05")
 }
 
-async fn start(program: Program) -> Running {
+pub(crate) async fn start(program: Program) -> Running {
     let running = program.arg("start").spawn();
     running.wait_for_line("ready in").await;
     running

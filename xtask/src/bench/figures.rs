@@ -32,7 +32,7 @@ pub(super) struct Load {
     pub(super) answers: usize,
     /// Answers a second, from the first question to the last answer.
     pub(super) per_second: f64,
-    /// From an update handed out to the `sendMessage` that answers it.
+    /// From a message handed out to the call that answers it (`sendMessage`, `POST …/messages`).
     pub(super) wait: Spread,
     /// Processor time of Galatea per answer, in ms.
     pub(super) cpu: f64,
@@ -54,10 +54,6 @@ pub(super) struct Start {
 /// Resident memory in MiB.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Memory {
-    /// One agent on Telegram, doing nothing.
-    pub(super) idle: f64,
-    /// The same after all loads.
-    pub(super) after_load: f64,
     /// One agent without connectors.
     pub(super) one: f64,
     /// [`Memory::MANY`] agents without connectors.
@@ -74,9 +70,9 @@ impl Memory {
     }
 }
 
-/// Everything a run measures.
+/// One agent on one platform.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Figures {
+pub(super) struct OnPlatform {
     /// One room, one question at a time.
     pub(super) one_room: Load,
     /// [`Figures::ROOMS`] rooms, one question each at a time.
@@ -87,7 +83,20 @@ pub(super) struct Figures {
     pub(super) first_start: Start,
     /// In a data folder that is there.
     pub(super) restart: Start,
-    /// Memory.
+    /// Resident memory in MiB, doing nothing.
+    pub(super) idle: f64,
+    /// The same after all loads.
+    pub(super) after_load: f64,
+}
+
+/// Everything a run measures.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Figures {
+    /// On Telegram.
+    pub(super) telegram: OnPlatform,
+    /// On Discord.
+    pub(super) discord: OnPlatform,
+    /// Memory without connectors.
     pub(super) memory: Memory,
     /// Size of the program's file in MiB.
     pub(super) size: f64,
@@ -118,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_further_agent_is_the_slope() {
-        let memory = Memory { idle: 0.0, after_load: 0.0, one: 10.0, many: 14.9 };
+        let memory = Memory { one: 10.0, many: 14.9 };
         assert!((memory.further() - 0.1).abs() < 1e-9);
     }
 }

@@ -1,7 +1,7 @@
 //! Loads: how questions are asked, and how long answers take. Bounded in count and time.
 
 use anyhow::{Result, bail};
-use galatea_testkit::telegram::{Handle, LoadPlan, Trip};
+use galatea_testkit::load::{LoadPlan, Trip};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
@@ -9,6 +9,7 @@ use super::{
     child::Child,
     figures::{Figures, Load, Spread},
     proc,
+    stage::Platform,
 };
 
 /// Longest wait for one answer when only few are outstanding.
@@ -64,12 +65,12 @@ impl Meter {
 ///
 /// # Errors
 /// When answers stay out, with what the program said.
-pub(super) async fn run(telegram: &Handle, child: &Child, amount: Amount) -> Result<Load> {
+pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> Result<Load> {
     let before = Meter::read(child).await?;
     let begun = Instant::now();
     let mut trips = Vec::with_capacity(amount.rounds * amount.questions);
     for _ in 0..amount.rounds {
-        trips.extend(round(telegram, child, amount).await?);
+        trips.extend(round(platform, child, amount).await?);
         if begun.elapsed() >= amount.limit {
             break;
         }
@@ -83,21 +84,21 @@ pub(super) async fn run(telegram: &Handle, child: &Child, amount: Amount) -> Res
     Ok(load)
 }
 
-async fn round(telegram: &Handle, child: &Child, amount: Amount) -> Result<Vec<Trip>> {
-    telegram.load(LoadPlan::new(amount.questions, amount.rooms));
+async fn round(platform: &Platform, child: &Child, amount: Amount) -> Result<Vec<Trip>> {
+    platform.load(LoadPlan::new(amount.questions, amount.rooms));
     let patience = if amount.open_end { amount.limit } else { amount.limit.max(PATIENCE) };
-    if let Ok(trips) = timeout(patience, telegram.wait_load()).await {
+    if let Ok(trips) = timeout(patience, platform.wait_load()).await {
         return Ok(trips);
     }
     if amount.open_end {
-        return Ok(telegram.trips());
+        return Ok(platform.trips());
     }
-    let trips = telegram.trips();
+    let trips = platform.trips();
     let answered = trips.iter().filter(|t| t.answered.is_some()).count();
     let (offered, wanted) = (trips.len(), amount.questions);
     bail!(
         "{answered} of {wanted} questions were answered in time, {offered} were fetched\n{}\nthe program said:\n{}",
-        telegram.violations().join("\n"),
+        platform.violations().join("\n"),
         child.said()
     )
 }

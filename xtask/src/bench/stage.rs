@@ -1,17 +1,70 @@
-//! The stage: loopback servers in place of Telegram and OpenAI, and the settings that lead the program to them.
+//! The stage: loopback servers in place of Telegram, Discord and OpenAI, and the settings that lead the program to them.
 
 use anyhow::{Context, Result};
 use galatea_testkit::{
+    discord::{self, DiscordApi},
+    load::{LoadPlan, Trip},
     models::OpenAiServer,
-    telegram::{BotApi, Handle, Options},
+    telegram::{self, BotApi},
 };
 
 /// Key the model server accepts.
 const KEY: &str = "sk-bench-loopback-only";
 
-/// Both servers; they end when dropped.
+/// Where people ask.
+#[derive(Clone)]
+pub(super) enum Platform {
+    /// A Bot API server.
+    Telegram(telegram::Handle),
+    /// Discord's REST API and gateway.
+    Discord(discord::Handle),
+}
+
+impl Platform {
+    /// Starts a load.
+    pub(super) fn load(&self, plan: LoadPlan) {
+        match self {
+            Self::Telegram(handle) => handle.load(plan),
+            Self::Discord(handle) => handle.load(plan),
+        }
+    }
+
+    /// Waits until the load is answered.
+    pub(super) async fn wait_load(&self) -> Vec<Trip> {
+        match self {
+            Self::Telegram(handle) => handle.wait_load().await,
+            Self::Discord(handle) => handle.wait_load().await,
+        }
+    }
+
+    /// The load so far.
+    pub(super) fn trips(&self) -> Vec<Trip> {
+        match self {
+            Self::Telegram(handle) => handle.trips(),
+            Self::Discord(handle) => handle.trips(),
+        }
+    }
+
+    /// What the program did against the platform's documents so far.
+    pub(super) fn violations(&self) -> Vec<String> {
+        match self {
+            Self::Telegram(handle) => handle.violations(),
+            Self::Discord(handle) => handle.violations(),
+        }
+    }
+
+    /// Forgets what ended programs left: their sessions would be kept in step under load.
+    pub(super) fn forget(&self) {
+        if let Self::Discord(handle) = self {
+            handle.forget_sessions();
+        }
+    }
+}
+
+/// The servers; they end when dropped.
 pub(super) struct Stage {
     telegram: BotApi,
+    discord: DiscordApi,
     model: OpenAiServer,
 }
 
@@ -19,26 +72,32 @@ impl Stage {
     /// Starts both on free loopback ports. The model answers at once and always the same.
     pub(super) async fn set() -> Result<Self> {
         let model = OpenAiServer::start(KEY).await.context("no loopback port for the model server")?;
-        let telegram = BotApi::with(Options::fast()).await;
+        let telegram = BotApi::with(telegram::Options::fast()).await;
+        let discord = DiscordApi::with(discord::Options::fast()).await;
         // The servers fail tests when dropped after a violation; here `close` hands them over instead.
         telegram.allow_violation("");
-        Ok(Self { telegram, model })
+        discord.allow_violation("");
+        Ok(Self { telegram, discord, model })
     }
 
-    /// Hands out updates.
-    pub(super) fn telegram(&self) -> Handle {
-        self.telegram.handle()
+    /// The Bot API server.
+    pub(super) fn telegram(&self) -> Platform {
+        Platform::Telegram(self.telegram.handle())
     }
 
-    /// Settings of the program on this stage: its defaults but for the addresses, and one answer per message also under a flood.
-    pub(super) fn settings(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("TELEGRAM_API_ROOT", self.telegram.url().to_owned()),
-            ("TELEGRAM_BOT_TOKEN", self.telegram.token()),
-            ("OPENAI_BASE_URL", self.model.base_url()),
-            ("OPENAI_API_KEY", KEY.to_owned()),
-            ("BUSY_POLICY", "each".to_owned()),
-        ]
+    /// Discord.
+    pub(super) fn discord(&self) -> Platform {
+        Platform::Discord(self.discord.handle())
+    }
+
+    /// Settings of the program on one platform: its defaults but for the addresses, and one answer per message also under a flood.
+    pub(super) fn settings(&self, platform: &Platform) -> Vec<(&'static str, String)> {
+        let mut settings = vec![("OPENAI_BASE_URL", self.model.base_url()), ("OPENAI_API_KEY", KEY.to_owned()), ("BUSY_POLICY", "each".to_owned())];
+        settings.extend(match platform {
+            Platform::Telegram(handle) => [("TELEGRAM_API_ROOT", handle.url().to_owned()), ("TELEGRAM_BOT_TOKEN", handle.token())],
+            Platform::Discord(handle) => [("DISCORD_API_ROOT", handle.url().to_owned()), ("DISCORD_API_TOKEN", handle.token())],
+        });
+        settings
     }
 
     /// Settings without any connector: the model only.
@@ -46,9 +105,10 @@ impl Stage {
         vec![("OPENAI_BASE_URL", self.model.base_url()), ("OPENAI_API_KEY", KEY.to_owned()), ("TERMINAL_ENABLED", "false".to_owned())]
     }
 
-    /// Ends both servers; what the program did against the documents of either service.
+    /// Ends the servers; what the program did against the documents of any of them.
     pub(super) fn close(self) -> Vec<String> {
         let mut all = self.telegram.violations();
+        all.extend(self.discord.violations());
         all.extend(self.model.take_violations());
         all
     }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use std::{fmt::Write as _, time::Duration};
 
 use super::{
-    figures::{Figures, Load, Memory},
+    figures::{Figures, Memory, OnPlatform},
     machine::Machine,
 };
 
@@ -70,17 +70,24 @@ impl Unit {
 /// Peers on a busy 2-core machine: ZeroClaw, a Koishi echo without storage, elizaOS, a bare teloxide echo. One throughput figure each.
 type Peers = [&'static str; 4];
 
+/// A figure per platform, or one of the program whatever it runs on. None when it was not told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Values {
+    Each([Option<f64>; 2]),
+    Whole(f64),
+}
+
 struct Row {
     what: String,
     unit: Unit,
-    value: Option<f64>,
+    values: Values,
     goal: Option<Goal>,
     peers: Peers,
 }
 
 impl Row {
-    fn new(what: impl Into<String>, unit: Unit, value: f64) -> Self {
-        Self { what: what.into(), unit, value: Some(value), goal: None, peers: [NONE; 4] }
+    fn new(what: impl Into<String>, unit: Unit, values: Values) -> Self {
+        Self { what: what.into(), unit, values, goal: None, peers: [NONE; 4] }
     }
 
     fn goal(mut self, goal: Goal) -> Self {
@@ -94,19 +101,34 @@ impl Row {
     }
 
     fn render(&self) -> String {
-        let Self { what, unit, value, goal, peers } = self;
-        let ours = value.map_or_else(|| "not told".to_owned(), |v| format!("**{}**", unit.show(v)));
-        let (goal, met) = match goal {
-            None => (NONE.to_owned(), NONE),
-            Some(goal) => {
-                let shown = match goal {
-                    Goal::AtLeast(least) => format!("≥ {}", unit.show(*least)),
-                    Goal::AtMost(most) => format!("≤ {}", unit.show(*most)),
-                };
-                (shown, value.map_or(NONE, |v| if goal.is_met(v) { "yes" } else { "no" }))
-            }
+        let Self { what, unit, values, goal, peers } = self;
+        let shown = |value: Option<f64>| value.map_or_else(|| "not told".to_owned(), |v| format!("**{}**", unit.show(v)));
+        let ours = match *values {
+            Values::Each([telegram, discord]) => format!("{} | {}", shown(telegram), shown(discord)),
+            Values::Whole(value) => format!("{} | the same", shown(Some(value))),
         };
-        format!("| {what} | {ours} | {goal} | {met} | {} |\n", peers.join(" | "))
+        let target = match goal {
+            None => NONE.to_owned(),
+            Some(Goal::AtLeast(least)) => format!("≥ {}", unit.show(*least)),
+            Some(Goal::AtMost(most)) => format!("≤ {}", unit.show(*most)),
+        };
+        format!("| {what} | {ours} | {target} | {} | {} |\n", self.met(), peers.join(" | "))
+    }
+
+    /// Whether the target is met, and where.
+    fn met(&self) -> &'static str {
+        let Some(goal) = self.goal else { return NONE };
+        let each = match self.values {
+            Values::Each(each) => each,
+            Values::Whole(value) => [Some(value); 2],
+        };
+        match each.map(|value| value.map(|v| goal.is_met(v))) {
+            [None, None] => NONE,
+            [Some(true) | None, Some(true) | None] => "yes",
+            [Some(false) | None, Some(false) | None] => "no",
+            [Some(true), _] => "Telegram",
+            [_, Some(true)] => "Discord",
+        }
     }
 }
 
@@ -114,8 +136,8 @@ impl Row {
 pub(super) fn render(figures: &Figures, machine: &Machine, how: &Circumstances) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}\n", on(machine, how));
-    text.push_str("| | Galatea | target | met | ZeroClaw | Koishi echo, nothing stored | elizaOS | bare teloxide echo |\n");
-    text.push_str("|---|---|---|---|---|---|---|---|\n");
+    text.push_str("| | on Telegram | on Discord | target | met | ZeroClaw | Koishi echo, nothing stored | elizaOS | bare teloxide echo |\n");
+    text.push_str("|---|---|---|---|---|---|---|---|---|\n");
     for row in rows(figures) {
         text.push_str(&row.render());
     }
@@ -153,61 +175,59 @@ fn on(machine: &Machine, how: &Circumstances) -> String {
 }
 
 fn counted(figures: &Figures) -> String {
-    let Figures { one_room, rooms, flood, .. } = figures;
-    format!(
-        "Answers counted: {} in one room, {} and {} in {} rooms. The loopback servers, which share the machine, took {} of processor time per answer in one room and {} in the flood.\n",
-        thousands(one_room.answers as f64),
-        thousands(rooms.answers as f64),
-        thousands(flood.answers as f64),
-        Figures::ROOMS,
-        Unit::Millis.show(one_room.servers_cpu),
-        Unit::Millis.show(flood.servers_cpu),
-    )
+    let told = |name: &str, on: &OnPlatform| {
+        let OnPlatform { one_room, rooms, flood, .. } = on;
+        format!(
+            "Answers counted on {name}: {} in one room, {} and {} in {} rooms. The loopback servers, which share the machine, took {} of processor time per answer in one room and {} in the flood.\n",
+            thousands(one_room.answers as f64),
+            thousands(rooms.answers as f64),
+            thousands(flood.answers as f64),
+            Figures::ROOMS,
+            Unit::Millis.show(one_room.servers_cpu),
+            Unit::Millis.show(flood.servers_cpu),
+        )
+    };
+    format!("{}\n{}", told("Telegram", &figures.telegram), told("Discord", &figures.discord))
 }
 
 fn rows(figures: &Figures) -> Vec<Row> {
-    let Figures { one_room, rooms, flood, first_start, restart, memory, size } = figures;
+    let Figures { telegram, discord, memory, size } = figures;
+    let each = |look: fn(&OnPlatform) -> f64| Values::Each([Some(look(telegram)), Some(look(discord))]);
+    let wait = |what: &str, look: fn(&OnPlatform) -> Duration| Row::new(what, Unit::Millis, Values::Each([telegram, discord].map(|on| Some(millis(look(on))))));
+    let told = |look: fn(&OnPlatform) -> Option<f64>| Values::Each([look(telegram), look(discord)]);
     let several = Figures::ROOMS;
-    let mut all = vec![
-        Row::new("answers/s, one room, one question at a time", Unit::PerSecond, one_room.per_second),
-        wait("p50, one room", one_room.wait.p50).goal(Goal::AtMost(1.0)).peers(["3.8 ms", "1.3 ms", "35 ms", "0.07 ms"]),
-        wait("p99, one room", one_room.wait.p99).goal(Goal::AtMost(5.0)),
-        Row::new(format!("answers/s, {several} rooms, one question each"), Unit::PerSecond, rooms.per_second).goal(Goal::AtLeast(1500.0)),
-        wait(format!("p50, {several} rooms, one question each"), rooms.wait.p50),
-        wait(format!("p99, {several} rooms, one question each"), rooms.wait.p99),
-        Row::new(format!("answers/s, {several} rooms, flood"), Unit::PerSecond, flood.per_second)
+    vec![
+        Row::new("answers/s, one room, one question at a time", Unit::PerSecond, each(|on| on.one_room.per_second)),
+        wait("p50, one room", |on| on.one_room.wait.p50).goal(Goal::AtMost(1.0)).peers(["3.8 ms", "1.3 ms", "35 ms", "0.07 ms"]),
+        wait("p99, one room", |on| on.one_room.wait.p99).goal(Goal::AtMost(5.0)),
+        Row::new(format!("answers/s, {several} rooms, one question each"), Unit::PerSecond, each(|on| on.rooms.per_second)).goal(Goal::AtLeast(1500.0)),
+        wait(&format!("p50, {several} rooms, one question each"), |on| on.rooms.wait.p50),
+        wait(&format!("p99, {several} rooms, one question each"), |on| on.rooms.wait.p99),
+        Row::new(format!("answers/s, {several} rooms, flood"), Unit::PerSecond, each(|on| on.flood.per_second))
             .goal(Goal::AtLeast(1500.0))
             .peers(["448", "876", "34", "29,750"]),
-        wait(format!("p50, {several} rooms, flood"), flood.wait.p50),
-        wait(format!("p99, {several} rooms, flood"), flood.wait.p99),
-    ];
-    for (name, load) in [("one room", one_room), ("flood", flood)] {
-        all.push(Row::new(format!("processor time per answer, {name}"), Unit::Millis, load.cpu).goal(Goal::AtMost(0.35)));
-    }
-    for (name, load) in [("one room", one_room), ("flood", flood)] {
-        all.push(statements(name, load));
-    }
-    all.extend([
-        wait("restart to `ready in`", restart.line).goal(Goal::AtMost(50.0)),
-        wait("restart to `/readyz` 200", restart.readyz).goal(Goal::AtMost(50.0)).peers(["101 ms", NONE, "734 ms", "12 ms"]),
-        wait("first start, new database, to `ready in`", first_start.line),
-        wait("first start, new database, to `/readyz` 200", first_start.readyz),
-        Row::new("idle memory, one agent on Telegram", Unit::Mebibytes, memory.idle).goal(Goal::AtMost(20.0)).peers(["38 MiB", NONE, "79–429 MiB", "6 MiB"]),
-        Row::new("the same after the loads", Unit::Mebibytes, memory.after_load),
-        Row::new("idle memory, one agent without connectors", Unit::Mebibytes, memory.one),
-        Row::new(format!("idle memory, {} agents without connectors", Memory::MANY), Unit::Mebibytes, memory.many),
-        Row::new("per further agent", Unit::Mebibytes, memory.further()).goal(Goal::AtMost(0.1)),
-        Row::new("the program's file", Unit::Mebibytes, *size),
-    ]);
-    all
-}
-
-fn wait(what: impl Into<String>, took: Duration) -> Row {
-    Row::new(what, Unit::Millis, millis(took))
-}
-
-fn statements(name: &str, load: &Load) -> Row {
-    Row { value: load.statements, ..Row::new(format!("SQL statements per answer, {name}"), Unit::Count, 0.0) }.goal(Goal::AtMost(6.0))
+        wait(&format!("p50, {several} rooms, flood"), |on| on.flood.wait.p50),
+        wait(&format!("p99, {several} rooms, flood"), |on| on.flood.wait.p99),
+        Row::new("processor time per answer, one room", Unit::Millis, each(|on| on.one_room.cpu)).goal(Goal::AtMost(0.35)),
+        Row::new("processor time per answer, flood", Unit::Millis, each(|on| on.flood.cpu)).goal(Goal::AtMost(0.35)),
+        Row::new("SQL statements per answer, one room", Unit::Count, told(|on| on.one_room.statements)).goal(Goal::AtMost(6.0)),
+        Row::new("SQL statements per answer, flood", Unit::Count, told(|on| on.flood.statements)).goal(Goal::AtMost(6.0)),
+        wait("restart to `ready in`", |on| on.restart.line).goal(Goal::AtMost(50.0)),
+        wait("restart to `/readyz` 200", |on| on.restart.readyz).goal(Goal::AtMost(50.0)).peers(["101 ms", NONE, "734 ms", "12 ms"]),
+        wait("first start, new database, to `ready in`", |on| on.first_start.line),
+        wait("first start, new database, to `/readyz` 200", |on| on.first_start.readyz),
+        Row::new("idle memory, one agent on the platform", Unit::Mebibytes, each(|on| on.idle)).goal(Goal::AtMost(20.0)).peers([
+            "38 MiB",
+            NONE,
+            "79–429 MiB",
+            "6 MiB",
+        ]),
+        Row::new("the same after the loads", Unit::Mebibytes, each(|on| on.after_load)),
+        Row::new("idle memory, one agent without connectors", Unit::Mebibytes, Values::Whole(memory.one)),
+        Row::new(format!("idle memory, {} agents without connectors", Memory::MANY), Unit::Mebibytes, Values::Whole(memory.many)),
+        Row::new("per further agent", Unit::Mebibytes, Values::Whole(memory.further())).goal(Goal::AtMost(0.1)),
+        Row::new("the program's file", Unit::Mebibytes, Values::Whole(*size)),
+    ]
 }
 
 fn millis(duration: Duration) -> f64 {

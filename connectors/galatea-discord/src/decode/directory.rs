@@ -90,6 +90,12 @@ impl Directory {
         self.guilds.get(&id).map(|g| g.clone())
     }
 
+    /// Forgets everything: a new run is told anew.
+    pub(crate) fn clear(&self) {
+        self.guilds.clear();
+        self.channels.clear();
+    }
+
     /// How many guilds.
     pub(crate) fn guilds(&self) -> usize {
         self.guilds.len()

@@ -143,6 +143,32 @@ fn links_people_paste_are_understood() {
     }
 }
 
+/// Each recording is decoded in the server of `guild_create`, as [`crate::receive`] does it: learnt, decoded, forgotten.
+#[test]
+fn replay() {
+    use galatea_testkit::replay::{recordings, show, show_sync};
+    let me = Me { id: 1_182_000_000_000_000_001, name: "Acme Helper".into() };
+    let all = recordings("discord");
+    let garden = all.iter().find(|r| r.name == "guild_create").unwrap();
+    for recording in &all {
+        let directory = Directory::default();
+        if !recording.name.starts_with("guild_joined") {
+            garden.events.iter().for_each(|e| places::learn("GUILD_CREATE", &e["d"], &directory, &me));
+        }
+        let mut found = Vec::new();
+        for event in &recording.events {
+            let (name, data) = (event["t"].as_str().unwrap(), &event["d"]);
+            places::learn(name, data, &directory, &me);
+            let decoded = decode(name, data, &directory, &me, recording.now());
+            places::forget(name, data, &directory);
+            found.extend(decoded.syncs.iter().map(show_sync));
+            found.extend(decoded.events.iter().map(show));
+            found.extend(decoded.echo.map(|(nonce, id)| json!({ "echo": { "nonce": nonce, "id": id } })));
+        }
+        recording.check(&found);
+    }
+}
+
 fn odd() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), any::<i64>().prop_map(Value::from), "\\PC{0,8}".prop_map(Value::from)];
     leaf.prop_recursive(2, 8, 3, |inner| proptest::collection::vec(inner, 0..3).prop_map(Value::from))

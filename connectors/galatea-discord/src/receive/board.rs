@@ -1,7 +1,10 @@
 //! How all shards together are doing.
 
 use galatea_core::{Error, Gateway, Health};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use crate::decode::directory::Directory;
 
@@ -43,13 +46,13 @@ impl Board {
         }
     }
 
-    /// A shard is cut off.
-    pub(crate) fn down(&self, shard: u16, error: &Error) {
+    /// A shard is cut off; it is tried again after `pause`.
+    pub(crate) fn down(&self, shard: u16, error: &Error, pause: Duration) {
         let mut state = self.up.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(mine) = state.0.get_mut(usize::from(shard)) {
             *mine = false;
         }
         state.1 = false;
-        self.gateway.report(Health::Retrying { reason: error.to_string(), code: error.code().map(str::to_owned) });
+        self.gateway.report(Health::Retrying { reason: format!("{error}; next try in {} s", pause.as_secs().max(1)), code: error.code().map(str::to_owned) });
     }
 }

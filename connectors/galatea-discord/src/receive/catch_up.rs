@@ -34,7 +34,7 @@ pub(super) async fn missed(intake: &Intake, channel: u64, guild: Option<u64>, af
             Err(failure) => {
                 // A channel without its history is nothing new; anything else is.
                 let expected = matches!(failure.code(), Some(50001 | 50013 | 10003));
-                let error = failure.into_error("get messages");
+                let error = intake.api.error(failure, "get messages");
                 if !expected {
                     tracing::warn!(channel, error = %error.report(), "what was said here while away could not be read");
                 }

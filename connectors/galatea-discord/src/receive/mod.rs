@@ -55,8 +55,8 @@ pub(crate) struct Item {
 }
 
 impl Intake {
-    pub(crate) fn new(api: Api, book: Arc<Book>, me: Arc<Me>, gateway: Gateway, stop: CancellationToken) -> Self {
-        Self { api, book, me, gateway, stop, directory: Arc::default(), direct: Arc::default() }
+    pub(crate) fn new(api: Api, book: Arc<Book>, directory: Arc<Directory>, me: Arc<Me>, gateway: Gateway, stop: CancellationToken) -> Self {
+        Self { api, book, me, gateway, stop, directory, direct: Arc::default() }
     }
 
     /// Acknowledges a command or a press at once: Discord waits three seconds, the store may take longer.
@@ -82,7 +82,7 @@ impl Intake {
             // 40060: acknowledged already, as after an event that came twice.
             if failure.code() != Some(40060) {
                 book.answered(&format!("{INTERACTION}{number}"));
-                tracing::warn!(error = %failure.into_error("acknowledge"), "a command or press could not be acknowledged in time");
+                tracing::warn!(error = %api.error(failure, "acknowledge"), "a command or press could not be acknowledged in time");
             }
         }))
     }
@@ -100,7 +100,7 @@ impl Intake {
             match self.api.patient(path).await {
                 Ok(value) => self.directory.put_channel(&value, Some(guild)),
                 Err(failure) => {
-                    tracing::warn!(channel, error = %failure.into_error("get channel"), "a channel is not known; taken for an ordinary one");
+                    tracing::warn!(channel, error = %self.api.error(failure, "get channel"), "a channel is not known; taken for an ordinary one");
                     self.directory.put(channel, Channel { guild: Some(guild), name: None, kind: 0, parent: None, newest: None });
                 }
             }
@@ -113,7 +113,7 @@ impl Intake {
             match self.api.patient(|| Call::new(template, guild, path.clone())).await {
                 Ok(value) => value,
                 Err(failure) => {
-                    tracing::warn!(guild, error = %failure.into_error(template), "a server is known in part only");
+                    tracing::warn!(guild, error = %self.api.error(failure, template), "a server is known in part only");
                     Value::Null
                 }
             }

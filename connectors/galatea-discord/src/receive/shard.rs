@@ -112,14 +112,15 @@ impl Shard {
                 }
                 End::Missed(error) => {
                     tracing::warn!(shard = self.number, error = %error, "Discord's gateway is cut off; trying again");
-                    self.fleet.board.down(self.number, &error);
                     self.misses += 1;
                     if self.misses >= MAX_MISSES {
                         // Where the session was may be gone for good; a new one costs what the quota allows.
                         self.session = None;
                     }
                     let most = Duration::from_millis(500 << self.misses.min(5)).min(MAX_PAUSE);
-                    most.mul_f64(rand::rng().random_range(0.5..1.0))
+                    let pause = most.mul_f64(rand::rng().random_range(0.5..1.0));
+                    self.fleet.board.down(self.number, &error, pause);
+                    pause
                 }
             };
             let waited = stop.run_until_cancelled(self.fleet.intake.gateway.clock().sleep(pause)).await;
@@ -137,7 +138,7 @@ impl Shard {
             None => return Ok(End::Stop),
             Some(Ok(begun)) => begun,
             Some(Err(error)) if error.code() == Some(codes::IDENTIFY) => return Err(error),
-            Some(Err(error)) => return Ok(End::Missed(error)),
+            Some(Err(error)) => return Ok(End::Missed(self.fleet.intake.api.placed(error))),
         };
         let clock = self.fleet.intake.gateway.clock().clone();
         // Not all clients at once after an outage (Discord, "Sending Heartbeats").
@@ -266,7 +267,8 @@ impl Shard {
         if ready {
             return End::Resume(Duration::ZERO);
         }
-        End::Missed(Error::new(ErrorKind::Unavailable, "Discord's gateway closed the connection").with_code(codes::CONNECT))
+        let error = Error::new(ErrorKind::Unavailable, "Discord's gateway closed the connection").with_code(codes::CONNECT);
+        End::Missed(self.fleet.intake.api.placed(error))
     }
 
     fn closed(&mut self, code: Option<u16>, ready: bool) -> Result<End> {

@@ -1,7 +1,7 @@
 //! Discord's REST API over our own HTTP client: one call each, one pool of kept connections, limits and the token in one place.
 
 use bytes::Bytes;
-use galatea_core::{Clock, ErrorKind, ExposeSecret, Result, SecretString};
+use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, SecretString};
 use galatea_http::{FetchLimits, Form, HttpClient, HttpOptions, Method};
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,7 +9,10 @@ use std::{fmt, sync::Arc, time::Duration};
 use url::Url;
 
 use super::limits::{Limits, Route, Scope, Told};
-use crate::error::{Failure, Refusal};
+use crate::{
+    config::{DiscordConfig, Origins},
+    error::{Failure, Refusal, Room},
+};
 
 /// Longest wait for a connection and for an ordinary answer.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -35,6 +38,7 @@ pub(crate) struct Api {
     authorization: Arc<SecretString>,
     base: Arc<str>,
     root: Url,
+    origins: Arc<Origins>,
     limits: Arc<Limits>,
 }
 
@@ -111,7 +115,8 @@ impl Api {
     ///
     /// # Errors
     /// As [`HttpClient::new`].
-    pub(crate) fn new(root: &Url, token: &SecretString, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub(crate) fn new(config: &DiscordConfig, clock: Arc<dyn Clock>) -> Result<Self> {
+        let (root, token) = (&config.api_root, &config.token);
         let address = root.as_str().trim_end_matches('/').trim_end_matches("/v10").trim_end_matches("/api");
         // Files may come from the machine that is the API itself, where the operator runs one of their own.
         let own = match root.host() {
@@ -134,8 +139,24 @@ impl Api {
             authorization: Arc::new(SecretString::from(format!("Bot {}", token.expose_secret()))),
             base: format!("{address}/api/v10").into(),
             root: root.clone(),
+            origins: Arc::new(config.origins.clone()),
             limits: Arc::default(),
         })
+    }
+
+    /// A failure as an error that knows where the setting it is about comes from.
+    pub(crate) fn error(&self, failure: Failure, call: &'static str) -> Error {
+        self.origins.add(failure.into_error(call))
+    }
+
+    /// The same about a room that has a name.
+    pub(crate) fn error_in(&self, room: &Room, failure: Failure, call: &'static str) -> Error {
+        self.origins.add(failure.into_error_in(room, call))
+    }
+
+    /// An error with that place.
+    pub(crate) fn placed(&self, error: Error) -> Error {
+        self.origins.add(error)
     }
 
     /// Host of the API.
@@ -243,7 +264,7 @@ impl Api {
             return Err(wrong());
         }
         let limits = FetchLimits { max_bytes: limit, total: UPLOAD, max_redirects: 0 };
-        self.http.fetch_untrusted(url, &limits).await.map(|f| f.bytes).map_err(|e| Failure::Transport(e).into_error("download"))
+        self.http.fetch_untrusted(url, &limits).await.map(|f| f.bytes).map_err(|e| self.error(Failure::Transport(e), "download"))
     }
 }
 
@@ -266,7 +287,8 @@ mod tests {
     use serde_json::json;
 
     fn api(root: &str) -> Api {
-        Api::new(&Url::parse(root).unwrap(), &SecretString::from("CANARYcanary".to_owned()), Arc::new(SystemClock)).unwrap()
+        let config = DiscordConfig { api_root: Url::parse(root).unwrap(), ..DiscordConfig::new(SecretString::from("CANARYcanary".to_owned())) };
+        Api::new(&config, Arc::new(SystemClock)).unwrap()
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::{DiscordSender, api::Call};
-use crate::{decode::directory::id, encode::Part, error::Failure, snowflake, snowflake_at};
+use crate::{decode::directory::id, encode::Part, snowflake, snowflake_at};
 
 /// Discord's clock and ours may differ by this much. More would find earlier messages with the same words; where less is too little, the nonce
 /// makes the repeat harmless.
@@ -35,7 +35,7 @@ pub(super) async fn find(sender: &DiscordSender, delivery: &Delivery, trail: &Tr
             Ok(page) => page,
             // Without the history only the nonce can tell.
             Err(failure) if matches!(failure.code(), Some(50001 | 50013)) => return Ok(unreadable(sender, delivery)),
-            Err(failure) => return Err(Failure::into_error(failure, "get messages")),
+            Err(failure) => return Err(sender.api.error(failure, "get messages")),
         };
         let Some(messages) = page.as_array() else { return Ok(Found::Unknown) };
         let ours = |m: &&Value| id(&m["author"]["id"]) == Some(sender.me) && is_it(m, &body, reply_to.as_ref());

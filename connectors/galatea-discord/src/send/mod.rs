@@ -6,15 +6,18 @@ mod find;
 pub(crate) mod limits;
 
 use async_trait::async_trait;
-use galatea_core::{Address, Delivery, Encoded, Found, Media, Outgoing, Receipt, RemoteId, Result, SendHandler, Trail};
+use galatea_core::{Address, Delivery, Encoded, Error, Found, Media, Outgoing, Receipt, RemoteId, Result, SendHandler, Trail};
 use galatea_http::{Form, Part as FormPart, read_attachment};
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{
-    decode::{INTERACTION, directory::id},
+    decode::{
+        INTERACTION,
+        directory::{Directory, id, is_thread},
+    },
     encode::{self, MAX_UPLOAD, Part, Upload},
-    error::{Failure, codes},
+    error::{Failure, Room, codes},
     snowflake,
 };
 use api::{Api, Call};
@@ -27,13 +30,28 @@ const MAX_NONCE: usize = 25;
 pub(crate) struct DiscordSender {
     api: Api,
     book: Arc<Book>,
+    directory: Arc<Directory>,
     folder: PathBuf,
     me: u64,
 }
 
 impl DiscordSender {
-    pub(crate) fn new(api: Api, book: Arc<Book>, me: u64, folder: PathBuf) -> Self {
-        Self { api, book, folder, me }
+    pub(crate) fn new(api: Api, book: Arc<Book>, directory: Arc<Directory>, me: u64, folder: PathBuf) -> Self {
+        Self { api, book, directory, folder, me }
+    }
+
+    /// A failure as an error that names the room and what is missing there.
+    fn error(&self, failure: Failure, channel: u64, part: &Part, call: &'static str) -> Error {
+        let known = self.directory.channel(channel);
+        let thread = known.as_ref().is_some_and(|c| is_thread(c.kind));
+        let (does, needs) = match part {
+            Part::React { .. } => ("react", "Add Reactions"),
+            Part::Post { files, .. } if !files.is_empty() => ("write", "Send Messages or Attach Files"),
+            _ if thread => ("write", "Send Messages in Threads"),
+            _ => ("write", "Send Messages"),
+        };
+        let link = known.as_ref().and_then(|c| c.guild).map(|guild| format!("https://discord.com/channels/{guild}/{channel}"));
+        self.api.error_in(&Room { name: known.and_then(|c| c.name), link, does, needs }, failure, call)
     }
 
     /// JSON alone, or a form with the files.
@@ -41,7 +59,7 @@ impl DiscordSender {
         if files.is_empty() {
             return Ok(call.json(Value::Object(body)));
         }
-        let invalid = |error: galatea_core::Error, name: &str| Failure::Transport(error.with_code(codes::INVALID).with("attachment", name));
+        let invalid = |error: Error, name: &str| Failure::Transport(error.with_code(codes::INVALID).with("attachment", name));
         let mut form = Form::new();
         let mut described = Vec::new();
         for (n, file) in files.iter().enumerate() {
@@ -49,7 +67,7 @@ impl DiscordSender {
             let length = bytes.len() as u64;
             let mut part = FormPart::stream_with_length(bytes, length).file_name(file.name.clone());
             if let Some(mime) = &file.mime {
-                let wrong = |_| invalid(galatea_core::Error::invalid("an attachment has a media type that is none"), &file.name);
+                let wrong = |_| invalid(Error::invalid("an attachment has a media type that is none"), &file.name);
                 part = part.mime_str(mime).map_err(wrong)?;
             }
             form = form.part(format!("files[{n}]"), part);
@@ -61,7 +79,7 @@ impl DiscordSender {
         }
         body.insert("attachments".into(), Value::Array(described));
         let payload = FormPart::text(Value::Object(body).to_string());
-        let payload = payload.mime_str("application/json").map_err(|e| Failure::Transport(galatea_core::Error::unexpected("no form").with_source(e)))?;
+        let payload = payload.mime_str("application/json").map_err(|e| Failure::Transport(Error::unexpected("no form").with_source(e)))?;
         Ok(call.form(form.part("payload_json", payload)))
     }
 
@@ -164,7 +182,9 @@ impl SendHandler for DiscordSender {
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
         let channel = snowflake(&delivery.address.remote, "room")?;
         let receipt = |id: &RemoteId| Receipt { id: Some(id.clone()), moved_to: None };
-        match Part::read(&delivery.body)? {
+        let part = Part::read(&delivery.body)?;
+        let told = |failure, call| self.error(failure, channel, &part, call);
+        match &part {
             Part::Post { body, files, reply_to } => {
                 // Discord forgets nonces after a few minutes: an old attempt is looked for before it could be doubled.
                 let age = self.api.clock().now().since(delivery.created_at);
@@ -174,26 +194,26 @@ impl SendHandler for DiscordSender {
                 {
                     return Ok(found);
                 }
-                self.say(delivery, channel, body, &files, reply_to.as_ref()).await.map_err(|f| f.into_error("create message"))
+                self.say(delivery, channel, body.clone(), files, reply_to.as_ref()).await.map_err(|f| told(f, "create message"))
             }
             Part::Edit { id, body } => {
-                let message = snowflake(&id, "message")?;
+                let message = snowflake(id, "message")?;
                 let call = Call::new("PATCH /channels/{}/messages/{}", channel, format!("/channels/{channel}/messages/{message}"));
-                self.api.call(call.json(Value::Object(body))).await.map_err(|f| f.into_error("edit message"))?;
-                Ok(receipt(&id))
+                self.api.call(call.json(Value::Object(body.clone()))).await.map_err(|f| told(f, "edit message"))?;
+                Ok(receipt(id))
             }
             Part::Delete { id } => {
-                let message = snowflake(&id, "message")?;
+                let message = snowflake(id, "message")?;
                 let call = Call::new("DELETE /channels/{}/messages/{}", channel, format!("/channels/{channel}/messages/{message}"));
                 match self.api.call(call).await {
                     Ok(_) => Ok(Receipt::default()),
                     Err(failure) if failure.code() == Some(10008) => Ok(Receipt::default()),
-                    Err(failure) => Err(failure.into_error("delete message")),
+                    Err(failure) => Err(told(failure, "delete message")),
                 }
             }
             Part::React { id, emoji } => {
-                let message = snowflake(&id, "message")?;
-                self.react(channel, message, emoji.as_deref()).await.map_err(|f| f.into_error("react"))?;
+                let message = snowflake(id, "message")?;
+                self.react(channel, message, emoji.as_deref()).await.map_err(|f| told(f, "react"))?;
                 Ok(Receipt::default())
             }
         }
@@ -208,7 +228,7 @@ impl SendHandler for DiscordSender {
         match self.api.call(Call::new("POST /channels/{}/typing", channel, format!("/channels/{channel}/typing"))).await {
             // Not worth a wait: the next one shows it.
             Ok(_) | Err(Failure::Held { guard: false, .. }) => Ok(()),
-            Err(failure) => Err(failure.into_error("typing")),
+            Err(failure) => Err(self.api.error(failure, "typing")),
         }
     }
 

@@ -443,6 +443,22 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     prop_oneof![4 => value.prop_map(Mutation::Replace), 2 => Just(Mutation::Drop), 1 => Just(Mutation::Nest)]
 }
 
+#[test]
+fn replay() {
+    use galatea_testkit::replay::{recordings, show, show_sync};
+    let me = Me { id: 7001, user_name: "acme_helper_bot".into() };
+    for recording in recordings("telegram") {
+        let mut found = Vec::new();
+        for update in &recording.events {
+            let item = raw::single(update.to_string().as_bytes()).unwrap();
+            let decoded = decode(&item.update.unwrap_or_else(|| panic!("{} cannot be read", recording.name)), &me, recording.now());
+            found.extend(decoded.syncs.iter().map(show_sync));
+            found.extend(decoded.events.iter().map(show));
+        }
+        recording.check(&found);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 

@@ -1,9 +1,12 @@
 //! Settings of this connector, under elizaOS's names; times are minutes, as there.
 
+mod origins;
 mod read;
 #[cfg(test)]
 mod tests;
 mod variables;
+
+pub(crate) use origins::Origins;
 
 use galatea_core::{Account, BrowserLogin, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings, Source, Variable};
 use schemars::JsonSchema;
@@ -56,6 +59,9 @@ pub struct XConfig {
     /// What calls cost.
     #[serde(default)]
     pub prices: Prices,
+    /// Where keys and address were set, for messages.
+    #[serde(skip)]
+    pub(crate) origins: Origins,
 }
 
 /// How we prove who we are.
@@ -176,6 +182,7 @@ impl XConfig {
             tier: Tier::default(),
             daily_limit: default_limit(),
             prices: Prices::default(),
+            origins: Origins::default(),
         }
     }
 

@@ -4,7 +4,7 @@ use galatea_core::{Error, Result, Settings, Variable};
 use std::time::Duration;
 use url::Url;
 
-use super::{Credentials, PollPace, Posting, Quiet, Tier, XConfig, variables as v};
+use super::{Credentials, Origins, PollPace, Posting, Quiet, Tier, XConfig, variables as v};
 
 /// Mentions may be asked for 300 times in 15 minutes (X API, rate limits): not more often than every 3 s.
 const FASTEST: Duration = Duration::from_secs(3);
@@ -14,8 +14,9 @@ const LONGEST: f64 = 30.0 * 24.0 * 60.0;
 /// Reads the settings; none when no account is configured.
 pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
     let Some(credentials) = credentials(settings)? else { return Ok(None) };
-    credentials.account().map_err(|e| e.with("where", settings.origin(&v::TOKEN)))?;
-    let mut config = XConfig::new(credentials);
+    let origins = Origins::read(settings, &credentials);
+    credentials.account().map_err(|e| origins.add(e))?;
+    let mut config = XConfig { origins, ..XConfig::new(credentials) };
     if let Some(root) = address(settings, &v::API_ROOT)? {
         config.api_root = root;
     }

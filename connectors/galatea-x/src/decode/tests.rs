@@ -115,6 +115,18 @@ fn links_to_posts_are_understood() {
     }
 }
 
+#[test]
+fn replay() {
+    use galatea_testkit::replay::{recordings, show};
+    let me = Me { id: 1_500_000_000_000_000_099, user_name: "acme_helper".into() };
+    for recording in recordings("x") {
+        let pages = recording.events.iter().map(|body| raw::page(body.clone()));
+        let found: Vec<Value> =
+            pages.flat_map(|p| p.posts.iter().filter_map(|post| decode(post, &p.includes, &me)).map(|i| show(&i)).collect::<Vec<_>>()).collect();
+        recording.check(&found);
+    }
+}
+
 proptest! {
     #[test]
     fn mutilated_posts_do_not_panic(field in 0_usize..11, odd in 0_usize..6) {

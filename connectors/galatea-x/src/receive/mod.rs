@@ -55,10 +55,13 @@ impl Intake {
     }
 
     /// After a look that did not work.
-    fn trouble(&self, error: &Error) {
+    fn trouble(&self, error: &Error, pause: Duration) {
         self.report(match error.code() {
             Some(codes::BUDGET | codes::CREDITS) => degraded(error),
-            code => Health::Retrying { reason: error.to_string(), code: code.map(str::to_owned) },
+            code => {
+                let reason = format!("{error}; next try in {} s", pause.as_secs().max(1));
+                Health::Retrying { reason, code: code.map(str::to_owned) }
+            }
         });
     }
 

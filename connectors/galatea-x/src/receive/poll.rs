@@ -54,8 +54,9 @@ pub(crate) async fn run(intake: Intake) -> Result<()> {
             }
             Err(error) if is_final(&error) => return Err(error),
             Err(error) => {
-                intake.trouble(&error);
-                failures.pause(&error, intake.config.poll.fastest)
+                let pause = failures.pause(&error, intake.config.poll.fastest);
+                intake.trouble(&error, pause);
+                pause
             }
         };
         if intake.stopped_within(pause).await {

@@ -16,7 +16,10 @@ use std::{
 use url::Url;
 
 use super::{auth::Auth, budget::Budget, latch::Latch};
-use crate::error::{self, Failure, Problem, codes};
+use crate::{
+    config::{Origins, XConfig},
+    error::{self, Failure, Problem, codes},
+};
 
 /// Longest wait for a connection and for an ordinary answer.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -100,6 +103,7 @@ pub(crate) struct Api {
     root: String,
     host: String,
     auth: Auth,
+    origins: Origins,
     /// What the day costs.
     pub(crate) budget: Budget,
     gates: DashMap<Class, Timestamp>,
@@ -122,18 +126,30 @@ pub(crate) fn client(clock: Arc<dyn Clock>) -> Result<HttpClient> {
 }
 
 impl Api {
-    pub(crate) fn new(http: HttpClient, root: &Url, auth: Auth, budget: Budget, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(http: HttpClient, config: &XConfig, auth: Auth, budget: Budget, clock: Arc<dyn Clock>) -> Self {
+        let root = &config.api_root;
         Self {
             http,
             clock,
             root: base(root),
             host: root.host_str().unwrap_or("unknown host").to_owned(),
             auth,
+            origins: config.origins.clone(),
             budget,
             gates: DashMap::new(),
             latch: Mutex::new(None),
             read_only: AtomicBool::new(false),
         }
+    }
+
+    /// A failure as an error that knows where the setting it is about comes from.
+    pub(crate) fn error(&self, failure: Failure, call: &'static str) -> Error {
+        self.origins.add(failure.into_error(call))
+    }
+
+    /// An error with that place.
+    pub(crate) fn placed(&self, error: Error) -> Error {
+        self.origins.add(error)
     }
 
     /// Host of the API.
@@ -177,7 +193,7 @@ impl Api {
             return Some(error);
         }
         if class.writes() && self.is_read_only() {
-            return Some(error::read_only());
+            return Some(self.placed(error::read_only()));
         }
         let now = self.clock.now();
         let until = *self.gates.get(&class)?;
@@ -193,7 +209,7 @@ impl Api {
         let mut refused = None;
         loop {
             let proof = self.auth.proof(call.method.as_str(), &url, &call.query, self.clock.now(), refused.as_ref()).await;
-            let proof = proof.map_err(|error| self.stop_on(error))?;
+            let proof = proof.map_err(|error| self.stop_on(self.placed(error)))?;
             let mut request = self.http.request(call.method.clone(), &url).secret_header("authorization", &proof.header);
             if !call.query.is_empty() {
                 request = request.query(&call.query);
@@ -235,6 +251,7 @@ impl Api {
         let failure = Failure::Refused(Box::new(Problem { reset, skew, ..problem.clone() }));
         // The same words again, for those who come after.
         let error = Failure::Refused(Box::new(Problem { skew, reset, ..problem })).into_error("an earlier call");
+        let error = self.placed(error);
         match error.code() {
             Some(codes::SLOW) => {
                 if let Retry::After(wait) = error.retry() {

@@ -54,23 +54,23 @@ pub(crate) async fn me(api: &Api, prices: &Prices) -> Result<Me> {
     api.budget.take(prices.user)?;
     let answer = api.call(Call::get("/2/users/me", Class::Me).with("user.fields", USER_FIELDS)).await.map_err(|failure| {
         api.budget.give_back(prices.user);
-        failure.into_error(NAME)
+        api.error(failure, NAME)
     })?;
     let text = |name: &str| answer["data"][name].as_str();
     match (text("id").and_then(number), text("username")) {
         (Some(id), Some(name)) => Ok(Me { id, user_name: name.to_owned() }),
-        _ => Err(garbage(api).into_error(NAME)),
+        _ => Err(api.error(garbage(api), NAME)),
     }
 }
 
 /// One page of our mentions after `since`.
 pub(crate) async fn mentions(api: &Api, me: u64, since: u64, page: Option<&str>) -> Result<Page> {
-    timeline(api, &format!("/2/users/{me}/mentions"), Class::Mentions, since, page).await.map_err(|f| f.into_error("GET /2/users/:id/mentions"))
+    timeline(api, &format!("/2/users/{me}/mentions"), Class::Mentions, since, page).await.map_err(|f| api.error(f, "GET /2/users/:id/mentions"))
 }
 
 /// One page of our own posts after `since`.
 pub(crate) async fn own_posts(api: &Api, me: u64, since: u64, page: Option<&str>) -> Result<Page> {
-    timeline(api, &format!("/2/users/{me}/tweets"), Class::Timeline, since, page).await.map_err(|f| f.into_error("GET /2/users/:id/tweets"))
+    timeline(api, &format!("/2/users/{me}/tweets"), Class::Timeline, since, page).await.map_err(|f| api.error(f, "GET /2/users/:id/tweets"))
 }
 
 async fn timeline(api: &Api, path: &str, class: Class, since: u64, page: Option<&str>) -> Result<Page, Failure> {
@@ -101,7 +101,7 @@ pub(crate) async fn post(api: &Api, prices: &Prices, id: &str) -> Result<Option<
         Ok(answer) => Ok(Some(raw::page(answer)).filter(|page| !page.posts.is_empty())),
         Err(failure) => {
             api.budget.give_back(prices.read);
-            if failure.refusal().is_some_and(|problem| problem.status == 404) { Ok(None) } else { Err(failure.into_error("GET /2/tweets/:id")) }
+            if failure.refusal().is_some_and(|problem| problem.status == 404) { Ok(None) } else { Err(api.error(failure, "GET /2/tweets/:id")) }
         }
     }
 }
@@ -128,7 +128,7 @@ pub(crate) async fn delete(api: &Api, id: &str) -> Result<()> {
     match api.call(Call::delete(&format!("/2/tweets/{id}"), Class::Delete)).await {
         Ok(_) => Ok(()),
         Err(failure) if failure.refusal().is_some_and(|problem| problem.status == 404) => Ok(()),
-        Err(failure) => Err(failure.into_error("DELETE /2/tweets/:id")),
+        Err(failure) => Err(api.error(failure, "DELETE /2/tweets/:id")),
     }
 }
 
@@ -136,11 +136,11 @@ pub(crate) async fn delete(api: &Api, id: &str) -> Result<()> {
 pub(crate) async fn like(api: &Api, me: u64, id: &str, on: bool) -> Result<()> {
     let (all, one) = (format!("/2/users/{me}/likes"), format!("/2/users/{me}/likes/{id}"));
     let call = if on { Call::post(&all, Body::Json(json!({ "tweet_id": id })), Class::Like) } else { Call::delete(&one, Class::Like) };
-    api.call(call).await.map(drop).map_err(|f| f.into_error("likes"))
+    api.call(call).await.map(drop).map_err(|f| api.error(f, "likes"))
 }
 
 /// The id in an answer of the media endpoints.
 pub(crate) fn media_id(api: &Api, answer: &Value) -> Result<String> {
     let id = answer["data"]["id"].as_str().filter(|id| number(id).is_some());
-    id.map(str::to_owned).ok_or_else(|| garbage(api).into_error("media/upload").with_code(codes::MEDIA)).map_err(|e: Error| e.with_sent(galatea_core::Sent::No))
+    id.map(str::to_owned).ok_or_else(|| api.error(garbage(api), "media/upload").with_code(codes::MEDIA)).map_err(|e: Error| e.with_sent(galatea_core::Sent::No))
 }

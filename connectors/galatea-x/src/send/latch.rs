@@ -14,6 +14,8 @@ pub(crate) struct Latch {
     code: &'static str,
     message: String,
     fix: Option<String>,
+    /// What was seen, and where the setting stands.
+    context: Vec<(&'static str, String)>,
     until: Option<Timestamp>,
 }
 
@@ -25,7 +27,14 @@ impl Latch {
             Retry::After(wait) => Some(now.plus(wait)),
             _ => None,
         };
-        Some(Self { kind: error.kind(), code, message: error.message().to_owned(), fix: error.fix().map(str::to_owned), until })
+        Some(Self {
+            kind: error.kind(),
+            code,
+            message: error.message().to_owned(),
+            fix: error.fix().map(str::to_owned),
+            context: error.context().to_vec(),
+            until,
+        })
     }
 
     /// Its code.
@@ -41,7 +50,10 @@ impl Latch {
     /// What it answers to whoever asks.
     pub(crate) fn error(&self, now: Timestamp) -> Error {
         let retry = self.until.map_or(Retry::Never, |until| Retry::After(until.since(now)));
-        let error = Error::new(self.kind, self.message.clone()).with_code(self.code).with_retry(retry);
+        let mut error = Error::new(self.kind, self.message.clone()).with_code(self.code).with_retry(retry);
+        for (key, value) in &self.context {
+            error = error.with(key, value);
+        }
         match &self.fix {
             Some(fix) => error.with_fix(fix.clone()),
             None => error,

@@ -45,7 +45,7 @@ async fn single(api: &Api, upload: &Upload, folder: &Path) -> Result<String> {
         let Some(pause) = pending(&state)? else { break };
         api.clock().sleep(pause).await;
         let status = Call::get("/2/media/upload", Class::Media).with("command", "STATUS").with("media_id", &id);
-        state = api.call(status).await.map_err(|f| f.into_error("media/upload"))?;
+        state = api.call(status).await.map_err(|f| api.error(f, "media/upload"))?;
     }
     if pending(&state)?.is_some() {
         return Err(Error::new(ErrorKind::Unavailable, "X is still working on an attachment").with_code(codes::MEDIA).with_retry(Retry::After(LONGEST_CHECK)));
@@ -58,7 +58,7 @@ async fn single(api: &Api, upload: &Upload, folder: &Path) -> Result<String> {
 }
 
 async fn call(api: &Api, path: &str, body: Body) -> Result<Value> {
-    api.call(Call::post(path, body, Class::Media)).await.map_err(|f| f.into_error("media/upload"))
+    api.call(Call::post(path, body, Class::Media)).await.map_err(|f| api.error(f, "media/upload"))
 }
 
 /// How long to wait before asking again; none when it is ready.

@@ -135,7 +135,7 @@ impl XSender {
             Err(failure) => failure,
         };
         let duplicate = failure.refusal().is_some_and(error::Problem::is_duplicate);
-        let error = failure.into_error("POST /2/tweets");
+        let error = self.api.error(failure, "POST /2/tweets");
         if error.sent() == Sent::No {
             self.api.budget.give_back(price);
         }

@@ -6,8 +6,9 @@ use galatea_core::{
     Relationship, RemoteId, Result, Room, RoomId, Source, Task, TaskId, Timestamp, Trail, TurnId, World, WorldId,
     content::Content,
     store::{
-        AgentStore, CacheStore, ConnectionChange, EntityStore, InboxItem, InboxState, InboxStore, Ingest, MemoryQuery, MemoryStore, NewDelivery, OutboxItem,
-        OutboxState, OutboxStore, RelationshipStore, RoomStore, Settlement, TaskStore, TurnRecord, WorldStore,
+        AgentStore, AuditLine, AuditStore, CacheStore, ConnectionChange, EntityStore, Exceptions, InboxItem, InboxState, InboxStore, Ingest, MemoryQuery,
+        MemoryStore, NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, RelationshipStore, Resolution, RoomStore, Settlement, TaskStore,
+        TurnRecord, WorldStore,
     },
 };
 use serde_json::Value;
@@ -266,7 +267,23 @@ impl OutboxStore for Double {
     async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>> {
         no_queue()
     }
+    async fn outbox(&self, _: &OutboxQuery) -> Result<Vec<OutboxItem>> {
+        no_queue()
+    }
+    async fn resolve(&self, _: DeliveryId, _: Resolution, _: Timestamp) -> Result<bool> {
+        no_queue()
+    }
     async fn move_room(&self, _: RoomId, _: RoomId, _: &RemoteId) -> Result<()> {
+        no_queue()
+    }
+}
+
+#[async_trait]
+impl AuditStore for Double {
+    async fn audit(&self) -> Result<Vec<AuditLine>> {
+        no_queue()
+    }
+    async fn exceptions(&self, _: u32) -> Result<Exceptions> {
         no_queue()
     }
 }

@@ -72,7 +72,7 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
             },
             Effect::Again(_, until) => Effect::Wait(until),
             Effect::End(OutboxState::Sent, _) => return sent(agent, settler, &job, receipt.unwrap_or_default()).await,
-            Effect::End(state, why) => return ended(agent, settler, &job, state, &reason(why, failure.as_ref())).await,
+            Effect::End(state, why) => return ended(agent, settler, &job, state, &reason(why, failure)).await,
         };
     }
 }
@@ -85,9 +85,9 @@ fn hear(agent: &Agent, job: &mut Job, rules: Rules, event: &Event<'_>) -> Effect
 }
 
 /// Why it ended, for people.
-fn reason(why: End, failure: Option<&Error>) -> String {
+fn reason(why: End, failure: Option<Error>) -> String {
     match (why, failure) {
-        (End::Refused | End::TooOld, Some(error)) => error.to_string(),
+        (End::Refused | End::TooOld, Some(error)) => last_words(error),
         (End::HeldBack, _) => "held back, as DELIVERY_WHEN_UNSURE says".to_owned(),
         (End::TooOften, _) => "sending it failed too often".to_owned(),
         (End::TooOld, None) => "too old to send".to_owned(),
@@ -171,6 +171,13 @@ async fn moved_to(agent: &Agent, delivery: &Delivery, to: &galatea_core::RemoteI
     agent.rooms.moved(delivery.address.room, room, to);
     agent.known.clear();
     Ok(())
+}
+
+/// What is kept of a part that is given up: with code and fix, since nothing else will tell them.
+fn last_words(error: Error) -> String {
+    let told = [("code", error.code().map(str::to_owned)), ("fix", error.fix().map(str::to_owned))];
+    let told = told.into_iter().filter_map(|(key, text)| Some((key, text?)));
+    told.fold(error, |error, (key, text)| error.with(key, text)).to_string()
 }
 
 async fn ended(agent: &Agent, settler: &Settler, job: &Job, state: OutboxState, reason: &str) {

@@ -9,10 +9,12 @@ use super::{
     faults::Order,
     http,
     interactions::LOADING,
+    load,
     people::{Guild, User},
     state::{Call, State},
     world::Person,
 };
+use crate::load::{LoadPlan, Trip};
 
 /// The test's side of a running server.
 pub type Handle = crate::loopback::Handle<State>;
@@ -230,6 +232,29 @@ impl Handle {
     /// Waits until so many sessions have a connection.
     pub async fn wait_connected(&self, count: usize) {
         self.wait_for(&format!("{count} connected sessions"), |h| (h.connected() >= count).then_some(())).await;
+    }
+
+    /// Starts a load.
+    pub fn load(&self, plan: LoadPlan) {
+        self.change(|s| load::start(s, plan));
+    }
+
+    /// Waits until every message of the load is answered, without a limit of its own, and returns the trips.
+    pub async fn wait_load(&self) -> Vec<Trip> {
+        let mut changes = self.shared.changed.subscribe();
+        loop {
+            if let Some(trips) = self.shared.lock().load.as_ref().filter(|l| l.is_done()).map(|l| l.trips().to_vec()) {
+                return trips;
+            }
+            if changes.changed().await.is_err() {
+                return self.trips();
+            }
+        }
+    }
+
+    /// The load's trips so far.
+    pub fn trips(&self) -> Vec<Trip> {
+        self.shared.lock().load.as_ref().map(|l| l.trips().to_vec()).unwrap_or_default()
     }
 }
 

@@ -20,6 +20,7 @@ use super::{
     faults::Effect,
     gateway,
     limits::Told,
+    load,
     refusal::{Answer, Limit, Refusal},
     routes,
     state::{Call, Shared},
@@ -74,6 +75,9 @@ async fn handle(AxumState(shared): AxumState<Arc<Shared>>, ConnectInfo(wire): Co
     let Ok(body) = axum::body::to_bytes(body, MAX_BODY).await else {
         return refuse(&Refusal::new(413, 40005, "Request entity too large"), None);
     };
+    if let Some(body) = load::answer(&shared, &head.method, &head.uri, &body) {
+        return plain(if body.is_empty() { 204 } else { 200 }, "application/json", body, Some(&Told::unlimited()));
+    }
     match read(&shared, &head, &body) {
         Ok(request) => call(shared, &wire, request).await,
         Err(refusal) => {

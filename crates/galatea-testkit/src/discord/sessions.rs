@@ -53,6 +53,11 @@ impl Session {
         }
     }
 
+    /// Events after this one, oldest first.
+    pub(crate) fn after(&self, sequence: u64) -> impl Iterator<Item = &(u64, String, Value)> {
+        self.history.range(self.history.partition_point(|(s, ..)| *s <= sequence)..)
+    }
+
     /// Whether everything after this number is still there.
     pub(crate) fn resumable(&self, sequence: u64) -> bool {
         sequence >= self.acknowledged && self.history.front().map_or(sequence == self.sequence, |(first, ..)| sequence + 1 >= *first)

@@ -23,7 +23,10 @@ use super::{
     sessions::Sessions,
     world::World,
 };
-use crate::loopback::{Record, Scene};
+use crate::{
+    load::Load,
+    loopback::{Record, Scene},
+};
 
 /// How the server behaves.
 #[derive(Clone)]
@@ -48,6 +51,8 @@ pub struct Options {
     pub bucket: (u32, Duration),
     /// Messages may notify people.
     pub pings: bool,
+    /// Check calls, limit them and remember them. Off for benchmarks: then messages and typing are fast, and sessions may begin at any time.
+    pub checks: bool,
 }
 
 impl Default for Options {
@@ -63,11 +68,17 @@ impl Default for Options {
             identifies: 1000,
             bucket: (200, Duration::from_secs(5)),
             pings: false,
+            checks: true,
         }
     }
 }
 
 impl Options {
+    /// For load: nothing limited, nothing checked, no message remembered.
+    pub fn fast() -> Self {
+        Self { checks: false, ..Self::default() }
+    }
+
     /// A token of Discord's shape: the bot's id, a time, and the secret.
     pub(crate) fn token(&self) -> String {
         let id = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(self.bot.to_string());
@@ -106,6 +117,8 @@ pub struct State {
     pub(crate) interactions: HashMap<u64, Interaction>,
     /// Enforced nonces: author's nonce and channel to message.
     pub(crate) nonces: HashMap<(u64, String), u64>,
+    /// A benchmark's load.
+    pub(crate) load: Option<Load>,
     pub(crate) typing: Vec<u64>,
     pub(crate) identified: Vec<(Instant, u64)>,
     pub(crate) resumed: usize,
@@ -147,6 +160,7 @@ impl Scene for State {
             command_writes: 0,
             interactions: HashMap::new(),
             nonces: HashMap::new(),
+            load: None,
             typing: Vec::new(),
             identified: Vec::new(),
             resumed: 0,

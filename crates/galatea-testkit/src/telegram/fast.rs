@@ -27,7 +27,7 @@ pub(crate) fn answer(shared: &Shared, method: &Method, body: &Bytes) -> Option<B
             let date = state.date();
             let finished = state.load.as_mut().is_some_and(|load| {
                 load.answered(send.chat_id);
-                load.is_done()
+                load.load.is_done()
             });
             let from = state.world.person_json(state.world.bot);
             drop(state);

@@ -4,11 +4,12 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
-    load::{self, LoadPlan, Trip},
+    load,
     people::{Chat, User},
     state::{Call, State},
     world::ChatKind,
 };
+use crate::load::{LoadPlan, Trip};
 
 /// The test's side of a running server.
 pub type Handle = crate::loopback::Handle<State>;
@@ -213,7 +214,7 @@ impl Handle {
     pub async fn wait_load(&self) -> Vec<Trip> {
         let mut changes = self.shared.changed.subscribe();
         loop {
-            if let Some(trips) = self.shared.lock().load.as_ref().filter(|l| l.is_done()).map(|l| l.trips().to_vec()) {
+            if let Some(trips) = self.shared.lock().load.as_ref().filter(|l| l.load.is_done()).map(|l| l.load.trips().to_vec()) {
                 return trips;
             }
             if changes.changed().await.is_err() {
@@ -224,7 +225,7 @@ impl Handle {
 
     /// The load's trips so far.
     pub fn trips(&self) -> Vec<Trip> {
-        self.shared.lock().load.as_ref().map(|l| l.trips().to_vec()).unwrap_or_default()
+        self.shared.lock().load.as_ref().map(|l| l.load.trips().to_vec()).unwrap_or_default()
     }
 }
 

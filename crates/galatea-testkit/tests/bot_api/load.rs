@@ -1,7 +1,10 @@
 //! The benchmark side.
 
 use super::*;
-use galatea_testkit::telegram::{BotApi, LoadPlan, Options, quantiles};
+use galatea_testkit::{
+    load::{LoadPlan, quantiles},
+    telegram::{BotApi, Options},
+};
 
 #[tokio::test]
 async fn a_load_is_offered_answered_and_measured() {

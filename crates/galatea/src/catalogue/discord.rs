@@ -92,7 +92,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-DC-CONNECT",
         "Discord cannot be reached",
         "No network, a firewall, a wrong DISCORD_API_ROOT, or a fault at Discord.",
-        "Check the network and discordstatus.com. It is tried again by itself.",
+        "Check the network, the proxy variables and DISCORD_API_ROOT; discordstatus.com tells of faults. It is tried again by itself.",
     ),
     page(
         "GAL-DC-TIMEOUT",

@@ -111,7 +111,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-X-CONNECT",
         "X cannot be reached, or has a fault",
         "The network, a proxy, the name server, or X itself.",
-        "Check the network and the proxy variables. Galatea goes on by itself; what was said meanwhile is read then.",
+        "Check the network, the proxy variables and TWITTER_API_ROOT. Galatea goes on by itself; what was said meanwhile is read then.",
     ),
     page(
         "GAL-X-TIMEOUT",
@@ -123,6 +123,6 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-X-GARBAGE",
         "The answer is not the X API's",
         "TWITTER_API_ROOT points to something else, or a proxy answers in X's place.",
-        "Leave TWITTER_API_ROOT unset, or set it to the address of an X API server.",
+        "Check TWITTER_API_ROOT: leave it unset, or set it to the address of an X API server.",
     ),
 ];

@@ -1,5 +1,6 @@
 //! Every row of the error table, by the real program: code, cause, place and fix; and no secret anywhere.
 
+mod discord;
 mod files;
 mod machine;
 mod model;
@@ -7,6 +8,7 @@ mod sending;
 mod startup;
 mod token;
 mod webhook;
+mod x;
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 

@@ -58,8 +58,9 @@ fn part(delivery: &ExplainedDelivery, style: Style) -> String {
     // An error of an earlier attempt still tells why it took several.
     if let Some(error) = &delivery.error {
         let trouble = Trouble::of_text(error);
-        let _ = write!(line, "\n          {}", trouble.message);
-        for (label, text) in [("cause", trouble.cause), ("where", trouble.origin)] {
+        let code = trouble.code.map(|code| format!("  {code}")).unwrap_or_default();
+        let _ = write!(line, "\n          {}{code}", trouble.message);
+        for (label, text) in [("cause", trouble.cause), ("where", trouble.origin), ("fix", trouble.fix)] {
             if let Some(text) = text {
                 let _ = write!(line, "\n          {} {text}", style.paint(Color::Cyan, &format!("{label}:")));
             }

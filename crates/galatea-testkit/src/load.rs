@@ -1,0 +1,139 @@
+//! Load on a loopback platform: questions over many rooms with timestamps, so that the time from a question to its answer can be measured.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+/// What to offer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadPlan {
+    /// How many updates in all.
+    pub updates: usize,
+    /// Over how many private chats, in turn.
+    pub rooms: usize,
+    /// Offered per second; as fast as they are taken when none.
+    pub per_second: Option<f64>,
+    /// What each says; `{n}` becomes its number.
+    pub text: String,
+}
+
+impl LoadPlan {
+    /// As fast as possible.
+    pub fn new(updates: usize, rooms: usize) -> Self {
+        Self { updates, rooms: rooms.max(1), per_second: None, text: "hello {n}".to_owned() }
+    }
+}
+
+/// One update's way, as instants of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trip {
+    /// When it was to be offered; differs from `handed_out` when the client could not keep up.
+    pub due: Instant,
+    /// When it was first handed out.
+    pub handed_out: Option<Instant>,
+    /// When a message to its chat arrived.
+    pub answered: Option<Instant>,
+}
+
+impl Trip {
+    /// From due to answered: what a person would have waited.
+    pub fn latency(&self) -> Option<Duration> {
+        Some(self.answered?.duration_since(self.due))
+    }
+}
+
+/// One question about to be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Question {
+    /// Its number in the load, from 0.
+    pub(crate) number: usize,
+    /// The number of its room, from 0.
+    pub(crate) room: usize,
+    /// What it says.
+    pub(crate) text: String,
+}
+
+/// A load under way.
+#[derive(Debug)]
+pub(crate) struct Load {
+    plan: LoadPlan,
+    started: Instant,
+    done: usize,
+    trips: Vec<Trip>,
+    waiting: HashMap<usize, VecDeque<usize>>,
+}
+
+impl Load {
+    /// Begins now.
+    pub(crate) fn new(plan: LoadPlan) -> Self {
+        let trips = Vec::with_capacity(plan.updates);
+        Self { plan, started: Instant::now(), done: 0, trips, waiting: HashMap::new() }
+    }
+
+    /// When the next question is to be asked; none when all were.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        let n = self.trips.len();
+        let after = || self.plan.per_second.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(n as f64 / rate));
+        (n < self.plan.updates).then(|| self.started + after())
+    }
+
+    /// The next question, if it is due.
+    pub(crate) fn ask(&mut self, now: Instant) -> Option<Question> {
+        let due = self.next_due().filter(|due| *due <= now)?;
+        let number = self.trips.len();
+        let due = if self.plan.per_second.is_some() { due } else { now };
+        self.trips.push(Trip { due, handed_out: None, answered: None });
+        let room = number % self.plan.rooms;
+        self.waiting.entry(room).or_default().push_back(number);
+        Some(Question { number, room, text: self.plan.text.replace("{n}", &number.to_string()) })
+    }
+
+    /// A question leaves.
+    pub(crate) fn handed_out(&mut self, number: usize, now: Instant) {
+        if let Some(trip) = self.trips.get_mut(number) {
+            trip.handed_out.get_or_insert(now);
+        }
+    }
+
+    /// A message to a room arrived: it answers the oldest waiting question there.
+    pub(crate) fn answered(&mut self, room: usize) {
+        if let Some(n) = self.waiting.get_mut(&room).and_then(VecDeque::pop_front) {
+            self.trips[n].answered = Some(Instant::now());
+            self.done += 1;
+        }
+    }
+
+    /// Every question is answered.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done >= self.plan.updates
+    }
+
+    /// The trips so far.
+    pub(crate) fn trips(&self) -> &[Trip] {
+        &self.trips
+    }
+}
+
+/// Latencies at these quantiles (0.5, 0.99, …) of what was answered; empty when nothing was.
+pub fn quantiles(trips: &[Trip], at: &[f64]) -> Vec<Duration> {
+    let mut all: Vec<_> = trips.iter().filter_map(Trip::latency).collect();
+    all.sort_unstable();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let pick = |q: f64| {
+        let rank = (q.clamp(0.0, 1.0) * (all.len() - 1) as f64).round() as usize;
+        all[rank]
+    };
+    at.iter().map(|q| pick(*q)).collect()
+}
+
+/// A text for logs.
+pub fn summary(trips: &[Trip]) -> Value {
+    let q = quantiles(trips, &[0.5, 0.95, 0.99, 1.0]);
+    let millis: Vec<f64> = q.iter().map(|d| d.as_secs_f64() * 1000.0).collect();
+    json!({ "answered": trips.iter().filter(|t| t.answered.is_some()).count(), "of": trips.len(), "p50_p95_p99_max_ms": millis })
+}

@@ -1,0 +1,282 @@
+//! Discord's rows: what is no token, a refused one, intents, permissions, limits, addresses.
+
+use std::time::Duration;
+
+use galatea_testkit::{
+    discord::{DiscordApi, Effect, Fault, Guild, Order, User},
+    process::Running,
+};
+
+use super::{Scene, finding, http, says, something_else};
+
+const SEND: &str = "POST /channels/{}/messages";
+const RESET: &str = "Reset Token, then set DISCORD_API_TOKEN";
+const TOKEN_LINE: &str = "where: DISCORD_API_TOKEN from .env line 5";
+const ROOT_LINE: &str = "where: DISCORD_API_ROOT from .env line 6";
+
+/// `.env` as ever, Discord's token in line 5 and its address in line 6.
+async fn set() -> (Scene, DiscordApi, User, Guild) {
+    let (mut scene, discord) = (Scene::set().await, DiscordApi::start().await);
+    let ann = discord.user("Ann", "ann_b");
+    let guild = discord.guild("Garden", &[&ann]);
+    scene.env("DISCORD_API_TOKEN", &discord.token());
+    scene.env("DISCORD_API_ROOT", discord.url());
+    scene.canary(discord.token().rsplit('.').next().unwrap());
+    (scene, discord, ann, guild)
+}
+
+async fn start(scene: &Scene, discord: &DiscordApi) -> Running {
+    let running = scene.start().await;
+    discord.wait_connected(1).await;
+    running
+}
+
+/// Looks at something wrong wherever somebody may look; nobody else is disturbed.
+async fn is_told(scene: &Scene, code: &str, state: &str, parts: &[&str]) -> String {
+    let check = scene.run(&["connector", "check", "discord"]).await;
+    assert_eq!(check.code, Some(7), "{}{}", check.stdout, check.stderr);
+    says(&check.stdout, &[code]);
+    says(&check.stdout, parts);
+    let doctor = scene.run(&["doctor"]).await;
+    assert_eq!(doctor.code, Some(7));
+    says(&doctor.stdout, parts);
+    let found = finding(&scene.run(&["doctor", "--json"]).await, code);
+    assert_eq!((&found["severity"], &found["subject"]), (&"error".into(), &"connector".into()));
+    let running = scene.start().await;
+    running.wait_for_line(&format!("error[{code}]")).await;
+    running.wait_for_line("more:").await;
+    let status = scene.run(&["status"]).await;
+    assert_eq!(status.code, Some(1));
+    says(&status.stdout, &["not ready", &format!("discord {state}"), code]);
+    says(&status.stdout, parts);
+    let direct = scene.stage.ann.direct();
+    scene.stage.ann.says(&direct, "Q1").send();
+    assert_eq!(scene.stage.wait_text(&direct, "A1").await, ["A1"], "the agent goes on without Discord");
+    let said = scene.end(running).await.stderr;
+    says(&said, &[&format!("error[{code}]: discord:")]);
+    says(&said, parts);
+    said
+}
+
+#[tokio::test]
+async fn what_is_no_token_is_told_by_its_shape() {
+    let pasted = [
+        ("'Bot MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345'", "it begins with the word Bot"),
+        ("“MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345”", "it holds quotes"),
+        ("canaryCANARYcanaryCANARYcanary12", "this is the client secret from the OAuth2 page"),
+        ("ca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a", "this is the application's public key"),
+        ("112233445566778899", "this is the application's id"),
+    ];
+    for (pasted, cause) in pasted {
+        let (mut scene, discord, ..) = set().await;
+        scene.env("DISCORD_API_TOKEN", pasted);
+        if pasted.len() > 18 {
+            scene.canary(pasted.trim_start_matches("'Bot ").trim_matches(['“', '”', '\'']));
+        }
+        let expected = ["Not a bot token", "GAL-DC-TOKEN", "cause:", cause, TOKEN_LINE, "fix:", "Reset Token: DISCORD_API_TOKEN=MTE…"];
+        let in_start = ["error[GAL-DC-TOKEN]", "Not a bot token", "cause:", cause, TOKEN_LINE, "fix:", "Reset Token: DISCORD_API_TOKEN=MTE…"];
+        let started = scene.run(&["start"]).await;
+        assert_eq!(started.code, Some(3), "{}", started.stderr);
+        says(&started.stderr, &in_start);
+        for args in [&["doctor"][..], &["connector", "check", "discord"]] {
+            let told = scene.run(args).await;
+            assert_eq!(told.code, Some(7), "{}", told.stderr);
+            says(&told.stdout, &expected);
+        }
+        let list = scene.run(&["connector", "ls"]).await;
+        assert_eq!(list.code, Some(0));
+        says(&list.stdout, &["Discord", "wrong", "Not a bot token"]);
+        assert!(discord.calls().is_empty() && discord.connected() == 0, "nothing was asked");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_token_is_told_with_its_line_and_the_fix_works() {
+    let (mut scene, discord, ann, _guild) = set().await;
+    let right = discord.token();
+    scene.env("DISCORD_API_TOKEN", "MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.dc-wrong-canary-0123456789abcdefghijkl");
+    scene.canary("dc-wrong-canary");
+    let refused = || discord.calls().len();
+    let parts = ["Discord rejected this token", "cause:", "/@me answered 401: Unauthorized", TOKEN_LINE, RESET];
+    is_told(&scene, "GAL-DC-4004", "down", &parts).await;
+    assert!(discord.calls().iter().all(|c| c.answer.as_ref().is_none_or(|(status, _)| *status == 401)) && refused() <= 6, "{}", discord.story());
+    assert_eq!(discord.identified(), 0, "the gateway was not troubled with it");
+    scene.env("DISCORD_API_TOKEN", &right);
+    let running = start(&scene, &discord).await;
+    ann.says(&ann.direct(), "Q2").send();
+    assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A2");
+    scene.end(running).await;
+}
+
+#[tokio::test]
+async fn a_token_that_is_reset_at_work_ends_this_connector_only() {
+    let (scene, discord, ..) = set().await;
+    let running = start(&scene, &discord).await;
+    discord.order(Order::Close(4004));
+    running.wait_for_line("error[GAL-DC-4004]").await;
+    running.wait_for_line("more:").await;
+    let parts = ["Discord rejected this token", "cause: the gateway closed the connection with 4004", TOKEN_LINE, "fix:", RESET];
+    says(&scene.run(&["status"]).await.stdout, &parts);
+    let said = scene.end(running).await.stderr;
+    says(&said, &["error[GAL-DC-4004]: discord:"]);
+    says(&said, &parts);
+    assert_eq!(discord.identified(), 1, "no retry loop");
+}
+
+#[tokio::test]
+async fn an_intent_that_is_withdrawn_ends_this_connector_only() {
+    let (scene, discord, ..) = set().await;
+    let running = start(&scene, &discord).await;
+    discord.order(Order::Close(4014));
+    running.wait_for_line("error[GAL-DC-4014]").await;
+    running.wait_for_line("more:").await;
+    let fix = "fix: `galatea connector check discord --fix`, or discord.com/developers → your application → Bot → Privileged Gateway Intents";
+    let parts = ["cause: the gateway closed the connection with 4014", TOKEN_LINE, fix];
+    says(&scene.run(&["status"]).await.stdout, &parts);
+    let direct = scene.stage.ann.direct();
+    scene.stage.ann.says(&direct, "Q1").send();
+    scene.stage.wait_text(&direct, "A1").await;
+    says(&scene.end(running).await.stderr, &parts);
+    assert_eq!(discord.identified(), 1, "no retry loop");
+}
+
+#[tokio::test]
+async fn check_tells_intent_and_invitation_and_the_fix_switches_it_on() {
+    let (scene, discord, ann, guild) = set().await;
+    discord.set_content(false);
+    let check = scene.run(&["connector", "check", "discord"]).await;
+    assert_eq!(check.code, Some(0), "it starts anyway: {}", check.stderr);
+    let parts = [
+        "✓ token valid: Galatea (app 112233445566778800)",
+        "! Message Content intent is off",
+        "starts anyway",
+        "direct messages and messages that mention it only",
+        "GAL-DC-4014",
+        "fix: `galatea connector check discord --fix`",
+        "in 1 server",
+    ];
+    says(&check.stdout, &parts);
+    let running = start(&scene, &discord).await;
+    running.wait_for_line("works in part").await;
+    let general = guild.general();
+    ann.says(&general, "Q1 to nobody, and nobody hears it").send();
+    ann.says(&general, &format!("{} Q2", discord.mention())).send();
+    assert_eq!(discord.wait_shown(general.id, 1).await[0].text, "A2");
+    scene.end(running).await;
+
+    let unasked = scene.run(&["connector", "check", "discord", "--fix"]).await;
+    assert!(discord.calls_of("PATCH /applications/@me").is_empty(), "nobody agreed: {}", unasked.stdout);
+    let fixed = scene.run(&["connector", "check", "discord", "--fix", "--yes"]).await;
+    assert_eq!(fixed.code, Some(0), "{}{}", fixed.stdout, fixed.stderr);
+    says(&scene.run(&["connector", "check", "discord"]).await.stdout, &["✓ token valid", "✓ Message Content intent is on"]);
+}
+
+#[tokio::test]
+async fn a_bot_without_a_server_gets_its_invitation() {
+    let (mut scene, discord) = (Scene::set().await, DiscordApi::start().await);
+    scene.env("DISCORD_API_TOKEN", &discord.token());
+    scene.env("DISCORD_API_ROOT", discord.url());
+    let check = scene.run(&["connector", "check", "discord"]).await;
+    let link = "https://discord.com/oauth2/authorize?client_id=112233445566778800&scope=bot+applications.commands&permissions=274878024768";
+    says(&check.stdout, &["! it is in no server yet", "GAL-DC-INVITE", "fix: invite it:"]);
+    assert!(check.stdout.split_whitespace().collect::<String>().contains(link), "{}", check.stdout);
+}
+
+/// Ann asks in a channel, and while the answer is on its way the bot is left with these permissions. What `explain` tells.
+async fn may_only(permissions: u64) -> (Scene, DiscordApi, u64, String) {
+    let (scene, discord, ann, guild) = set().await;
+    let general = guild.general();
+    let running = start(&scene, &discord).await;
+    // Held back for a moment by a rate limit.
+    discord.fault(Fault::new(Effect::RateLimited(Duration::from_secs(1))).on(SEND));
+    let asked = ann.says(&general, &format!("{} Q1", discord.mention())).send();
+    discord.wait_for("the first send", |d| d.calls_of(SEND).first().is_some_and(|c| c.answer.is_some()).then_some(())).await;
+    general.allows(permissions);
+    running.wait_for_line("not delivered").await;
+    ann.says(&ann.direct(), "Q2").send();
+    assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A2", "elsewhere it goes on");
+    let told = scene.run(&["explain", &format!("https://discord.com/channels/{}/{}/{asked}", guild.id, general.id)]).await;
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    let said = scene.end(running).await.stderr;
+    let link = format!("where: https://discord.com/channels/{}/{}", guild.id, general.id);
+    says(&told.stdout, &[&link, "fix: in the channel's settings → Permissions"]);
+    says(&said, &["not delivered", "GAL-DC-500", "fix=in the channel's settings → Permissions"]);
+    (scene, discord, general.id, told.stdout)
+}
+
+#[tokio::test]
+async fn where_it_may_not_write_the_channel_is_named() {
+    let (scene, discord, general, told) = may_only(1 << 10 | 1 << 16).await;
+    says(&told, &["1 of 1 parts are not delivered", "dead", "Cannot write in #general: missing Send Messages", "GAL-DC-50013"]);
+    says(&told, &["cause: create message answered 403 Missing Permissions (50013)"]);
+    assert_eq!(discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(), 2, "nobody insists");
+    says(&scene.run(&["explain", "GAL-DC-50013"]).await.stdout, &["Fix"]);
+}
+
+#[tokio::test]
+async fn where_it_may_not_look_the_channel_is_named() {
+    let (scene, discord, general, told) = may_only(0).await;
+    says(&told, &["1 of 1 parts are not delivered", "dead", "Cannot see #general: missing View Channel", "GAL-DC-50001"]);
+    says(&told, &["cause: create message answered 403 Missing Access (50001)"]);
+    assert_eq!(discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(), 2, "nobody insists");
+    says(&scene.run(&["explain", "GAL-DC-50001"]).await.stdout, &["Fix"]);
+}
+
+#[tokio::test]
+async fn a_rate_limit_is_waited_for_and_is_no_error() {
+    let (scene, discord, ann, _guild) = set().await;
+    let running = start(&scene, &discord).await;
+    discord.fault(Fault::new(Effect::RateLimited(Duration::from_secs(3))).on(SEND));
+    let direct = ann.direct();
+    let asked = ann.says(&direct, "Q1").send();
+    running.wait_for_line("GAL-DC-429").await;
+    let waiting = scene.run(&["explain", &format!("{}:{asked}", direct.id)]).await;
+    says(&waiting.stdout, &["Discord asked to wait", "cause: create message answered 429"]);
+    // Sends to the channel before its time are violations of the server.
+    assert_eq!(discord.wait_shown(direct.id, 1).await[0].text, "A1");
+    assert_eq!(scene.run(&["status"]).await.code, Some(0), "nothing is wrong");
+    let said = scene.end(running).await.stderr;
+    assert!(!said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"), "{said}");
+    assert_eq!(discord.shown(direct.id).len(), 1, "delivered once");
+}
+
+#[tokio::test]
+async fn a_rate_limit_at_the_start_is_a_countdown() {
+    let (scene, discord, ann, _guild) = set().await;
+    discord.fault(Fault::new(Effect::RateLimited(Duration::from_secs(2))).on("GET /gateway/bot"));
+    let running = scene.start().await;
+    running.wait_for_line("note[GAL-DC-429]").await;
+    running.wait_for_line("more:").await;
+    discord.wait_connected(1).await;
+    ann.says(&ann.direct(), "Q1").send();
+    assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A1");
+    let said = scene.end(running).await.stderr;
+    says(&said, &["note[GAL-DC-429]: discord: Discord asked to wait", "cause: GET /gateway/bot answered 429", "fix:", "Next try in 2 s."]);
+    assert!(!said.contains("error["), "{said}");
+}
+
+#[tokio::test]
+async fn a_page_in_place_of_the_api_is_told_with_the_address() {
+    let (mut scene, _discord, ..) = set().await;
+    scene.canary("canary-page");
+    let page = "<html><head><title>canary-page</title></head><body>nginx</body></html>";
+    scene.env("DISCORD_API_ROOT", &something_else(http("200 OK", "text/html", page)).await);
+    let parts = ["the answer is not Discord's", "cause:", "at 127.0.0.1", "answered 200 and something else", ROOT_LINE, "fix: check DISCORD_API_ROOT"];
+    is_told(&scene, "GAL-DC-GARBAGE", "retrying", &parts).await;
+}
+
+#[tokio::test]
+async fn an_unreachable_api_is_tried_again_and_nobody_else_is_asked() {
+    let (mut scene, discord, ann, _guild) = set().await;
+    let right = discord.url().to_owned();
+    let nowhere = format!("http://127.0.0.1:{}", galatea_testkit::process::free_port());
+    scene.env("DISCORD_API_ROOT", &nowhere);
+    let parts = ["Discord cannot be reached", "cause:", "/@me:", ROOT_LINE, "fix: check the network, the proxy variables and DISCORD_API_ROOT"];
+    is_told(&scene, "GAL-DC-CONNECT", "retrying", &parts).await;
+    assert!(discord.calls().is_empty());
+    scene.env("DISCORD_API_ROOT", &right);
+    let running = start(&scene, &discord).await;
+    ann.says(&ann.direct(), "Q2").send();
+    assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A2", "the fix works");
+    scene.end(running).await;
+}

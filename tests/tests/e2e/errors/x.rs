@@ -1,0 +1,281 @@
+//! X's rows: keys, clock, permission, enrolment, credits, summons, limits, addresses.
+
+use galatea_testkit::{
+    process::Running,
+    x::{Access, Effect, Fault, XApi},
+};
+use serde_json::json;
+
+use super::{Scene, finding, http, says, something_else};
+
+const LOOK: &str = "GET /2/users/:id/mentions";
+const SEND: &str = "POST /2/tweets";
+const KEYS_LINE: &str = "where: TWITTER_ACCESS_TOKEN from .env line 7";
+const ROOT_LINE: &str = "where: TWITTER_API_ROOT from .env line 9";
+
+/// `.env` as ever, the four keys in lines 5 to 8, X's address in line 9.
+async fn set() -> (Scene, XApi) {
+    let (mut scene, x) = (Scene::set().await, XApi::start().await);
+    let keys = x.keys();
+    scene.env("TWITTER_API_KEY", &keys.api_key);
+    scene.env("TWITTER_API_SECRET_KEY", &keys.api_secret);
+    scene.env("TWITTER_ACCESS_TOKEN", &keys.token);
+    scene.env("TWITTER_ACCESS_TOKEN_SECRET", &keys.token_secret);
+    scene.env("TWITTER_API_ROOT", x.url());
+    scene.env("TWITTER_DRY_RUN", "false");
+    // Three seconds, the shortest X allows.
+    scene.env("TWITTER_POLL_INTERVAL", "0.05");
+    x.secrets().iter().for_each(|secret| scene.canary(secret));
+    (scene, x)
+}
+
+/// Runs, and waits until mentions were looked for.
+async fn start(scene: &Scene, x: &XApi) -> Running {
+    let running = scene.start().await;
+    x.wait_calls(LOOK, 1).await;
+    running
+}
+
+/// What the paid checks tell.
+async fn check_says(scene: &Scene, code: &str, parts: &[&str]) {
+    let check = scene.run(&["connector", "check", "x", "--yes"]).await;
+    assert_eq!(check.code, Some(7), "{}{}", check.stdout, check.stderr);
+    says(&check.stdout, &[code]);
+    says(&check.stdout, parts);
+    let found = finding(&scene.run(&["connector", "check", "x", "--yes", "--json"]).await, code);
+    assert_eq!((&found["severity"], &found["subject"]), (&"error".into(), &"connector".into()));
+}
+
+/// Looks at something wrong wherever somebody may look; nobody else is disturbed.
+async fn is_told(scene: &Scene, code: &str, state: &str, parts: &[&str]) {
+    check_says(scene, code, parts).await;
+    let running = scene.start().await;
+    running.wait_for_line(&format!("error[{code}]")).await;
+    running.wait_for_line("more:").await;
+    let status = scene.run(&["status"]).await;
+    assert_eq!(status.code, Some(1));
+    says(&status.stdout, &["not ready", &format!("x {state}"), code]);
+    says(&status.stdout, parts);
+    let direct = scene.stage.ann.direct();
+    scene.stage.ann.says(&direct, "Q1").send();
+    assert_eq!(scene.stage.wait_text(&direct, "A1").await, ["A1"], "the agent goes on without X");
+    let said = scene.end(running).await.stderr;
+    says(&said, &[&format!("error[{code}]: x:")]);
+    says(&said, parts);
+}
+
+/// What `explain` tells of a post of Ann's.
+async fn explained(scene: &Scene, post: u64) -> String {
+    let told = scene.run(&["explain", &format!("https://x.com/ann_x/status/{post}")]).await;
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    told.stdout
+}
+
+#[tokio::test]
+async fn what_is_no_access_token_is_told_by_its_shape() {
+    let (mut scene, x) = set().await;
+    scene.env("TWITTER_ACCESS_TOKEN", "canaryCANARYcanaryCANARYcanary");
+    scene.canary("canaryCANARY");
+    let parts = ["Not an access token of X; expected digits, a dash", KEYS_LINE, "fix: console.x.com → your app → Keys and tokens"];
+    let started = scene.run(&["start"]).await;
+    assert_eq!(started.code, Some(3), "{}", started.stderr);
+    says(&started.stderr, &["error[GAL-X-TOKEN]"]);
+    says(&started.stderr, &parts);
+    for args in [&["doctor"][..], &["connector", "check", "x"]] {
+        let told = scene.run(args).await;
+        assert_eq!(told.code, Some(7));
+        says(&told.stdout, &parts);
+    }
+    assert!(x.calls().is_empty(), "nothing was asked, nothing was paid");
+}
+
+#[tokio::test]
+async fn a_key_that_is_missing_is_named() {
+    let (mut scene, x) = set().await;
+    scene.env("TWITTER_ACCESS_TOKEN_SECRET", "");
+    let started = scene.run(&["start"]).await;
+    assert_eq!(started.code, Some(3), "{}", started.stderr);
+    says(&started.stderr, &["error[GAL-CFG-VALUE]", "X needs four keys, and some are missing", "fix: set TWITTER_ACCESS_TOKEN_SECRET"]);
+    assert!(x.calls().is_empty());
+}
+
+#[tokio::test]
+async fn keys_that_do_not_match_are_told() {
+    let (mut scene, x) = set().await;
+    scene.env("TWITTER_ACCESS_TOKEN_SECRET", "wrong-canary-wrong-canary-wrong-canary-wrong1");
+    scene.canary("wrong-canary");
+    let parts = [
+        "X does not accept the keys: they do not match",
+        "cause: GET /2/users/me answered 401 Unauthorized",
+        KEYS_LINE,
+        "fix: console.x.com → your app → Keys and tokens: generate them again",
+    ];
+    is_told(&scene, "GAL-X-401", "down", &parts).await;
+    assert!(x.calls().len() <= 3, "no storm: {}", x.story());
+}
+
+#[tokio::test]
+async fn a_clock_that_is_off_is_told_with_the_difference() {
+    let (mut scene, _x) = set().await;
+    let body = r#"{"title":"Unauthorized","type":"about:blank","status":401,"detail":"Unauthorized"}"#;
+    let refusal = http("401 Unauthorized", "application/problem+json", body);
+    // Years ahead of any machine that runs this.
+    let answer = refusal.replacen("Connection: close", "Date: Fri, 01 Jan 2100 00:00:00 GMT\r\nConnection: close", 1);
+    scene.env("TWITTER_API_ROOT", &something_else(answer).await);
+    let parts = ["this machine's clock is off by", "s", "cause: GET /2/users/me answered 401", KEYS_LINE, "fix: set this machine's clock"];
+    is_told(&scene, "GAL-X-401", "down", &parts).await;
+}
+
+#[tokio::test]
+async fn a_read_only_token_is_told_before_anything_is_posted() {
+    let (scene, x) = set().await;
+    x.set_access(Access::Read);
+    let parts = [
+        "✓ keys sign correctly: @galatea_test",
+        "✗ the access token is read-only",
+        "GAL-X-403-PERM",
+        "cause: X says x-access-level: read",
+        KEYS_LINE,
+        "fix: console.x.com → your app → User authentication settings → Read and write; then regenerate access token and secret",
+        "cap $1.00/day: mention read $0.001*, post $0.015, with link $0.20, reply when summoned $0.01",
+    ];
+    check_says(&scene, "GAL-X-403-PERM", &parts).await;
+    let running = start(&scene, &x).await;
+    running.wait_for_line("works in part: the access token is read-only").await;
+    let asked = x.user("Ann", "ann_x").posts("@galatea_test Q1");
+    running.wait_for_line("not delivered").await;
+    says(&explained(&scene, asked).await, &["dead", "the access token is read-only", "GAL-X-403-PERM", KEYS_LINE, "fix:"]);
+    let said = scene.end(running).await.stderr;
+    says(&said, &["GAL-X-403-PERM", "console.x.com → your app → User authentication settings → Read and write"]);
+    assert!(x.calls_of(SEND).is_empty(), "X was not asked in vain");
+}
+
+#[tokio::test]
+async fn an_app_that_is_not_enrolled_is_told_where_to_go() {
+    let (scene, x) = set().await;
+    x.set_enrolled(false);
+    let parts = [
+        "the app is not enrolled for this API",
+        "cause: GET /2/users/me answered 403",
+        KEYS_LINE,
+        "fix: console.x.com: move the app to a Pay-per-use project, environment Production",
+    ];
+    is_told(&scene, "GAL-X-403-ENROLL", "down", &parts).await;
+    assert!(x.calls().len() <= 3, "no storm: {}", x.story());
+    x.set_enrolled(true);
+    let running = start(&scene, &x).await;
+    x.user("Ann", "ann_x").posts("@galatea_test Q2");
+    assert_eq!(x.wait_shown(1).await[0].text, "A2", "the fix works");
+    scene.end(running).await;
+}
+
+#[tokio::test]
+async fn without_credits_it_pauses_with_one_alert() {
+    let (scene, x) = set().await;
+    let running = start(&scene, &x).await;
+    x.set_credits(false);
+    running.wait_for_line("works in part: No credits at X: reading and posting pause (GAL-X-402); add credits in console.x.com").await;
+    let status = scene.run(&["status"]).await;
+    says(&status.stdout, &["No credits at X", "GAL-X-402", "add credits in console.x.com"]);
+    let direct = scene.stage.ann.direct();
+    scene.stage.ann.says(&direct, "Q1").send();
+    scene.stage.wait_text(&direct, "A1").await;
+    let said = scene.end(running).await.stderr;
+    assert_eq!(said.matches("X refuses to go on").count(), 1, "one alert: {said}");
+    let refused = x.calls().iter().filter(|c| c.answer.as_ref().is_some_and(|(status, _)| *status == 402)).count();
+    assert_eq!(refused, 1, "X is left alone: {}", x.story());
+    let parts = ["No credits at X: reading and posting pause", "cause: GET /2/users/me answered 402", KEYS_LINE, "fix: add credits in console.x.com"];
+    check_says(&scene, "GAL-X-402", &parts).await;
+}
+
+#[tokio::test]
+async fn what_nobody_summoned_is_not_sent() {
+    let (scene, x) = set().await;
+    let mut running = start(&scene, &x).await;
+    x.fault(Fault::new(Effect::RateLimited(3)).on(SEND));
+    let ann = x.user("Ann", "ann_x");
+    let asked = ann.posts("@galatea_test Q1");
+    x.wait_calls(SEND, 1).await;
+    running.kill_9().await;
+    // The notes are lost, and so is the summons: X is asked before anything is sent.
+    let mut folders = vec![scene.stage.home.path().join(".galatea")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            match entry.file_name().to_str() {
+                _ if entry.path().is_dir() => folders.push(entry.path()),
+                Some(name) if name == "posts.log" => std::fs::remove_file(entry.path()).unwrap(),
+                _ => {}
+            }
+        }
+    }
+    ann.deletes(asked);
+    let running = scene.start().await;
+    running.wait_for_line("not delivered").await;
+    says(&explained(&scene, asked).await, &["dead", "Not sent: X permits replies only when mentioned", "GAL-X-NOT-SUMMONED", "fix:"]);
+    scene.end(running).await;
+    assert_eq!(x.calls_of(SEND).len(), 1, "told before it was sent: {}", x.story());
+    says(&scene.run(&["explain", "GAL-X-NOT-SUMMONED"]).await.stdout, &["Fix"]);
+}
+
+#[tokio::test]
+async fn what_x_takes_for_unsummoned_is_told_alike() {
+    let (scene, x) = set().await;
+    let running = start(&scene, &x).await;
+    let detail = "Reply to this conversation is not allowed because you have not been mentioned or otherwise engaged by the author.";
+    x.fault(Fault::new(Effect::Refuse(403, json!({ "title": "Forbidden", "type": "about:blank", "status": 403, "detail": detail }))).on(SEND));
+    let asked = x.user("Ann", "ann_x").posts("@galatea_test Q1");
+    running.wait_for_line("not delivered").await;
+    let told = explained(&scene, asked).await;
+    says(&told, &["dead", "Not sent: X permits replies only when mentioned", "cause: POST /2/tweets answered 403 Reply to this conversation"]);
+    scene.end(running).await;
+    assert_eq!(x.calls_of(SEND).len(), 1, "nobody insists");
+}
+
+#[tokio::test]
+async fn a_limit_of_posting_is_waited_for_and_is_no_error() {
+    let (scene, x) = set().await;
+    let running = start(&scene, &x).await;
+    x.fault(Fault::new(Effect::RateLimited(4)).on(SEND));
+    let asked = x.user("Ann", "ann_x").posts("@galatea_test Q1");
+    running.wait_for_line("GAL-X-429").await;
+    says(&explained(&scene, asked).await, &["X asked to wait", "cause: POST /2/tweets answered 429"]);
+    // Posts before the time are violations of the server.
+    assert_eq!(x.wait_shown(1).await[0].text, "A1");
+    assert_eq!(scene.run(&["status"]).await.code, Some(0), "nothing is wrong");
+    let said = scene.end(running).await.stderr;
+    assert!(!said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"), "{said}");
+    assert_eq!((x.shown().len(), x.calls_of(SEND).len()), (1, 2), "delivered once");
+}
+
+#[tokio::test]
+async fn a_limit_of_reading_is_a_countdown() {
+    let (scene, x) = set().await;
+    x.fault(Fault::new(Effect::RateLimited(3)).on(LOOK));
+    let running = scene.start().await;
+    running.wait_for_line("note[GAL-X-429]").await;
+    running.wait_for_line("more:").await;
+    x.user("Ann", "ann_x").posts("@galatea_test Q1");
+    assert_eq!(x.wait_shown(1).await[0].text, "A1");
+    let said = scene.end(running).await.stderr;
+    says(&said, &["note[GAL-X-429]: x: X asked to wait", "cause: GET /2/users/:id/mentions answered 429", "fix:", "Next try in"]);
+    assert!(!said.contains("error["), "{said}");
+}
+
+#[tokio::test]
+async fn a_page_in_place_of_the_api_is_told_with_the_address() {
+    let (mut scene, _x) = set().await;
+    scene.canary("canary-page");
+    let page = "<html><head><title>canary-page</title></head><body>nginx</body></html>";
+    scene.env("TWITTER_API_ROOT", &something_else(http("200 OK", "text/html", page)).await);
+    let parts = ["the answer is not the X API's", "cause: GET /2/users/me at 127.0.0.1", "answered 200", ROOT_LINE, "fix: check TWITTER_API_ROOT"];
+    is_told(&scene, "GAL-X-GARBAGE", "retrying", &parts).await;
+}
+
+#[tokio::test]
+async fn an_unreachable_api_is_tried_again() {
+    let (mut scene, x) = set().await;
+    scene.env("TWITTER_API_ROOT", &format!("http://127.0.0.1:{}", galatea_testkit::process::free_port()));
+    let parts = ["X cannot be reached", "cause: GET /2/users/me:", ROOT_LINE, "fix: check the network, the proxy variables and TWITTER_API_ROOT"];
+    is_told(&scene, "GAL-X-CONNECT", "retrying", &parts).await;
+    assert!(x.calls().is_empty());
+}
