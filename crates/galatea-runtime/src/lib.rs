@@ -16,6 +16,6 @@ mod rooms;
 mod supervise;
 mod turn;
 
-pub use config::{PLATFORM_VARIABLES, VARIABLES};
+pub use config::{VARIABLES, platform_variables};
 pub use orchestrator::{AgentSpec, ConnectorStatus, Orchestrator, RuntimeOptions};
 pub use turn::COMMANDS;

@@ -148,6 +148,11 @@ impl Platform {
         Ok(Built::On(connector))
     }
 
+    /// Whether it takes a login.
+    pub(crate) fn has_login(&self) -> bool {
+        self.variables.iter().any(|v| v.required)
+    }
+
     /// The secrets of a login and the variable to name for them. Where it has several, such as those of an app and those of an account,
     /// all of them make it.
     fn secrets(&self, settings: &Settings) -> Option<(&'static str, String)> {
