@@ -1,5 +1,6 @@
 //! The engine: takes in what connectors decode, decides, answers, delivers.
 
+mod accounts;
 mod agent;
 pub mod config;
 mod delivery;

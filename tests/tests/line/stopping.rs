@@ -5,7 +5,7 @@ use galatea_core::{
     store::{InboxState, MemoryQuery, MemoryStore},
 };
 use galatea_runtime::AgentSpec;
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use crate::{
     house::{Plan, character, dm},
@@ -46,6 +46,7 @@ async fn stopping_does_not_wait_for_ever_and_a_new_agent_goes_on() {
         models: models::all(echo()),
         plugins: Vec::new(),
         connectors: vec![Arc::new(Plugged(Arc::clone(&house.platform)))],
+        account_settings: HashMap::new(),
     };
     let again = house.orchestrator.create_agent(spec).await.unwrap();
     assert_eq!(again, house.agent);
@@ -65,6 +66,7 @@ async fn agents_of_one_process_keep_apart() {
         models: models::all(Arc::new(galatea_testkit::models::ScriptedModel::saying("Ada here"))),
         plugins: Vec::new(),
         connectors: vec![Arc::new(Plugged(Arc::clone(&other)))],
+        account_settings: HashMap::new(),
     };
     let ada = house.orchestrator.create_agent(spec()).await.unwrap();
     assert_eq!(house.orchestrator.create_agent(spec()).await.unwrap_err().code(), Some("GAL-AGENT-TWICE"));

@@ -175,7 +175,7 @@ async fn sent(agent: &Agent, settler: &Settler, job: &Job, receipt: Receipt) {
 }
 
 async fn moved_to(agent: &Agent, delivery: &Delivery, to: &galatea_core::RemoteId) -> Result<()> {
-    let room = galatea_core::RoomId(agent.view.identity.swizzle(to.as_str()));
+    let room = agent.accounts.room(&delivery.address.source, &delivery.address.account, to);
     agent.store.move_room(delivery.address.room, room, to).await?;
     agent.rooms.moved(delivery.address.room, room, to);
     agent.known.clear();

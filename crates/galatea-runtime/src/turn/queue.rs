@@ -219,7 +219,7 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut V
     let Some(info) = agent.rooms.load(agent.store.as_ref(), room).await? else { return follow(agent, taken, room).await };
     let (source, account) = (&first.entry.source, &first.entry.account);
     let route = agent.route(source, account).ok_or_else(|| Error::new(ErrorKind::Unavailable, "the platform's connector is not running yet"))?;
-    let policy = agent.policy(source)?;
+    let policy = agent.policy(source, account)?;
     let parent = parent_remote(&info);
     if first.read_back
         && let Err(error) = agent.store.begin_turn(&[first.entry.memory.id]).await

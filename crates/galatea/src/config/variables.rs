@@ -4,7 +4,10 @@ use galatea_core::Variable;
 use std::sync::LazyLock;
 
 use super::own;
-use crate::connectors::{PLATFORMS, Platform};
+use crate::{
+    accounts,
+    connectors::{PLATFORMS, Platform},
+};
 
 /// Settings of one part of the program.
 #[derive(Debug, Clone)]
@@ -49,14 +52,26 @@ pub(crate) fn all_variables() -> impl Iterator<Item = &'static Variable> {
     GROUPS.iter().flat_map(|g| g.variables.iter().copied())
 }
 
+/// The gate's settings for a platform.
+pub(crate) fn gate(platform: &Platform) -> &'static [Variable] {
+    PLATFORMS.iter().position(|p| p.source == platform.source).and_then(|n| GATES.get(n)).map_or(&[], Vec::as_slice)
+}
+
 /// Every name of a setting.
-fn names(variable: &Variable) -> impl Iterator<Item = &'static str> {
+pub(crate) fn names(variable: &Variable) -> impl Iterator<Item = &'static str> + use<> {
     std::iter::once(variable.name).chain(variable.aliases.iter().copied())
 }
 
-/// The setting of this name or alias.
+/// The setting of this name or alias; that of another account (`DISCORD_API_TOKEN_2`) is the platform's own.
 pub(crate) fn find(name: &str) -> Option<&'static Variable> {
-    all_variables().find(|v| names(v).any(|known| known == name))
+    let plain = |name: &str| all_variables().find(|v| names(v).any(|known| known == name));
+    plain(name).or_else(|| plain(accounts::split(name)?.0).filter(|v| is_of_account(v)))
+}
+
+/// Whether every account of a platform may have its own.
+fn is_of_account(variable: &Variable) -> bool {
+    let logins = PLATFORMS.iter().filter(|p| p.has_login());
+    logins.flat_map(|p| p.variables.iter().chain(gate(p))).any(|v| v.name == variable.name)
 }
 
 #[cfg(test)]
@@ -79,6 +94,13 @@ mod tests {
             assert!(find(&name).is_some(), "{name}");
         }
         assert!(find("TERMINAL_DM_POLICY").is_none());
+    }
+
+    #[test]
+    fn settings_of_other_accounts_are_known() {
+        assert_eq!(find("DISCORD_API_TOKEN_2").map(|v| v.name), Some("DISCORD_API_TOKEN"));
+        assert_eq!(find("X_DM_POLICY_3").map(|v| v.name), Some("X_DM_POLICY"));
+        assert!(find("OPENAI_API_KEY_2").is_none() && find("TERMINAL_SOCKET_2").is_none());
     }
 
     #[test]
