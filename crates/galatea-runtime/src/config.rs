@@ -149,6 +149,10 @@ pub struct Policy {
     pub allowed_rooms: Option<Vec<String>>,
     /// The setting that says so.
     pub allowed_rooms_setting: String,
+    /// Rooms in which it only listens, by platform id.
+    pub listen_rooms: Vec<String>,
+    /// The setting that says so.
+    pub listen_rooms_setting: String,
     /// People answered, lower case, handles without `@` or ids; everybody when none.
     pub only_users: Option<Vec<String>>,
     /// The setting that says so.
@@ -245,6 +249,7 @@ impl Policy {
         let (_, allow_from) = own.text(platform::ALLOW_FROM, &ALLOW_FROM);
         let (allow_bots_setting, allow_bots) = own.text(platform::ALLOW_BOTS, &ALLOW_BOTS);
         let rooms = own.list(platform::ALLOWED_CHATS)?;
+        let listen = own.list(platform::LISTEN_CHATS)?;
         let users = own.list(platform::TARGET_USERS)?;
         let always_types = settings
             .list(&ALWAYS_RESPOND_CHANNELS)?
@@ -263,6 +268,8 @@ impl Policy {
             group_setting,
             allowed_rooms_setting: rooms.as_ref().map_or_else(|| format!("{}_ALLOWED_CHATS", own.prefix), |(name, _)| name.clone()),
             allowed_rooms: rooms.map(|(_, list)| list).filter(|list| !list.is_empty()),
+            listen_rooms_setting: format!("{}_LISTEN_CHATS", own.prefix),
+            listen_rooms: listen.map(|(_, list)| list).unwrap_or_default(),
             only_users_setting: format!("{}_TARGET_USERS", own.prefix),
             only_users: users
                 .map(|(_, list)| list.iter().map(|name| name.trim_start_matches('@').to_lowercase()).collect::<Vec<_>>())

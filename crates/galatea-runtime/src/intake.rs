@@ -178,7 +178,7 @@ impl Intake {
             IncomingEvent::OwnStatus(status) => match status {
                 OwnStatus::Removed => agent.events.publish(Event::WorldLeft { agent: id, world: place.world }),
                 OwnStatus::Joined | OwnStatus::Admin => agent.events.publish(Event::WorldJoined { agent: id, world: place.world }),
-                OwnStatus::Restricted => {}
+                OwnStatus::Restricted | OwnStatus::Closed => {}
             },
             IncomingEvent::RoomMoved { to } => {
                 let to_room = agent.accounts.room(&info.source, &info.account, to);

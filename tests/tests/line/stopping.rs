@@ -91,7 +91,8 @@ async fn agents_of_one_process_keep_apart() {
 
 #[tokio::test]
 async fn a_message_to_another_place_goes_through_the_outbox() {
-    let house = Plan::new(echo()).build().await;
+    let model = echo();
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
     let spot = dm("8");
     house.gateway.ensure_connection(&spot.connection()).await.unwrap();
     let address =
@@ -107,4 +108,9 @@ async fn a_message_to_another_place_goes_through_the_outbox() {
     house.orchestrator.send_message_to_target(house.agent, &address("1000"), outgoing).await.unwrap();
     assert_eq!(house.platform.until_shown("8", 1).await, ["good morning"]);
     house.quiet().await;
+    // It is remembered there: whoever takes it up finds an agent that knows.
+    house.say(&spot, "what did you say?").await;
+    house.platform.until_shown("8", 2).await;
+    let said = |text: &str| model.requests().iter().any(|r| r.messages.iter().any(|m| m.text().contains(text)));
+    assert!(said("good morning"), "the model is not shown what was said there");
 }

@@ -23,6 +23,7 @@ pub(super) const GROUP_POLICY: &[&str] = &["GROUP_POLICY", "GROUP_RESPONSE_POLIC
 pub(super) const ALLOW_BOTS: &[&str] = &["ALLOW_BOTS"];
 pub(super) const AUTO_REPLY: &str = "AUTO_REPLY";
 pub(super) const ALLOWED_CHATS: &[&str] = &["ALLOWED_CHATS", "ALLOWED_ROOMS"];
+pub(super) const LISTEN_CHATS: &[&str] = &["LISTEN_CHATS"];
 pub(super) const TARGET_USERS: &[&str] = &["TARGET_USERS"];
 
 const FORMS: &[Form] = &[
@@ -35,6 +36,7 @@ const FORMS: &[Form] = &[
         others: &[ALLOWED_CHATS[1]],
         ..Form::new(ALLOWED_CHATS[0], "Rooms of {} the agent answers in, by their ids there: a JSON list, or separated by commas; every room when unset.")
     },
+    Form::new(LISTEN_CHATS[0], "Rooms of {} where the agent only listens, by their ids there: what is said is remembered, and nothing is answered."),
     Form::new(TARGET_USERS[0], "People on {} who are answered: ids or handles, separated by commas; everybody when unset."),
 ];
 

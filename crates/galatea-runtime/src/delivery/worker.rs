@@ -19,9 +19,23 @@ pub(super) const SETTLE_TIME: Duration = Duration::from_secs(2);
 
 /// Sends everything in a lane.
 pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea_core::RoomId, Job>) {
+    let mut before: Option<Before> = None;
     loop {
         match lane.take() {
-            Taken::Item(job) => deliver(&agent, &settler, job).await,
+            Taken::Item(job) => {
+                let (turn, part) = (job.delivery.turn, job.delivery.part);
+                let broken = match &before {
+                    Some(known) if known.turn == turn => known.broken,
+                    _ => part > 0 && broke_off(&agent, &job.delivery).await,
+                };
+                let delivered = if broken {
+                    ended(&agent, &settler, &job, OutboxState::Dead, "an earlier part of this answer was not delivered").await;
+                    false
+                } else {
+                    deliver(&agent, &settler, job).await
+                };
+                before = Some(Before { turn, broken: !delivered });
+            }
             // Sends do not spill: what waits is bounded by the turns that made it.
             Taken::ReadBack => lane.put_back(Vec::new(), true),
             Taken::Closed => return,
@@ -29,11 +43,25 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
     }
 }
 
-async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
+/// What became of the parts before, while this lane lives.
+struct Before {
+    turn: galatea_core::TurnId,
+    broken: bool,
+}
+
+/// Whether an earlier part of the same answer, in the same Room, was given up before this lane began (after a restart).
+async fn broke_off(agent: &Agent, delivery: &Delivery) -> bool {
+    let parts = agent.store.deliveries_of(delivery.turn).await.unwrap_or_default();
+    let earlier = parts.iter().filter(|p| p.delivery.part < delivery.part && p.delivery.address.room == delivery.address.room);
+    earlier.into_iter().any(|p| matches!(p.state, OutboxState::Dead | OutboxState::Expired))
+}
+
+/// False when it is given up: what follows it would make no sense without it.
+async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> bool {
     let Some(route) = agent.any_route(&job.delivery.address.source, &job.delivery.address.account) else {
         // Stays pending in the store; sent once its connector registers.
         tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery yet");
-        return;
+        return true;
     };
     loop {
         let now = agent.clock.now();
@@ -44,20 +72,27 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
             // What went out before must be stored first, or the read-back takes it for the lost one.
             settler.flush().await;
             match look(agent, &route, &job.delivery).await {
-                Looked::There(receipt) => return sent(agent, settler, &job, receipt).await,
+                Looked::There(receipt) => {
+                    sent(agent, settler, &job, receipt).await;
+                    return true;
+                }
                 Looked::NotThere => job.doubt = false,
                 Looked::Unclear => job.doubt = true,
             }
             if job.doubt && !agent.limits.resend_unsure {
-                return ended(agent, settler, &job, OutboxState::Ambiguous, "held back, as DELIVERY_WHEN_UNSURE says").await;
+                ended(agent, settler, &job, OutboxState::Ambiguous, "held back, as DELIVERY_WHEN_UNSURE says").await;
+                // It may have arrived; what follows it goes on.
+                return true;
             }
             job.ambiguous = false;
             if job.delivery.attempt >= retry::ATTEMPTS {
-                return ended(agent, settler, &job, OutboxState::Dead, "sending it failed too often").await;
+                ended(agent, settler, &job, OutboxState::Dead, "sending it failed too often").await;
+                return job.doubt;
             }
         }
         if job.expires.is_some_and(|end| agent.clock.now() > end) {
-            return ended(agent, settler, &job, OutboxState::Expired, "too old to send").await;
+            ended(agent, settler, &job, OutboxState::Expired, "too old to send").await;
+            return job.doubt;
         }
         if !job.marked {
             // T3: must be durable before the platform hears of it, or a crash would send it twice.
@@ -70,7 +105,8 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
         let (error, next) = match outcome {
             Ok(receipt) => {
                 job.delivery.attempt = attempt;
-                return sent(agent, settler, &job, receipt).await;
+                sent(agent, settler, &job, receipt).await;
+                return true;
             }
             Err(Missed::Held(error)) => {
                 let next = retry::held(&error, now, job.expires);
@@ -84,9 +120,13 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
         match next {
             retry::Next::Dead => {
                 job.delivery.attempt = attempt;
-                return ended(agent, settler, &job, OutboxState::Dead, &error.to_string()).await;
+                ended(agent, settler, &job, OutboxState::Dead, &error.to_string()).await;
+                return job.doubt;
             }
-            retry::Next::Expired => return ended(agent, settler, &job, OutboxState::Expired, &error.to_string()).await,
+            retry::Next::Expired => {
+                ended(agent, settler, &job, OutboxState::Expired, &error.to_string()).await;
+                return job.doubt;
+            }
             retry::Next::Again { delay, look, counts } => {
                 if counts {
                     job.delivery.attempt = attempt;
