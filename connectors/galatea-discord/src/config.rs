@@ -14,23 +14,16 @@ use crate::{
 const TOKEN: Variable = Variable::new("DISCORD_API_TOKEN", "the token from the application's Bot page").alias(&["DISCORD_BOT_TOKEN"]).secret().required();
 const APPLICATION: Variable = Variable::new("DISCORD_APPLICATION_ID", "the application's id; asked for with the token when unset");
 const API_ROOT: Variable = Variable::new("DISCORD_API_ROOT", "address of the Discord API").or("https://discord.com");
-const CHANNELS: Variable = Variable::new("CHANNEL_IDS", "channel ids the agent answers in, separated by commas or as a JSON list; all channels when unset")
-    .alias(&["DISCORD_CHANNEL_IDS", "discord.allowedChannelIds"]);
+const CHANNELS: Variable = Variable::new(
+    "CHANNEL_IDS",
+    "channel ids the agent answers in, separated by commas or as a JSON list; all channels when unset; DISCORD_ALLOWED_CHATS is stronger",
+)
+.alias(&["DISCORD_CHANNEL_IDS", "discord.allowedChannelIds"]);
 const IGNORE_BOTS: Variable = Variable::new("DISCORD_SHOULD_IGNORE_BOT_MESSAGES", "do not answer other bots").alias(&["discord.shouldIgnoreBotMessages"]);
 const IGNORE_DIRECT: Variable =
     Variable::new("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "do not answer direct messages").alias(&["discord.shouldIgnoreDirectMessages"]);
 const ONLY_MENTIONS: Variable =
     Variable::new("DISCORD_SHOULD_RESPOND_ONLY_TO_MENTIONS", "in servers answer mentions and replies only").alias(&["discord.shouldRespondOnlyToMentions"]);
-
-/// Policies that the runtime's gate reads and applies; declared here so that they are known and documented.
-const GATE: [Variable; 6] = [
-    Variable::new("DISCORD_DM_POLICY", "DM_POLICY for Discord"),
-    Variable::new("DISCORD_ALLOW_FROM", "ALLOW_FROM for Discord"),
-    Variable::new("DISCORD_GROUP_POLICY", "GROUP_POLICY for Discord"),
-    Variable::new("DISCORD_ALLOW_BOTS", "ALLOW_BOTS for Discord"),
-    Variable::new("DISCORD_AUTO_REPLY", "answer on Discord at all").or("true"),
-    Variable::new("DISCORD_ALLOWED_CHATS", "the same as CHANNEL_IDS, and stronger"),
-];
 
 /// Settings of one Discord application.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -135,8 +128,7 @@ fn mistaken(token: &str) -> Option<&'static str> {
 
 impl ConnectorConfig for DiscordConfig {
     const SOURCE: Source = crate::SOURCE;
-    const VARIABLES: &'static [Variable] =
-        &[TOKEN, APPLICATION, API_ROOT, CHANNELS, IGNORE_BOTS, IGNORE_DIRECT, ONLY_MENTIONS, GATE[0], GATE[1], GATE[2], GATE[3], GATE[4], GATE[5]];
+    const VARIABLES: &'static [Variable] = &[TOKEN, APPLICATION, API_ROOT, CHANNELS, IGNORE_BOTS, IGNORE_DIRECT, ONLY_MENTIONS];
 
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };

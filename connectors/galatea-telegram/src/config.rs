@@ -13,8 +13,8 @@ use crate::{
 
 const TOKEN: Variable = Variable::new("TELEGRAM_BOT_TOKEN", "the token @BotFather gave for the bot").secret().required();
 const API_ROOT: Variable = Variable::new("TELEGRAM_API_ROOT", "address of the Bot API server").or("https://api.telegram.org");
-const ALLOWED_CHATS: Variable =
-    Variable::new("TELEGRAM_ALLOWED_CHATS", "chat ids the agent answers in, as a JSON list or separated by commas; all chats when unset");
+/// Declared and applied by the runtime's gate; looked at here because elizaOS's users write it as a JSON list by hand.
+const ALLOWED_CHATS: Variable = Variable::new("TELEGRAM_ALLOWED_CHATS", "a list of chat ids");
 const MODE: Variable = Variable::new("TELEGRAM_MODE", "how messages arrive: polling or webhook").or("polling");
 const WEBHOOK_URL: Variable = Variable::new("TELEGRAM_WEBHOOK_URL", "public https address Telegram calls in webhook mode");
 const WEBHOOK_LISTEN: Variable = Variable::new("TELEGRAM_WEBHOOK_LISTEN", "address and port the webhook listens on").or("127.0.0.1:8443");
@@ -164,7 +164,7 @@ fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
 
 impl ConnectorConfig for TelegramConfig {
     const SOURCE: Source = crate::SOURCE;
-    const VARIABLES: &'static [Variable] = &[TOKEN, API_ROOT, ALLOWED_CHATS, MODE, WEBHOOK_URL, WEBHOOK_LISTEN, WEBHOOK_SECRET, DROP_PENDING, POLL_TIMEOUT];
+    const VARIABLES: &'static [Variable] = &[TOKEN, API_ROOT, MODE, WEBHOOK_URL, WEBHOOK_LISTEN, WEBHOOK_SECRET, DROP_PENDING, POLL_TIMEOUT];
 
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };

@@ -11,7 +11,7 @@ use crate::{
     content::Media,
     error::{Error, Result},
     gateway::Gateway,
-    ids::{Account, Source},
+    ids::{Account, RemoteId, Source},
     message::{Address, Delivery, Encoded, Found, Outgoing, Receipt, Trail},
 };
 
@@ -60,6 +60,18 @@ pub trait SendHandler: Send + Sync {
 
     /// Shows that an answer is being prepared; called again every few seconds while it is.
     async fn typing(&self, address: &Address) -> Result<()>;
+
+    /// Whether the platform shows people that an answer to this message is coming (`is thinking…`). Its answer is then given as a reply
+    /// to it, or [`Self::unanswered`] is called. Pure.
+    fn awaits(&self, _: &RemoteId) -> bool {
+        false
+    }
+
+    /// A message that [`Self::awaits`] an answer gets none, for this reason: ends what shows that one is coming, and may tell whoever
+    /// asked. Tried once; nothing is lost when it fails.
+    async fn unanswered(&self, _: &Address, _: &RemoteId, _why: &str) -> Result<()> {
+        Ok(())
+    }
 
     /// Downloads a file of a received message whose address only this connector can open. At most `limit` bytes: a larger one is `Invalid`.
     async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {

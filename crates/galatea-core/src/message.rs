@@ -178,6 +178,8 @@ pub enum OwnStatus {
     Admin,
     /// May not write.
     Restricted,
+    /// The room itself is gone; we are still in its World.
+    Closed,
     /// Removed, or blocked by the person.
     Removed,
 }

@@ -1,11 +1,15 @@
 //! The parts of one agent, assembled; no behaviour.
 
 use dashmap::DashMap;
-use galatea_core::{Account, AgentView, Clock, ConnectorInfo, EventBus, Health, MemoryId, Models, Outbound, Result, RoomId, Services, Source, Store};
-use std::sync::{Arc, OnceLock};
+use galatea_core::{Account, AgentView, Clock, ConnectorInfo, EventBus, Health, MemoryId, Models, Outbound, Result, RoomId, Services, Settings, Source, Store};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    accounts::Accounts,
     config::{Limits, Policy},
     delivery::{Job, Route, Settler},
     intake::KnownConnections,
@@ -33,14 +37,18 @@ pub(crate) struct Agent {
     pub(crate) clock: Arc<dyn Clock>,
     /// Where events go.
     pub(crate) events: EventBus,
+    /// Its logins, and whose ids are whose.
+    pub(crate) accounts: Accounts,
+    /// Settings of accounts that have some of their own.
+    pub(crate) account_settings: HashMap<(Source, Account), Settings>,
     /// Connections known to be stored.
     pub(crate) known: KnownConnections,
     /// Rooms in use.
     pub(crate) rooms: RoomCache,
     /// How to reach each account.
     pub(crate) routes: DashMap<(Source, Account), Arc<Route>>,
-    /// When to answer, per platform.
-    pub(crate) policies: DashMap<Source, Arc<Policy>>,
+    /// When to answer, per account.
+    pub(crate) policies: DashMap<(Source, Account), Arc<Policy>>,
     /// How each connector is doing.
     pub(crate) health: DashMap<(Source, Account), (ConnectorInfo, Health)>,
     /// When a failure notice was last shown in a room.
@@ -68,13 +76,14 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// When to answer on one platform. Settings do not change while an agent runs, so each is read once.
-    pub(crate) fn policy(&self, source: &Source) -> Result<Arc<Policy>> {
-        if let Some(known) = self.policies.get(source) {
+    /// When one account answers. Settings do not change while an agent runs, so each is read once.
+    pub(crate) fn policy(&self, source: &Source, account: &Account) -> Result<Arc<Policy>> {
+        let key = (source.clone(), account.clone());
+        if let Some(known) = self.policies.get(&key) {
             return Ok(Arc::clone(&known));
         }
-        let policy = Arc::new(Policy::from_settings(&self.view.settings, source)?);
-        self.policies.insert(source.clone(), Arc::clone(&policy));
+        let policy = Arc::new(Policy::from_settings(self.account_settings.get(&key).unwrap_or(&self.view.settings), source)?);
+        self.policies.insert(key, Arc::clone(&policy));
         Ok(policy)
     }
 

@@ -1,7 +1,11 @@
 //! Settings of the runtime: when to answer, how busy rooms behave, how long things may take.
 
+mod platform;
+
 use galatea_core::{Error, Result, Settings, Source, Variable, room::ChannelType};
 use std::time::Duration;
+
+pub use platform::platform_variables;
 
 /// Who may talk to the agent in direct messages.
 pub const DM_POLICY: Variable =
@@ -80,16 +84,6 @@ pub const VARIABLES: &[Variable] = &[
     OFFLINE_RESPONDER_PUBLIC,
 ];
 
-/// Per-platform forms of the policies, with elizaOS's names.
-pub const PLATFORM_VARIABLES: &[Variable] = &[
-    Variable::new("TELEGRAM_DM_POLICY", "DM_POLICY for Telegram."),
-    Variable::new("TELEGRAM_ALLOW_FROM", "ALLOW_FROM for Telegram."),
-    Variable::new("TELEGRAM_GROUP_POLICY", "GROUP_POLICY for Telegram.").alias(&["TELEGRAM_GROUP_RESPONSE_POLICY"]),
-    Variable::new("TELEGRAM_ALLOW_BOTS", "ALLOW_BOTS for Telegram."),
-    Variable::new("TELEGRAM_AUTO_REPLY", "Answer on Telegram at all.").or("true"),
-    Variable::new("TELEGRAM_ALLOWED_CHATS", "Chats the agent answers in: a JSON list or ids separated by commas; every chat when unset."),
-];
-
 /// Direct message policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DmPolicy {
@@ -155,6 +149,10 @@ pub struct Policy {
     pub allowed_rooms: Option<Vec<String>>,
     /// The setting that says so.
     pub allowed_rooms_setting: String,
+    /// Rooms in which it only listens, by platform id.
+    pub listen_rooms: Vec<String>,
+    /// The setting that says so.
+    pub listen_rooms_setting: String,
     /// People answered, lower case, handles without `@` or ids; everybody when none.
     pub only_users: Option<Vec<String>>,
     /// The setting that says so.
@@ -237,21 +235,22 @@ impl Policy {
     /// # Errors
     /// `Invalid` naming the variable and its place.
     pub fn from_settings(settings: &Settings, source: &Source) -> Result<Self> {
-        let platform = PlatformSettings { settings, prefix: source.as_str().to_ascii_uppercase() };
-        let (dm_setting, dm) = platform.text(&["DM_POLICY"], &DM_POLICY);
+        let own = PlatformSettings { settings, prefix: source.as_str().to_ascii_uppercase() };
+        let (dm_setting, dm) = own.text(platform::DM_POLICY, &DM_POLICY);
         let dm = match dm.as_str() {
             "open" => DmPolicy::Open,
             "allowlist" => DmPolicy::Allowlist,
             "pairing" => DmPolicy::Pairing,
             "disabled" => DmPolicy::Disabled,
-            _ => return Err(platform.complain(&dm_setting, "is none of open, allowlist, pairing, disabled")),
+            _ => return Err(own.complain(&dm_setting, "is none of open, allowlist, pairing, disabled")),
         };
-        let (group_setting, group) = platform.text(&["GROUP_POLICY", "GROUP_RESPONSE_POLICY"], &GROUP_POLICY);
-        let group = parse_group(&group).ok_or_else(|| platform.complain(&group_setting, "is none of mention, reply, name, always, ambient, disabled"))?;
-        let (_, allow_from) = platform.text(&["ALLOW_FROM"], &ALLOW_FROM);
-        let (allow_bots_setting, allow_bots) = platform.text(&["ALLOW_BOTS"], &ALLOW_BOTS);
-        let rooms = platform.list(&["ALLOWED_CHATS", "ALLOWED_ROOMS"])?;
-        let users = platform.list(&["TARGET_USERS"])?;
+        let (group_setting, group) = own.text(platform::GROUP_POLICY, &GROUP_POLICY);
+        let group = parse_group(&group).ok_or_else(|| own.complain(&group_setting, "is none of mention, reply, name, always, ambient, disabled"))?;
+        let (_, allow_from) = own.text(platform::ALLOW_FROM, &ALLOW_FROM);
+        let (allow_bots_setting, allow_bots) = own.text(platform::ALLOW_BOTS, &ALLOW_BOTS);
+        let rooms = own.list(platform::ALLOWED_CHATS)?;
+        let listen = own.list(platform::LISTEN_CHATS)?;
+        let users = own.list(platform::TARGET_USERS)?;
         let always_types = settings
             .list(&ALWAYS_RESPOND_CHANNELS)?
             .unwrap_or_default()
@@ -261,19 +260,21 @@ impl Policy {
         let always_source =
             settings.list(&ALWAYS_RESPOND_SOURCES)?.unwrap_or_default().iter().any(|s| source.as_str().to_ascii_lowercase().contains(&s.to_ascii_lowercase()));
         Ok(Self {
-            auto_reply: platform.switch("AUTO_REPLY", true)?,
+            auto_reply: own.switch(platform::AUTO_REPLY, true)?,
             dm,
             dm_setting,
             allow_from: split(&allow_from).map(|s| s.trim_start_matches('@').to_lowercase()).collect(),
             group,
             group_setting,
-            allowed_rooms_setting: rooms.as_ref().map_or_else(|| format!("{}_ALLOWED_CHATS", platform.prefix), |(name, _)| name.clone()),
+            allowed_rooms_setting: rooms.as_ref().map_or_else(|| format!("{}_ALLOWED_CHATS", own.prefix), |(name, _)| name.clone()),
             allowed_rooms: rooms.map(|(_, list)| list).filter(|list| !list.is_empty()),
-            only_users_setting: format!("{}_TARGET_USERS", platform.prefix),
+            listen_rooms_setting: format!("{}_LISTEN_CHATS", own.prefix),
+            listen_rooms: listen.map(|(_, list)| list).unwrap_or_default(),
+            only_users_setting: format!("{}_TARGET_USERS", own.prefix),
             only_users: users
                 .map(|(_, list)| list.iter().map(|name| name.trim_start_matches('@').to_lowercase()).collect::<Vec<_>>())
                 .filter(|l| !l.is_empty()),
-            allow_bots: parse_switch(&allow_bots).ok_or_else(|| platform.complain(&allow_bots_setting, "is neither true nor false"))?,
+            allow_bots: parse_switch(&allow_bots).ok_or_else(|| own.complain(&allow_bots_setting, "is neither true nor false"))?,
             allow_bots_setting,
             bot_hop_limit: settings.parse(&BOT_HOP_LIMIT, "a whole number")?.unwrap_or(3),
             always_types,

@@ -65,6 +65,8 @@ pub struct ExplainedDelivery {
     pub remote: Option<RemoteId>,
     /// Last failure.
     pub error: Option<String>,
+    /// Not sent before then, as the platform or the pause between attempts wants it; none once it is settled.
+    pub waits_until: Option<galatea_core::Timestamp>,
 }
 
 /// Explains a message; several when more than one agent has it, none when it never arrived.
@@ -90,11 +92,17 @@ pub async fn explain(store: &dyn Store, query: &ExplainQuery) -> Result<Vec<Expl
 fn tell(item: InboxItem, deliveries: Vec<OutboxItem>) -> Explanation {
     let verdict = item.verdict.unwrap_or_default();
     let reason = verdict.steps.iter().rev().find(|s| s.outcome != "note").map(|s| s.reason.clone()).unwrap_or_default();
-    let sent = deliveries.iter().filter(|d| d.state == OutboxState::Sent).count();
+    let count = |states: &[OutboxState]| deliveries.iter().filter(|d| states.contains(&d.state)).count();
+    let (sent, waiting) = (count(&[OutboxState::Sent]), count(&[OutboxState::Pending, OutboxState::Sending]));
     let summary = match item.state {
         InboxState::New => "not finished yet".to_owned(),
         InboxState::Done if sent == deliveries.len() => format!("answered: {reason}"),
-        InboxState::Done => format!("answered, but {} of {} parts are not delivered: {reason}", deliveries.len() - sent, deliveries.len()),
+        InboxState::Done if sent + waiting == deliveries.len() => format!("answered; {waiting} of {} parts wait to be sent: {reason}", deliveries.len()),
+        InboxState::Done => {
+            let lost = deliveries.len() - sent - waiting;
+            let rest = if waiting > 0 { format!(" and {waiting} wait to be sent") } else { String::new() };
+            format!("answered, but {lost} of {} parts are not delivered{rest}: {reason}", deliveries.len())
+        }
         InboxState::Skipped => format!("not answered: {reason}"),
         InboxState::Expired => format!("not answered, too late: {reason}"),
         InboxState::Dead => format!("given up: {reason}"),
@@ -112,7 +120,14 @@ fn tell(item: InboxItem, deliveries: Vec<OutboxItem>) -> Explanation {
         change: verdict.change,
         deliveries: deliveries
             .into_iter()
-            .map(|d| ExplainedDelivery { part: d.delivery.part, state: d.state, attempts: d.delivery.attempt, remote: d.remote, error: d.error })
+            .map(|d| ExplainedDelivery {
+                part: d.delivery.part,
+                waits_until: Some(d.not_before).filter(|at| d.state == OutboxState::Pending && *at > d.delivery.created_at),
+                state: d.state,
+                attempts: d.delivery.attempt,
+                remote: d.remote,
+                error: d.error,
+            })
             .collect(),
     }
 }

@@ -79,6 +79,7 @@ impl GatewayBackend for Intake {
         agent.routes.insert(key, Arc::clone(&route));
         // A connector that restarts registers again; what was in flight then is still in its lane.
         if first {
+            agent.tasks.spawn(keep_first(Arc::clone(agent), info.clone()));
             let halt = agent.halt.clone();
             let work = delivery::take_over(Arc::clone(agent), route);
             agent.tasks.spawn(async move { halt.run_until_cancelled(work).await });
@@ -97,6 +98,12 @@ impl GatewayBackend for Intake {
                 health,
             });
         }
+    }
+}
+
+async fn keep_first(agent: Arc<Agent>, info: ConnectorInfo) {
+    if let Err(error) = agent.accounts.keep(&*agent.store, &info, agent.clock.now()).await {
+        tracing::warn!(source = %info.source, error = %error.report(), "which account came first could not be stored; it is tried again at the next start");
     }
 }
 
@@ -132,7 +139,7 @@ impl Intake {
     async fn follow_up(&self, info: &ConnectorInfo, place: Place, incoming: &galatea_core::Incoming) -> Result<()> {
         let agent = &self.0;
         let id = agent.view.identity.id();
-        let memory_id = |remote: &galatea_core::RemoteId| galatea_core::MemoryId(agent.view.identity.swizzle(remote.as_str()));
+        let memory_id = |remote: &galatea_core::RemoteId| agent.accounts.memory(info, remote.as_str());
         match &incoming.event {
             IncomingEvent::Edited { id: remote, content } => {
                 let memory = memory_id(remote);
@@ -171,10 +178,10 @@ impl Intake {
             IncomingEvent::OwnStatus(status) => match status {
                 OwnStatus::Removed => agent.events.publish(Event::WorldLeft { agent: id, world: place.world }),
                 OwnStatus::Joined | OwnStatus::Admin => agent.events.publish(Event::WorldJoined { agent: id, world: place.world }),
-                OwnStatus::Restricted => {}
+                OwnStatus::Restricted | OwnStatus::Closed => {}
             },
             IncomingEvent::RoomMoved { to } => {
-                let to_room = RoomId(agent.view.identity.swizzle(to.as_str()));
+                let to_room = agent.accounts.room(&info.source, &info.account, to);
                 agent.store.move_room(place.room, to_room, to).await?;
                 agent.rooms.moved(place.room, to_room, to);
                 agent.known.clear();

@@ -180,6 +180,11 @@ impl<K: Eq + Hash, T> Lane<K, T> {
         taken
     }
 
+    /// True when nothing waits in memory, and more is to be read back from the store.
+    pub(crate) fn has_spilled(&self) -> bool {
+        self.shared.lock().get(&self.key).is_some_and(|queue| queue.spilled && queue.items.is_empty())
+    }
+
     /// How many items wait in memory.
     pub(crate) fn len(&self) -> usize {
         self.shared.lock().get(&self.key).map_or(0, |queue| queue.items.len())

@@ -1,5 +1,6 @@
 //! The engine: takes in what connectors decode, decides, answers, delivers.
 
+mod accounts;
 mod agent;
 pub mod config;
 mod delivery;
@@ -16,5 +17,5 @@ mod rooms;
 mod supervise;
 mod turn;
 
-pub use config::{PLATFORM_VARIABLES, VARIABLES};
+pub use config::{VARIABLES, platform_variables};
 pub use orchestrator::{AgentSpec, ConnectorStatus, Orchestrator, RuntimeOptions};

@@ -2,17 +2,18 @@
 
 use dashmap::DashMap;
 use galatea_core::{
-    Address, AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, Event, EventBus, Health, Models, Outgoing, Plugin, Result,
-    Services, Settings, Store,
+    Account, Address, AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, Event, EventBus, Health, Models, Outgoing, Plugin,
+    Result, Services, Settings, Source, Store,
 };
 use std::{
-    collections::{BTreeMap, btree_map::Entry as MapEntry},
+    collections::{BTreeMap, HashMap, btree_map::Entry as MapEntry},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    accounts::Accounts,
     agent::Agent,
     config::{Limits, Policy},
     delivery,
@@ -47,6 +48,8 @@ pub struct AgentSpec {
     pub plugins: Vec<Plugin>,
     /// Its connectors.
     pub connectors: Vec<Arc<dyn Connector>>,
+    /// Settings of those accounts that have some of their own, in place of [`Self::settings`].
+    pub account_settings: HashMap<(Source, Account), Settings>,
 }
 
 /// How one connector is doing.
@@ -98,11 +101,14 @@ impl Orchestrator {
         }
         let limits = Limits::from_settings(&spec.settings)?;
         for connector in &spec.connectors {
-            Policy::from_settings(&spec.settings, &connector.info().source)?;
+            let ConnectorInfo { source, account, .. } = connector.info();
+            let own = spec.account_settings.get(&(source.clone(), account.clone()));
+            Policy::from_settings(own.unwrap_or(&spec.settings), source)?;
         }
         let registry = Registry::load(spec.plugins)?;
         self.options.store.save_agent(id, &spec.character).await?;
         itself::remember(&*self.options.store, &identity, &spec.character.name).await?;
+        let accounts = Accounts::load(&*self.options.store, identity.clone(), &spec.connectors, self.options.clock.now()).await?;
         let name = spec.character.name.clone();
         let services = Services::new(registry.services.iter().cloned());
         let agent = Arc::new_cyclic(|weak| Agent {
@@ -114,6 +120,8 @@ impl Orchestrator {
             store: Arc::clone(&self.options.store),
             clock: Arc::clone(&self.options.clock),
             events: self.options.events.clone(),
+            accounts,
+            account_settings: spec.account_settings,
             known: KnownConnections::new(),
             rooms: RoomCache::new(id),
             routes: DashMap::new(),

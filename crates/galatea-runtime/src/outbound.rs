@@ -22,12 +22,17 @@ impl Outbound for ThroughOutbox {
             return route.handler.typing(address).await;
         }
         let (now, turn) = (agent.clock.now(), TurnId::fresh());
+        let said = match &outgoing {
+            Outgoing::Message { content, .. } => Some(commit::memory_elsewhere(&agent, address, content.clone(), now).await),
+            _ => None,
+        };
+        let memory = said.as_ref().map(|memory| memory.id);
         let mut jobs = Vec::new();
         for (part, body) in (0_u32..).zip(route.handler.encode(&outgoing)?) {
             jobs.push(commit::job(&agent, turn, part, address.clone(), body, now, Some(agent.limits.answer_ttl)));
         }
-        let rows = jobs.iter().map(|job| NewDelivery { delivery: job.delivery.clone(), memory: None, sending: false, expires: job.part.expires }).collect();
-        agent.store.enqueue(rows, Vec::new()).await?;
+        let rows = jobs.iter().map(|job| NewDelivery { delivery: job.delivery.clone(), memory, sending: false, expires: job.part.expires }).collect();
+        agent.store.enqueue(rows, said.into_iter().collect()).await?;
         if let Some(lanes) = agent.sends.get() {
             for job in jobs {
                 lanes.push(address.room, job);

@@ -76,7 +76,7 @@ impl RoomCache {
             match effect {
                 Effect::SetParticipantState { room, .. } | Effect::MergeRoomMetadata { room, .. } => self.forget(*room),
                 Effect::SetRole { .. } => self.forget_all(),
-                Effect::MergeEntityMetadata { .. } => {}
+                Effect::MergeEntityMetadata { .. } | Effect::ForgetPerson { .. } => {}
             }
         }
     }

@@ -42,6 +42,8 @@ pub(crate) fn setup() -> Vec<String> {
     let mut out = vec![
         "CREATE TEMP TABLE answer (hits INTEGER NOT NULL)".to_owned(),
         "INSERT INTO answer (hits) VALUES (0)".to_owned(),
+        // Filled and emptied within one change.
+        "CREATE TEMP TABLE forgotten (id BLOB NOT NULL PRIMARY KEY) WITHOUT ROWID".to_owned(),
         "CREATE TEMP VIEW apply (op, c, n, body) AS SELECT NULL, NULL, NULL, NULL WHERE false".to_owned(),
         "CREATE TEMP VIEW apply_cold (op, body) AS SELECT NULL, NULL WHERE false".to_owned(),
     ];

@@ -238,7 +238,7 @@ impl InboxStore for SqliteStore {
         }
         memory::push(&mut change, &record.memories)?;
         outbox::push(&mut change, &record.deliveries)?;
-        record.effects.iter().try_for_each(|effect| effect::push(&mut change, record.agent, effect))?;
+        record.effects.iter().try_for_each(|effect| effect::push(&mut change, record.agent, effect, record.at))?;
         self.write(change).await.map(drop)
     }
 

@@ -1,6 +1,6 @@
 //! Activity: one line per handled message and per change of a connector. Ids and numbers only, never what was said.
 
-use galatea_core::{AgentId, Decision, Event, Health, MemoryId, RoomId, Source, Store, TurnId, model::Usage};
+use galatea_core::{Account, AgentId, Decision, Event, Health, MemoryId, RoomId, Source, Store, TurnId, model::Usage};
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
     sync::Arc,
@@ -23,6 +23,8 @@ pub(crate) enum Note {
         agent: AgentId,
         /// Platform.
         source: Source,
+        /// Login on it.
+        account: Account,
         /// How it is.
         health: Health,
     },
@@ -87,7 +89,7 @@ impl Turns {
                 let (memory, decision) = open.decided?;
                 Some(Note::Handled(Handled { agent, room, memory, outcome: word(decision), millis: Some(millis), usage: open.usage }))
             }
-            Event::ConnectorHealth { agent, source, health, .. } => Some(Note::Connector { agent, source, health }),
+            Event::ConnectorHealth { agent, source, account, health } => Some(Note::Connector { agent, source, account, health }),
             _ => None,
         }
     }
@@ -127,7 +129,7 @@ fn word(decision: Decision) -> &'static str {
 pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, models: Vec<(AgentId, ModelHealth)>, people: Option<Output>) {
     let mut turns = Turns::default();
     let mut told: HashMap<AgentId, Trouble> = HashMap::new();
-    let mut down: HashMap<(AgentId, Source), Trouble> = HashMap::new();
+    let mut down: HashMap<(AgentId, Source, Account), Trouble> = HashMap::new();
     let mut sources: HashMap<RoomId, String> = HashMap::new();
     loop {
         let event = match events.recv().await {
@@ -163,13 +165,13 @@ pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, mo
                     None => told.remove(&handled.agent),
                 };
             }
-            Some(Note::Connector { agent, source, health }) => {
+            Some(Note::Connector { agent, source, account, health }) => {
                 let trouble = Trouble::of_connector(&health);
                 let known = match (&trouble, &health) {
                     // It says nothing about how the attempt will end.
                     (None, Health::Starting) => continue,
-                    (None, _) => down.remove(&(agent, source.clone())),
-                    (Some(trouble), _) => down.insert((agent, source.clone()), Trouble { next: None, ..trouble.clone() }),
+                    (None, _) => down.remove(&(agent, source.clone(), account)),
+                    (Some(trouble), _) => down.insert((agent, source.clone(), account), Trouble { next: None, ..trouble.clone() }),
                 };
                 match trouble {
                     // Told once until it is another; every attempt ends alike.

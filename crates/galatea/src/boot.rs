@@ -7,6 +7,7 @@ use galatea_store_sqlite::{SqliteOptions, SqliteStore};
 use std::{sync::Arc, time::Duration};
 
 use crate::{
+    accounts::{self, OwnSettings},
     connectors::{Built, PLATFORMS, Taken, with_policies},
     data_dir::DataDir,
     models::{self, ModelHealth},
@@ -49,7 +50,7 @@ pub(crate) struct BootedAgent {
     /// What a person should know about its models.
     pub(crate) notes: Vec<String>,
     /// Each platform: its title, and why it is off.
-    pub(crate) platforms: Vec<(&'static str, Option<String>)>,
+    pub(crate) platforms: Vec<(String, Option<String>)>,
 }
 
 /// Opens the storage and makes the agents.
@@ -75,6 +76,7 @@ pub(crate) async fn boot(data_dir: &DataDir, personas: Vec<Persona>, platforms: 
             models: parts.models,
             plugins: plugins::standard(),
             connectors: parts.connectors,
+            account_settings: parts.account_settings,
         };
         let id = orchestrator.create_agent(spec).await?;
         agents.push(BootedAgent { id, ..parts.agent });
@@ -99,6 +101,7 @@ struct Parts {
     agent: BootedAgent,
     models: galatea_core::Models,
     connectors: Vec<Arc<dyn galatea_core::Connector>>,
+    account_settings: OwnSettings,
 }
 
 fn parts(persona: &Persona, data_dir: &DataDir, platforms: Platforms, http: &HttpClient, clock: &Arc<dyn Clock>, taken: &mut Taken) -> Result<Parts> {
@@ -113,20 +116,26 @@ fn parts(persona: &Persona, data_dir: &DataDir, platforms: Platforms, http: &Htt
     let (models, health) = models::watch(configured.models);
     let host = Host { agent: identity.clone(), agent_name: persona.character.name.clone(), data_dir: data_dir.path().to_owned(), clock: Arc::clone(clock) };
     let mut connectors: Vec<Arc<dyn galatea_core::Connector>> = Vec::new();
+    let mut account_settings = OwnSettings::new();
     let mut states = Vec::new();
     for platform in PLATFORMS.iter().filter(|p| platforms == Platforms::All || p.source == galatea_terminal::SOURCE) {
-        match platform.connector(&persona.settings, &host, taken)? {
-            Built::On(connector) => {
-                connectors.push(connector);
-                states.push((platform.title, None));
+        for account in accounts::of(platform, &persona.settings) {
+            let title = account.title(platform);
+            match platform.connector(&account, &host, taken)? {
+                Built::On(connector) => {
+                    accounts::keep(&mut account_settings, &account, connector.info())?;
+                    connectors.push(connector);
+                    states.push((title, None));
+                }
+                Built::Off(why) => states.push((title, Some(why))),
             }
-            Built::Off(why) => states.push((platform.title, Some(why))),
         }
     }
-    let public: Vec<_> = connectors.iter().filter(|c| c.info().capabilities.public).map(|c| c.info().source.to_string()).collect();
+    let mut public: Vec<_> = connectors.iter().filter(|c| c.info().capabilities.public).map(|c| c.info().source.to_string()).collect();
+    public.dedup();
     if offline && !configured.offline_public && !public.is_empty() {
         notes.push(format!("silent on {} until a model is set, or OFFLINE_RESPONDER_PUBLIC=true", public.join(" and ")));
     }
     let agent = BootedAgent { id: identity.id(), name: persona.character.name.clone(), model, health, notes, platforms: states };
-    Ok(Parts { agent, models, connectors })
+    Ok(Parts { agent, models, connectors, account_settings })
 }

@@ -10,6 +10,8 @@ use std::{
     sync::Arc,
 };
 
+use crate::accounts::AccountSettings;
+
 /// Every platform, in the order it is shown.
 pub(crate) const PLATFORMS: &[Platform] = &[
     platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link).public(galatea_telegram::parse_public_link),
@@ -122,30 +124,39 @@ impl Platform {
         self
     }
 
-    /// This platform's connector for one agent.
+    /// This platform's connector for one account of an agent.
     ///
     /// # Errors
     /// `Invalid` with the place of a setting that makes no sense.
-    pub(crate) fn connector(&self, settings: &Settings, host: &Host, taken: &mut Taken) -> Result<Built> {
-        let settings = if self.source == galatea_terminal::SOURCE { taken.own_terminal(settings, host) } else { settings.clone() };
+    pub(crate) fn connector(&self, account: &AccountSettings, host: &Host, taken: &mut Taken) -> Result<Built> {
+        let settings = if self.source == galatea_terminal::SOURCE { taken.own_terminal(&account.settings, host) } else { account.settings.clone() };
         let shared = |what: String, owner: &str| {
-            Ok(Built::Off(format!("{what} is {owner}'s; give {} its own in settings.secrets of its character file", host.agent_name)))
+            Ok(Built::Off(if owner == host.agent_name {
+                format!("{what} is there already; another account needs a login of its own")
+            } else {
+                format!("{what} is {owner}'s; give {} its own in settings.secrets of its character file", host.agent_name)
+            }))
         };
         let login = self.secrets(&settings);
         if let Some((variable, secrets)) = &login
             && let Some(owner) = taken.by(self.source.clone(), secrets, &host.agent_name)
         {
-            return shared((*variable).to_owned(), &owner);
+            return shared(account.name_of(variable), &owner);
         }
-        let Some(connector) = (self.build)(&settings, host)? else { return Ok(Built::Off(self.why_off(&settings))) };
+        let Some(connector) = (self.build)(&settings, host)? else { return Ok(Built::Off(self.why_off(account))) };
         // An older token of the same account is the same login.
-        let account = connector.info().account.to_string();
-        if login.is_some()
-            && let Some(owner) = taken.by(self.source.clone(), &format!("account {account}"), &host.agent_name)
+        let who = connector.info().account.to_string();
+        if self.has_login()
+            && let Some(owner) = taken.by(self.source.clone(), &format!("account {who}"), &host.agent_name)
         {
-            return shared(format!("account {account}"), &owner);
+            return shared(format!("account {who}"), &owner);
         }
         Ok(Built::On(connector))
+    }
+
+    /// Whether it takes a login.
+    pub(crate) fn has_login(&self) -> bool {
+        self.variables.iter().any(|v| v.required)
     }
 
     /// The secrets of a login and the variable to name for them. Where it has several, such as those of an app and those of an account,
@@ -157,9 +168,10 @@ impl Platform {
         Some((variable.name, values?.join("\n")))
     }
 
-    fn why_off(&self, settings: &Settings) -> String {
-        let missing: Vec<&str> = self.variables.iter().filter(|v| v.required && settings.find(v).is_none()).map(|v| v.name).collect();
-        match missing[..] {
+    fn why_off(&self, account: &AccountSettings) -> String {
+        let missing: Vec<String> =
+            self.variables.iter().filter(|v| v.required && account.settings.find(v).is_none()).map(|v| account.name_of(v.name)).collect();
+        match &missing[..] {
             [] => "switched off by its settings".to_owned(),
             [one] => format!("set {one}"),
             [one, other] => format!("set {one} and {other}"),
@@ -212,6 +224,10 @@ mod tests {
         assert_eq!(settings.raw("DISCORD_DM_POLICY").unwrap().text(), "open");
     }
 
+    fn one(settings: &Settings) -> AccountSettings {
+        AccountSettings { number: 1, settings: settings.clone() }
+    }
+
     fn telegram() -> &'static Platform {
         PLATFORMS.iter().find(|p| p.source.as_str() == "telegram").unwrap()
     }
@@ -225,7 +241,7 @@ mod tests {
 
     #[test]
     fn off_names_what_is_missing() {
-        let why = off(telegram().connector(&Settings::default(), &host("Ada"), &mut Taken::default()).unwrap());
+        let why = off(telegram().connector(&one(&Settings::default()), &host("Ada"), &mut Taken::default()).unwrap());
         assert_eq!(why, "set TELEGRAM_BOT_TOKEN");
     }
 
@@ -233,20 +249,20 @@ mod tests {
     fn a_shared_token_goes_to_the_first_agent_and_the_second_is_told() {
         let settings = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")]);
         let mut taken = Taken::default();
-        assert!(matches!(telegram().connector(&settings, &host("Ada"), &mut taken).unwrap(), Built::On(_)));
-        let why = off(telegram().connector(&settings, &host("Bob"), &mut taken).unwrap());
+        assert!(matches!(telegram().connector(&one(&settings), &host("Ada"), &mut taken).unwrap(), Built::On(_)));
+        let why = off(telegram().connector(&one(&settings), &host("Bob"), &mut taken).unwrap());
         assert!(why.contains("Ada's") && why.contains("Bob") && !why.contains("AAAA"), "{why}");
         let older = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "123456789:CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC")]);
-        let why = off(telegram().connector(&older, &host("Bob"), &mut taken).unwrap());
+        let why = off(telegram().connector(&one(&older), &host("Bob"), &mut taken).unwrap());
         assert!(why.contains("account 123456789 is Ada's"), "{why}");
         let own = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "987654321:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB")]);
-        assert!(matches!(telegram().connector(&own, &host("Cem"), &mut taken).unwrap(), Built::On(_)));
+        assert!(matches!(telegram().connector(&one(&own), &host("Cem"), &mut taken).unwrap(), Built::On(_)));
     }
 
     #[test]
     fn accounts_of_one_app_are_different_logins() {
         let x = PLATFORMS.iter().find(|p| p.source.as_str() == "x").unwrap();
-        assert_eq!(off(x.connector(&Settings::default(), &host("Ada"), &mut Taken::default()).unwrap()), "set TWITTER_API_KEY and 3 more");
+        assert_eq!(off(x.connector(&one(&Settings::default()), &host("Ada"), &mut Taken::default()).unwrap()), "set TWITTER_API_KEY and 3 more");
         let keys = |token: &str| {
             let token = token.to_owned();
             Settings::from_pairs([
@@ -257,9 +273,21 @@ mod tests {
             ])
         };
         let mut taken = Taken::default();
-        assert!(matches!(x.connector(&keys("1-a"), &host("Ada"), &mut taken).unwrap(), Built::On(_)));
-        assert!(matches!(x.connector(&keys("2-b"), &host("Bob"), &mut taken).unwrap(), Built::On(_)));
-        assert!(off(x.connector(&keys("1-a"), &host("Cem"), &mut taken).unwrap()).contains("Ada's"));
+        assert!(matches!(x.connector(&one(&keys("1-a")), &host("Ada"), &mut taken).unwrap(), Built::On(_)));
+        assert!(matches!(x.connector(&one(&keys("2-b")), &host("Bob"), &mut taken).unwrap(), Built::On(_)));
+        assert!(off(x.connector(&one(&keys("1-a")), &host("Cem"), &mut taken).unwrap()).contains("Ada's"));
+    }
+
+    #[test]
+    fn a_second_account_that_is_the_first_again_is_told() {
+        let (token, mut taken) = ("123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", Taken::default());
+        let settings = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", token), ("TELEGRAM_BOT_TOKEN_2", token), ("TELEGRAM_DM_POLICY_3", "open")]);
+        let accounts = crate::accounts::of(telegram(), &settings);
+        let mut built: Vec<_> = accounts.iter().map(|a| telegram().connector(a, &host("Ada"), &mut taken).unwrap()).collect();
+        assert_eq!(off(built.pop().unwrap()), "set TELEGRAM_BOT_TOKEN_3");
+        let why = off(built.pop().unwrap());
+        assert!(why.starts_with("TELEGRAM_BOT_TOKEN_2 is there already") && !why.contains("AAAA"), "{why}");
+        assert!(matches!(built.pop(), Some(Built::On(_))));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Galatea: brings personas to life on Telegram and other platforms. This file reads the command line and sets the exit code.
 
+mod accounts;
 mod activity;
 mod banner;
 mod boot;

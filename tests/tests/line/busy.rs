@@ -155,6 +155,30 @@ async fn drop_skips_what_comes_meanwhile_and_says_so() {
 }
 
 #[tokio::test]
+async fn drop_skips_what_does_not_fit_into_memory_too() {
+    const MANY: usize = 600;
+    let model = Gated::new(echo(), "number-0.");
+    let house = Plan::new(Arc::clone(&model) as _).set("BUSY_POLICY", "drop").build().await;
+    house.say(&dm("7"), "number-0.").await;
+    model.reached(1).await;
+    let mut late = Vec::new();
+    for chunk in (1..MANY).collect::<Vec<_>>().chunks(100) {
+        let events: Vec<_> = chunk.iter().map(|n| house.message(&dm("7"), &format!("number-{n}."))).collect();
+        late.extend(events.iter().map(|event| house.id_of(event)));
+        house.receive(events).await;
+    }
+    model.open(1);
+    house.quiet().await;
+    assert_eq!(house.platform.texts("7"), ["re: number-0."]);
+    for id in [late[0], late[300], late[MANY - 2]] {
+        let said = house.explain(id).await;
+        assert_eq!((said.state, said.change.unwrap().setting.as_str()), (InboxState::Skipped, "BUSY_POLICY"));
+    }
+    house.say(&dm("7"), "afterwards").await;
+    assert_eq!(house.platform.until_shown("7", 2).await[1], "re: afterwards");
+}
+
+#[tokio::test]
 async fn a_room_with_more_than_memory_holds_loses_nothing_and_keeps_order() {
     const MANY: usize = 600;
     let model = Gated::new(echo(), "number-0.");

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     ChannelType, MemoryId, ParticipantState, RemoteId, Role, RoomRef, WorldRef, WorldSync,
-    store::{InboxState, MemoryQuery, MemoryStore, RoomStore},
+    store::{EntityStore, InboxState, MemoryQuery, MemoryStore, RoomStore},
 };
 use galatea_testkit::models::ScriptedModel;
 use std::sync::Arc;
@@ -97,13 +97,37 @@ async fn forget_me_deletes_what_this_person_wrote_everywhere() {
     let others = house.say(&group("-100", "8").mentioning(), "mine stays").await;
     house.quiet().await;
     house.say(&dm("7"), "/privacy forget me").await;
-    house.platform.until("the confirmation", |p| p.texts("7").iter().any(|t| t.contains("I deleted 6"))).await;
+    house.platform.until("the confirmation", |p| p.texts("7").iter().any(|t| t.contains("6 other messages"))).await;
     house.quiet().await;
     for id in ids {
         assert_eq!(house.store.memory(id).await.unwrap(), None);
     }
     assert!(house.store.memory(others).await.unwrap().is_some());
     let query = MemoryQuery { entity: Some(house.entity(&dm("7"))), ..MemoryQuery::new(house.agent, 10) };
-    let left: Vec<_> = house.store.memories(&query).await.unwrap().into_iter().map(|m| m.content.text).collect();
-    assert_eq!(left, ["/privacy forget me"]);
+    assert_eq!(house.store.memories(&query).await.unwrap(), Vec::new());
+    // What the agent said to this person is gone too, and what it said to others is not.
+    let own = MemoryQuery { entity: Some(house.identity.entity()), ..MemoryQuery::new(house.agent, 50) };
+    let said: Vec<_> = house.store.memories(&own).await.unwrap().into_iter().map(|m| m.content.text).collect();
+    assert_eq!(said, ["re: Person 8: mine stays"]);
+    let person = &house.store.entities(&[house.entity(&dm("7"))]).await.unwrap()[0];
+    assert_eq!((&person.names, person.metadata.len()), (&Vec::new(), 0), "names are personal");
+    // Whoever writes again is somebody new.
+    house.say(&dm("7"), "hello again").await;
+    house.quiet().await;
+    assert_eq!(house.store.entities(&[house.entity(&dm("7"))]).await.unwrap()[0].names, ["Person 7", "user7"]);
+    assert_eq!(house.platform.texts("7").last().unwrap(), "re: hello again");
+}
+
+#[tokio::test]
+async fn commands_obey_the_policy_of_direct_messages() {
+    let house = Plan::new(echo()).set("DM_POLICY", "disabled").build().await;
+    for command in ["/help", "/privacy", "/privacy forget me"] {
+        let refused = house.say(&dm("7"), command).await;
+        house.quiet().await;
+        let said = house.explain(refused).await;
+        assert_eq!((said.state, said.summary.as_str()), (InboxState::Skipped, "not answered: direct messages are switched off"), "{command}");
+    }
+    assert_eq!(house.platform.attempts(), 0);
+    house.say(&group("-100", "7"), "/help").await;
+    house.platform.until_shown("-100", 1).await;
 }

@@ -48,6 +48,50 @@ async fn a_flood_wait_holds_that_room_only_and_exactly_as_long() {
 }
 
 #[tokio::test]
+async fn a_part_that_waits_for_the_platform_is_not_called_undelivered() {
+    let clock = ManualClock::new();
+    let house = house(&clock).await;
+    house.platform.does("7", [Doing::Flood(Duration::from_secs(40))]);
+    let id = house.say(&dm("7"), "hello").await;
+    clock.wait_for_sleepers(1).await;
+    let stored = async {
+        loop {
+            let said = house.explain(id).await;
+            if said.deliveries.first().is_some_and(|d| d.error.is_some()) {
+                return said;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let said = tokio::time::timeout(crate::platform::PATIENCE, stored).await.unwrap();
+    assert!(said.summary.starts_with("answered; 1 of 1 parts wait to be sent"), "{}", said.summary);
+    let delivery = &said.deliveries[0];
+    assert_eq!(delivery.state, OutboxState::Pending);
+    assert!(delivery.waits_until.is_some() && delivery.error.as_deref().unwrap().contains("slow down"), "{delivery:?}");
+    clock.advance_to_next();
+    house.platform.until_shown("7", 1).await;
+    house.quiet().await;
+    let said = house.explain(id).await;
+    assert!(said.summary.starts_with("answered: ") && said.deliveries[0].waits_until.is_none(), "{said:?}");
+}
+
+#[tokio::test]
+async fn what_follows_a_part_that_died_stays_unsaid() {
+    let house = Plan::new(Arc::new(ScriptedModel::answering(|_| Ok(ScriptedModel::text("one||two||three"))))).build().await;
+    house.platform.does("7", [Doing::Fine, Doing::Never]);
+    let id = house.say(&dm("7"), "tell me").await;
+    house.quiet().await;
+    assert_eq!((house.platform.texts("7"), house.platform.attempts()), (vec!["one".to_owned()], 2));
+    let said = house.explain(id).await;
+    let states: Vec<_> = said.deliveries.iter().map(|d| d.state).collect();
+    assert_eq!(states, [OutboxState::Sent, OutboxState::Dead, OutboxState::Dead]);
+    assert!(said.deliveries[2].error.as_deref().unwrap().contains("an earlier part"), "{said:?}");
+    // The next answer is another matter.
+    house.say(&dm("7"), "once more").await;
+    assert_eq!(house.platform.until_shown("7", 4).await[1..], ["one", "two", "three"]);
+}
+
+#[tokio::test]
 async fn a_refusal_for_good_is_dead_and_explained() {
     let house = Plan::new(echo()).build().await;
     house.platform.does("7", [Doing::Never]);

@@ -11,6 +11,7 @@ use galatea_runtime::{
 };
 use galatea_store_sqlite::SqliteStore;
 use std::{
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -97,6 +98,7 @@ impl Plan {
                 models: self.models,
                 plugins: self.plugins,
                 connectors: vec![Arc::new(Plugged(Arc::clone(&self.platform)))],
+                account_settings: HashMap::new(),
             })
             .await
             .unwrap();

@@ -5,7 +5,7 @@ use galatea_core::{
     store::{InboxState, MemoryQuery, MemoryStore},
 };
 use galatea_runtime::AgentSpec;
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use crate::{
     house::{Plan, character, dm},
@@ -46,6 +46,7 @@ async fn stopping_does_not_wait_for_ever_and_a_new_agent_goes_on() {
         models: models::all(echo()),
         plugins: Vec::new(),
         connectors: vec![Arc::new(Plugged(Arc::clone(&house.platform)))],
+        account_settings: HashMap::new(),
     };
     let again = house.orchestrator.create_agent(spec).await.unwrap();
     assert_eq!(again, house.agent);
@@ -65,6 +66,7 @@ async fn agents_of_one_process_keep_apart() {
         models: models::all(Arc::new(galatea_testkit::models::ScriptedModel::saying("Ada here"))),
         plugins: Vec::new(),
         connectors: vec![Arc::new(Plugged(Arc::clone(&other)))],
+        account_settings: HashMap::new(),
     };
     let ada = house.orchestrator.create_agent(spec()).await.unwrap();
     assert_eq!(house.orchestrator.create_agent(spec()).await.unwrap_err().code(), Some("GAL-AGENT-TWICE"));
@@ -89,7 +91,8 @@ async fn agents_of_one_process_keep_apart() {
 
 #[tokio::test]
 async fn a_message_to_another_place_goes_through_the_outbox() {
-    let house = Plan::new(echo()).build().await;
+    let model = echo();
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
     let spot = dm("8");
     house.gateway.ensure_connection(&spot.connection()).await.unwrap();
     let address =
@@ -105,4 +108,9 @@ async fn a_message_to_another_place_goes_through_the_outbox() {
     house.orchestrator.send_message_to_target(house.agent, &address("1000"), outgoing).await.unwrap();
     assert_eq!(house.platform.until_shown("8", 1).await, ["good morning"]);
     house.quiet().await;
+    // It is remembered there: whoever takes it up finds an agent that knows.
+    house.say(&spot, "what did you say?").await;
+    house.platform.until_shown("8", 2).await;
+    let said = |text: &str| model.requests().iter().any(|r| r.messages.iter().any(|m| m.text().contains(text)));
+    assert!(said("good morning"), "the model is not shown what was said there");
 }

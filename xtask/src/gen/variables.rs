@@ -36,7 +36,9 @@ struct Variable {
 pub(super) fn env_example(reference: &Reference) -> String {
     let mut out = format!(
         "# {ORIGIN}\n# Copy to .env and fill in what you use. Everything may stay as it is: an empty value means unset.\n\
-         # The environment wins over .env. Instead of a secret NAME, NAME_FILE may name a file that holds it.\n"
+         # The environment wins over .env. Instead of a secret NAME, NAME_FILE may name a file that holds it.\n\
+         # For several accounts of a character on one platform, end a setting of the platform with _2, _3, …: TELEGRAM_BOT_TOKEN_2 is the\n\
+         # second account's token, TELEGRAM_DM_POLICY_2 its policy. What is not repeated is shared. CHARACTER.<NAME>.X is one character's X.\n"
     );
     for group in &reference.groups {
         let _ = write!(out, "\n# ---- {} ----\n", group.title);
@@ -64,7 +66,11 @@ pub(super) fn markdown(reference: &Reference) -> String {
     let mut out = format!(
         "<!-- {ORIGIN} -->\n\n# Configuration\n\n\
          Sources, the strongest first: flags, the character file (`secrets`, `settings`, `settings.secrets`), the environment, `.env`, `galatea.toml`, defaults. \
-         An empty value means unset. Instead of a secret `NAME`, `NAME_FILE` may name a file that holds it.\n"
+         An empty value means unset. Instead of a secret `NAME`, `NAME_FILE` may name a file that holds it.\n\n\
+         Several characters in one process: `CHARACTER.<NAME>.X`, `<NAME>_X` or the character file's own `settings` and `settings.secrets` give each its accounts. \
+         Several accounts of one character on a platform: end any setting of that platform with `_2`, `_3`, … (`DISCORD_API_TOKEN_2`, `DISCORD_DM_POLICY_2`, \
+         `TWITTER_ACCESS_TOKEN_2` with `TWITTER_ACCESS_TOKEN_SECRET_2`); what is not repeated is shared. Each account has conversations of its own, even in one place; \
+         people are the same for all. Further accounts of X take the four keys of OAuth 1.0a.\n"
     );
     for group in &reference.groups {
         let _ = write!(out, "\n## {}\n\n| Variable | Default | Meaning |\n|---|---|---|\n", cell(&group.title));

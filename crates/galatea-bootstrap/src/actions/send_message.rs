@@ -64,7 +64,10 @@ impl Action for SendMessage {
                 allowed.push(room);
             }
         }
-        allowed.dedup_by_key(|room| room.id);
+        // Two accounts in one place: the one that is spoken to speaks.
+        allowed.sort_by_key(|room| room.account != turn.room.account);
+        let mut seen = std::collections::HashSet::new();
+        allowed.retain(|room| seen.insert((room.source.clone(), room.remote.clone())));
         let (Some(room), true) = (allowed.first(), allowed.len() == 1) else {
             return Ok(ActionResult::failed("there is no such place, or several, or whoever asks is not in it"));
         };

@@ -128,4 +128,9 @@ pub enum Effect {
         /// To what.
         role: crate::world::Role,
     },
+    /// Deletes all that somebody wrote, what the agent answered them, and their names.
+    ForgetPerson {
+        /// Whom.
+        entity: EntityId,
+    },
 }

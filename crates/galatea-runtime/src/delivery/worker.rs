@@ -16,9 +16,23 @@ use crate::{
 
 /// Sends everything in a lane.
 pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea_core::RoomId, Job>) {
+    let mut before: Option<Before> = None;
     loop {
         match lane.take() {
-            Taken::Item(job) => deliver(&agent, &settler, job).await,
+            Taken::Item(job) => {
+                let (turn, part) = (job.delivery.turn, job.delivery.part);
+                let broken = match &before {
+                    Some(known) if known.turn == turn => known.broken,
+                    _ => part > 0 && broke_off(&agent, &job.delivery).await,
+                };
+                let delivered = if broken {
+                    ended(&agent, &settler, &job, OutboxState::Dead, "an earlier part of this answer was not delivered").await;
+                    false
+                } else {
+                    deliver(&agent, &settler, job).await
+                };
+                before = Some(Before { turn, broken: !delivered });
+            }
             // Sends do not spill: what waits is bounded by the turns that made it.
             Taken::ReadBack => lane.put_back(Vec::new(), true),
             Taken::Closed => return,
@@ -26,12 +40,25 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
     }
 }
 
-/// Does what the protocol says until the part has ended.
-async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
+/// What became of the parts before, while this lane lives.
+struct Before {
+    turn: galatea_core::TurnId,
+    broken: bool,
+}
+
+/// Whether an earlier part of the same answer, in the same Room, was given up before this lane began (after a restart).
+async fn broke_off(agent: &Agent, delivery: &Delivery) -> bool {
+    let parts = agent.store.deliveries_of(delivery.turn).await.unwrap_or_default();
+    let earlier = parts.iter().filter(|p| p.delivery.part < delivery.part && p.delivery.address.room == delivery.address.room);
+    earlier.into_iter().any(|p| matches!(p.state, OutboxState::Dead | OutboxState::Expired))
+}
+
+/// Does what the protocol says until the part has ended. False when it is given up: what follows it would make no sense without it.
+async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> bool {
     let Some(route) = agent.any_route(&job.delivery.address.source, &job.delivery.address.account) else {
         // Stays pending in the store; sent once its connector registers.
         tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery yet");
-        return;
+        return true;
     };
     let rules = Rules { resend_unsure: agent.limits.resend_unsure };
     let (mut receipt, mut failure) = (None, None);
@@ -71,8 +98,15 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) {
                 }
             },
             Effect::Again(_, until) => Effect::Wait(until),
-            Effect::End(OutboxState::Sent, _) => return sent(agent, settler, &job, receipt.unwrap_or_default()).await,
-            Effect::End(state, why) => return ended(agent, settler, &job, state, &reason(why, failure)).await,
+            Effect::End(OutboxState::Sent, _) => {
+                sent(agent, settler, &job, receipt.unwrap_or_default()).await;
+                return true;
+            }
+            Effect::End(state, why) => {
+                ended(agent, settler, &job, state, &reason(why, failure)).await;
+                // What may have arrived lets the others follow.
+                return state == OutboxState::Ambiguous;
+            }
         };
     }
 }
@@ -166,7 +200,7 @@ async fn sent(agent: &Agent, settler: &Settler, job: &Job, receipt: Receipt) {
 }
 
 async fn moved_to(agent: &Agent, delivery: &Delivery, to: &galatea_core::RemoteId) -> Result<()> {
-    let room = galatea_core::RoomId(agent.view.identity.swizzle(to.as_str()));
+    let room = agent.accounts.room(&delivery.address.source, &delivery.address.account, to);
     agent.store.move_room(delivery.address.room, room, to).await?;
     agent.rooms.moved(delivery.address.room, room, to);
     agent.known.clear();

@@ -40,7 +40,7 @@ pub(crate) struct Fingerprint {
 pub(super) fn changes(agent: &Agent, info: &ConnectorInfo, connection: &Connection) -> (Place, ConnectionChange) {
     let identity = &agent.view.identity;
     let world = WorldId(identity.swizzle(connection.world.remote.as_str()));
-    let room = RoomId(identity.swizzle(connection.room.remote.as_str()));
+    let room = room_id(agent, info, &connection.room.remote);
     let mut change = ConnectionChange::default();
     change.worlds.push(world_change(agent, info, &connection.world));
     change.rooms.push(room_change(agent, info, world, &connection.room));
@@ -78,7 +78,7 @@ pub(super) fn bulk(agent: &Agent, info: &ConnectorInfo, sync: &WorldSync) -> Con
         if within.is_empty() {
             change.participants.extend(rooms.iter().map(|room| (id, *room)));
         } else {
-            change.participants.extend(within.iter().map(|room| (id, RoomId(agent.view.identity.swizzle(room.as_str())))));
+            change.participants.extend(within.iter().map(|room| (id, room_id(agent, info, room))));
         }
     }
     retain_unknown(agent, &mut change);
@@ -98,9 +98,13 @@ pub(super) fn members(agent: &Agent, info: &ConnectorInfo, room: RoomId, entitie
     change
 }
 
-/// The entity id of a platform id; this account itself is the agent.
+/// The entity id of a platform id.
 pub(super) fn entity_id(agent: &Agent, info: &ConnectorInfo, remote: &RemoteId) -> EntityId {
-    if remote.as_str() == info.account.0 { agent.view.identity.entity() } else { EntityId(agent.view.identity.swizzle(remote.as_str())) }
+    agent.accounts.entity(&info.source, remote)
+}
+
+fn room_id(agent: &Agent, info: &ConnectorInfo, remote: &RemoteId) -> RoomId {
+    agent.accounts.room(&info.source, &info.account, remote)
 }
 
 fn world_change(agent: &Agent, info: &ConnectorInfo, world: &WorldRef) -> WorldChange {
@@ -125,10 +129,10 @@ fn world_change(agent: &Agent, info: &ConnectorInfo, world: &WorldRef) -> WorldC
 fn room_change(agent: &Agent, info: &ConnectorInfo, world: WorldId, room: &RoomRef) -> RoomChange {
     let identity = &agent.view.identity;
     RoomChange {
-        id: RoomId(identity.swizzle(room.remote.as_str())),
+        id: room_id(agent, info, &room.remote),
         agent: identity.id(),
         world,
-        parent: room.parent.as_ref().map(|parent| RoomId(identity.swizzle(parent.as_str()))),
+        parent: room.parent.as_ref().map(|parent| room_id(agent, info, parent)),
         source: info.source.clone(),
         account: info.account.clone(),
         remote: room.remote.clone(),

@@ -25,7 +25,7 @@ pub(super) fn convert(agent: &Agent, info: &ConnectorInfo, place: Place, incomin
         IncomingEvent::Pressed { id, data, message } => Converted::Message(Box::new(entry_of_press(agent, info, place, incoming, id, data, message.as_ref()))),
         IncomingEvent::Reacted { id, added, removed } if !added.is_empty() || !removed.is_empty() => {
             let text = if added.is_empty() { format!("took back {}", removed.join(" ")) } else { format!("reacted with {}", added.join(" ")) };
-            let about = MemoryId(agent.view.identity.swizzle(id.as_str()));
+            let about = agent.accounts.memory(info, id.as_str());
             let content = Content { in_reply_to: Some(about), source: Some(info.source.to_string()), ..Content::text(text) };
             let mut metadata = speaker(incoming);
             metadata.insert("type".into(), json!("reaction"));
@@ -40,15 +40,15 @@ fn entry_of_message(agent: &Agent, info: &ConnectorInfo, place: Place, incoming:
     let mut content = message.content.clone();
     content.source.get_or_insert_with(|| info.source.to_string());
     if content.in_reply_to.is_none() {
-        content.in_reply_to = message.reply_to.as_ref().map(|id| MemoryId(identity.swizzle(id.as_str())));
+        content.in_reply_to = message.reply_to.as_ref().map(|id| agent.accounts.memory(info, id.as_str()));
     }
     let mut metadata = speaker(incoming);
     metadata.insert("type".into(), json!("message"));
     metadata.insert("sourceId".into(), json!(message.id));
-    let id = MemoryId(identity.swizzle(message.id.as_str()));
+    let id = agent.accounts.memory(info, message.id.as_str());
     InboxEntry {
         memory: memory(agent, place, id, MemoryKind::Messages, content, metadata, incoming),
-        legacy_id: message.legacy_id.as_ref().map(|id| MemoryId(identity.swizzle(id.as_str()))),
+        legacy_id: message.legacy_id.as_ref().map(|id| agent.accounts.memory(info, id.as_str())),
         source: info.source.clone(),
         account: info.account.clone(),
         room_remote: incoming.connection.room.remote.clone(),
@@ -64,13 +64,12 @@ fn entry_of_message(agent: &Agent, info: &ConnectorInfo, place: Place, incoming:
 }
 
 fn entry_of_press(agent: &Agent, info: &ConnectorInfo, place: Place, incoming: &Incoming, id: &RemoteId, data: &str, message: Option<&RemoteId>) -> InboxEntry {
-    let identity = &agent.view.identity;
     let mut metadata = speaker(incoming);
     metadata.insert("type".into(), json!("pressed"));
     let content =
-        Content { source: Some(info.source.to_string()), in_reply_to: message.map(|id| MemoryId(identity.swizzle(id.as_str()))), ..Content::text(data) };
+        Content { source: Some(info.source.to_string()), in_reply_to: message.map(|id| agent.accounts.memory(info, id.as_str())), ..Content::text(data) };
     InboxEntry {
-        memory: memory(agent, place, MemoryId(identity.swizzle(&format!("pressed:{id}"))), MemoryKind::Messages, content, metadata, incoming),
+        memory: memory(agent, place, agent.accounts.memory(info, &format!("pressed:{id}")), MemoryKind::Messages, content, metadata, incoming),
         legacy_id: None,
         source: info.source.clone(),
         account: info.account.clone(),

@@ -1,7 +1,7 @@
 //! Commands: the same set on every platform, handled without a model.
 
 use galatea_core::{
-    COMMANDS, Content, Memory, ParticipantState, Result, Role, Turn,
+    COMMANDS, Content, ParticipantState, Result, Role, Turn,
     store::{Effect, MemoryQuery},
 };
 use serde_json::{Map, json};
@@ -77,23 +77,17 @@ fn help(turn: &Turn<'_>) -> String {
 
 async fn privacy(turn: &Turn<'_>, args: &str) -> Result<Done> {
     let agent = turn.agent.identity.id();
-    let query = |limit| MemoryQuery { entity: Some(turn.message.entity_id), ..MemoryQuery::new(agent, limit) };
+    let count = turn.store.count_memories(&MemoryQuery { entity: Some(turn.message.entity_id), ..MemoryQuery::new(agent, 1) }).await?;
     if args.trim().eq_ignore_ascii_case("forget me") {
-        let mut gone = 0;
-        loop {
-            // The command itself stays until the turn is over: it is what the answer replies to.
-            let page: Vec<_> = turn.store.memories(&query(500)).await?.into_iter().map(|m: Memory| m.id).filter(|id| *id != turn.message.id).collect();
-            if page.is_empty() {
-                break;
-            }
-            gone += turn.store.delete_memories(agent, &page).await?;
-        }
-        return Ok(say(format!("Done. I deleted {gone} of your messages and notes about you.")));
+        // Together with the turn: what is said is done.
+        let effects = vec![Effect::ForgetPerson { entity: turn.message.entity_id }];
+        let others = count.saturating_sub(1);
+        let text = format!("Done. I deleted this command and {others} other messages of yours and notes about you, what I answered you, and your names.");
+        return Ok(Done { reply: Content::text(text), effects });
     }
-    let count = turn.store.count_memories(&query(1)).await?;
     Ok(say(format!(
         "I store what is written where I can read it, to follow the conversation: {count} of your messages so far. \
          They stay on the machine that runs me and are shown to my language model when I answer.\n\n\
-         Send /privacy forget me to delete everything you wrote to me, everywhere."
+         Send /privacy forget me to delete everything you wrote to me, what I answered and your names, everywhere."
     )))
 }

@@ -4,7 +4,7 @@ use galatea_core::{
     ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, ErrorKind, Event, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result, RoomId,
     Timestamp, TurnId, Verdict,
     protocol::Part,
-    store::{Effect, FinishedMessage, InboxState, NewDelivery, TurnRecord},
+    store::{Effect, FinishedMessage, InboxEntry, InboxState, NewDelivery, TurnRecord},
 };
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
@@ -48,6 +48,7 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
     };
     let mut jobs = Vec::new();
     let mut replies = Vec::new();
+    let replies_are_none = outcome.replies.is_empty();
     for (n, mut content) in outcome.replies.into_iter().enumerate() {
         content.source.get_or_insert_with(|| seat.info.room.source.to_string());
         content.in_reply_to.get_or_insert(seat.message.entry.memory.id);
@@ -65,17 +66,22 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
     }
     for (there, content) in outcome.elsewhere {
         let source = there.source.clone();
+        let memory = memory_elsewhere(agent, &there, content.clone(), now).await;
         // What cannot be said elsewhere must not cost the answer here.
         let said = match agent.route(&there.source, &there.account) {
-            Some(route) => parts(seat.turn, agent, &route, there, &content, None, None, now, &mut jobs),
+            Some(route) => parts(seat.turn, agent, &route, there, &content, None, Some(memory.id), now, &mut jobs),
             None => Err(Error::new(ErrorKind::Unavailable, "that platform is not connected")),
         };
-        if let Err(error) = said {
+        if said.is_ok() {
+            record.memories.push(memory);
+        } else if let Err(error) = said {
             tracing::warn!(turn = %seat.turn, source = %source, error = %error.report(), "what an action had to say elsewhere could not be sent");
             let answered = finished.iter_mut().filter(|(waiting, _)| seat.memories().any(|m| m.id == waiting.entry.memory.id));
             answered.for_each(|(_, verdict)| verdict.step("elsewhere", "failed", format!("nothing was said on {source}: {error}")));
         }
     }
+    let answered = Some(&seat.message.entry.memory.id).filter(|_| !replies_are_none && reply_target(seat).is_some());
+    let silent: Vec<Silent> = finished.iter().filter(|(w, _)| Some(&w.entry.memory.id) != answered).filter_map(|(w, v)| Silent::of(agent, w, v)).collect();
     record.finished = finished_rows(finished);
     record.memories.extend(outcome.results.into_iter().map(|result| result_memory(agent, seat, address.room, result, now)));
     let lanes = agent.sends.get();
@@ -87,6 +93,10 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
     let effects = record.effects.clone();
     agent.store.finish_turn(record).await?;
     agent.rooms.apply(&effects);
+    if effects.iter().any(|effect| matches!(effect, Effect::ForgetPerson { .. })) {
+        agent.known.clear();
+    }
+    silent.into_iter().for_each(|silent| silent.tell(agent));
     if let Some(lanes) = lanes {
         for (job, _) in jobs {
             lanes.push(job.delivery.address.room, job);
@@ -98,17 +108,57 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
 /// Commits that messages get no answer.
 pub(crate) async fn silently(agent: &Agent, room: RoomId, finished: Vec<(Waiting, Verdict)>) -> Result<()> {
     let (id, turn) = (agent.view.identity.id(), TurnId::fresh());
-    let decided: Vec<(MemoryId, Decision)> = finished.iter().map(|(waiting, verdict)| (waiting.entry.memory.id, verdict.decision)).collect();
+    let silent: Vec<Silent> = finished.iter().filter_map(|(waiting, verdict)| Silent::of(agent, waiting, verdict)).collect();
+    // The agent's own words come back on some platforms; that is no news.
+    let told = |(waiting, verdict): &(Waiting, Verdict)| (!waiting.entry.envelope.from_self).then_some((waiting.entry.memory.id, verdict.decision));
+    let decided: Vec<(MemoryId, Decision)> = finished.iter().filter_map(told).collect();
     let finished = finished_rows(finished);
     agent
         .store
         .finish_turn(TurnRecord { turn, agent: id, room, memories: Vec::new(), deliveries: Vec::new(), finished, effects: Vec::new(), at: agent.clock.now() })
         .await?;
+    silent.into_iter().for_each(|silent| silent.tell(agent));
     for (memory, decision) in decided {
         tracing::debug!(room = %room, message = %memory, decision = ?decision, "decided");
         agent.events.publish(Event::TurnDecided { agent: id, room, turn, memory, decision });
     }
     Ok(())
+}
+
+/// A message for which the platform shows that an answer is coming, and none is.
+struct Silent {
+    route: Arc<Route>,
+    address: Address,
+    message: RemoteId,
+    why: String,
+}
+
+impl Silent {
+    fn of(agent: &Agent, waiting: &Waiting, verdict: &Verdict) -> Option<Self> {
+        let InboxEntry { source, account, room_remote, remote, memory, .. } = &waiting.entry;
+        let route = agent.any_route(source, account).filter(|route| route.handler.awaits(remote))?;
+        let address = Address { source: source.clone(), account: account.clone(), room: memory.room_id, remote: room_remote.clone() };
+        let why = match verdict.decision {
+            Decision::Merged => "I answer this together with what was said after it.".to_owned(),
+            Decision::Expired => "I came to this too late to answer it.".to_owned(),
+            Decision::Failed => "Something went wrong here, and I could not answer this.".to_owned(),
+            Decision::Answer | Decision::Command | Decision::Skip => {
+                let reason = verdict.steps.iter().rev().find(|step| step.outcome == "skip").map_or("there is nothing to say", |step| &step.reason);
+                format!("I do not answer this: {reason}.")
+            }
+        };
+        Some(Self { route, address, message: remote.clone(), why })
+    }
+
+    fn tell(self, agent: &Agent) {
+        let halt = agent.halt.clone();
+        agent.tasks.spawn(async move {
+            let Self { route, address, message, why } = self;
+            if let Some(Err(error)) = halt.run_until_cancelled(route.handler.unanswered(&address, &message, &why)).await {
+                tracing::info!(room = %address.room, error = %error.report(), "whoever asked could not be told that there is no answer");
+            }
+        });
+    }
 }
 
 fn finished_rows(finished: Vec<(Waiting, Verdict)>) -> Vec<FinishedMessage> {
@@ -166,10 +216,12 @@ fn state_of(decision: Decision) -> InboxState {
 }
 
 /// In groups the question is quoted, so that everybody sees what is answered; between two it would only be noise,
-/// unless several were answered at once.
+/// unless several were answered at once or the platform keeps a place for the answer.
 fn reply_target(seat: &Seat) -> Option<RemoteId> {
     let pressed = seat.message.entry.envelope.pressed.is_some();
-    (!pressed && (!seat.info.room.kind.is_direct() || !seat.merged.is_empty())).then(|| seat.message.entry.remote.clone())
+    let remote = &seat.message.entry.remote;
+    let shown = !seat.info.room.kind.is_direct() || !seat.merged.is_empty() || seat.route.handler.awaits(remote);
+    (!pressed && shown).then(|| remote.clone())
 }
 
 fn reply_memory(agent: &Agent, seat: &Seat, room: RoomId, content: Content, now: Timestamp) -> Memory {
@@ -184,6 +236,27 @@ fn reply_memory(agent: &Agent, seat: &Seat, room: RoomId, content: Content, now:
         entity_id: agent.view.identity.entity(),
         room_id: room,
         world_id: Some(seat.info.room.world_id),
+        content,
+        metadata,
+        created_at: now,
+    }
+}
+
+/// What is said in another Room is remembered there: whoever takes it up finds an agent that knows what it said.
+pub(crate) async fn memory_elsewhere(agent: &Agent, there: &Address, mut content: Content, now: Timestamp) -> Memory {
+    content.source.get_or_insert_with(|| there.source.to_string());
+    let mut metadata = serde_json::Map::new();
+    metadata.insert("type".into(), json!("message"));
+    metadata.insert("entityName".into(), json!(agent.view.character.name));
+    // Without its World it is found by its Room still.
+    let info = agent.rooms.load(agent.store.as_ref(), there.room).await.ok().flatten();
+    Memory {
+        id: MemoryId::fresh(),
+        kind: MemoryKind::Messages,
+        agent_id: agent.view.identity.id(),
+        entity_id: agent.view.identity.entity(),
+        room_id: there.room,
+        world_id: info.map(|info| info.room.world_id),
         content,
         metadata,
         created_at: now,

@@ -77,6 +77,12 @@ pub(crate) fn judge(case: &Case<'_>) -> Judged {
     }
     log.pass("allowed-rooms", if policy.allowed_rooms.is_some() { "this room is allowed" } else { "every room is allowed" });
 
+    let here = |id: &&String| id.as_str() == case.room_remote || Some(id.as_str()) == case.parent_remote;
+    if policy.listen_rooms.iter().any(|id| here(&id)) {
+        let rest: Vec<&str> = policy.listen_rooms.iter().filter(|id| !here(id)).map(String::as_str).collect();
+        return log.skip("listen-rooms", "in this room the agent only listens", Some((&policy.listen_rooms_setting, &rest.join(","))));
+    }
+
     if let Some(users) = &policy.only_users
         && !named(users, envelope)
     {
@@ -100,6 +106,12 @@ pub(crate) fn judge(case: &Case<'_>) -> Judged {
         && super::commands::is_known(&command.name)
         && command.name != "ask"
     {
+        if case.room_kind.is_direct() {
+            match direct(case, log) {
+                Judged::Answer(verdict) => log = Log(verdict),
+                refused => return refused,
+            }
+        }
         log.note("command", "answer", format!("/{} is a command", command.name));
         log.0.decision = Decision::Command;
         return Judged::Command(log.0);

@@ -219,7 +219,7 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut V
     let Some(info) = agent.rooms.load(agent.store.as_ref(), room).await? else { return follow(agent, taken, room).await };
     let (source, account) = (&first.entry.source, &first.entry.account);
     let route = agent.route(source, account).ok_or_else(|| Error::new(ErrorKind::Unavailable, "the platform's connector is not running yet"))?;
-    let policy = agent.policy(source)?;
+    let policy = agent.policy(source, account)?;
     let parent = parent_remote(&info);
     if first.read_back
         && let Err(error) = agent.store.begin_turn(&[first.entry.memory.id]).await
@@ -292,23 +292,42 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut V
     Ok(())
 }
 
-/// Skips what came while an answer was made, if that is the policy.
+/// Skips what came while an answer was made, if that is the policy: what waits in memory, then what did not fit there.
 async fn drop_late(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, room: RoomId) {
-    let late = lane.take_while(usize::MAX, |w| w.entry.envelope.command.is_none());
-    if late.is_empty() {
+    let (now, plain) = (agent.clock.now(), |w: &Waiting| w.entry.envelope.command.is_none());
+    let late = lane.take_while(usize::MAX, plain);
+    if !late.is_empty() && !drop_all(agent, lane, room, late).await {
         return;
     }
+    while lane.has_spilled() {
+        let limit = u32::try_from(IN_MEMORY).unwrap_or(u32::MAX);
+        let Ok(items) = agent.store.unfinished_in_room(room, limit).await else { return };
+        let stored = items.into_iter().map(waiting).filter(|w| !agent.in_turn.contains_key(&w.entry.memory.id));
+        let late: Vec<Waiting> = stored.take_while(|w| plain(w) && w.received_at <= now).collect();
+        // Marked, so that nothing else takes them up meanwhile.
+        if late.is_empty() || !late.iter().all(|w| agent.in_turn.insert(w.entry.memory.id, ()).is_none()) || !drop_all(agent, lane, room, late).await {
+            return;
+        }
+    }
+}
+
+/// True when they are finished; otherwise they wait again.
+async fn drop_all(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, room: RoomId, late: Vec<Waiting>) -> bool {
     let mut verdict = Verdict::default();
     verdict.step("busy", "skip", "it came while another message was being answered");
     verdict.change = Some(galatea_core::verdict::Change { setting: "BUSY_POLICY".into(), value: "collect".into() });
     let finished = late.iter().map(|waiting| (waiting.clone(), verdict.clone())).collect();
     match commit::silently(agent, room, finished).await {
-        Ok(()) => ids(&late).iter().for_each(|id| {
-            agent.in_turn.remove(id);
-        }),
+        Ok(()) => {
+            ids(&late).iter().for_each(|id| {
+                agent.in_turn.remove(id);
+            });
+            true
+        }
         Err(error) => {
             tracing::warn!(room = %room, error = %error.report(), "messages could not be dropped and are answered instead");
             lane.put_front(late);
+            false
         }
     }
 }

@@ -132,6 +132,31 @@ pub async fn effects_are_applied(store: Arc<dyn Store>) {
     assert_eq!(store.participant_state(scene.room, scene.itself()).await.unwrap(), None);
 }
 
+/// All that somebody wrote goes, with the answers to it and their names; nobody else loses anything.
+pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    store.connect(scene.connections()).await.unwrap();
+    let message = scene.message("a", 1);
+    store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
+    let mut answered = scene.turn(&[&message]);
+    let mut answer = scene.memory("the answer", 2);
+    answer.entity_id = scene.itself();
+    answer.metadata.insert("turn".into(), json!(answered.turn));
+    let mut other = scene.memory("to somebody else", 3);
+    other.entity_id = scene.itself();
+    other.metadata.insert("turn".into(), json!(galatea_core::TurnId::fresh()));
+    answered.memories = vec![answer.clone(), other.clone()];
+    store.finish_turn(answered).await.unwrap();
+    let forget = Effect::ForgetPerson { entity: scene.person };
+    store.finish_turn(TurnRecord { effects: vec![forget], ..scene.turn(&[]) }).await.unwrap();
+    assert_eq!((store.memory(message.memory.id).await.unwrap(), store.memory(answer.id).await.unwrap()), (None, None));
+    assert!(store.memory(other.id).await.unwrap().is_some());
+    let person = &store.entities(&[scene.person]).await.unwrap()[0];
+    assert!(person.names.is_empty() && person.metadata.is_empty(), "{person:?}");
+    let row = store.inbox_item(message.memory.id).await.unwrap().unwrap();
+    assert_eq!((row.state, row.entry.envelope.user_name), (InboxState::Done, None), "the row stays, without what was said");
+}
+
 /// A hijacked turn cannot mute, promote or rewrite in another agent's places.
 pub async fn effects_stay_within_their_agent(store: Arc<dyn Store>) {
     let (scene, victim) = (Scene::new(), Scene::new());

@@ -10,6 +10,7 @@ use serde_json::json;
 use std::{process::ExitCode, sync::Arc};
 
 use crate::{
+    accounts,
     cli::{
         flags::{Characters, Fix, Json},
         repairs::Repairs,
@@ -81,7 +82,9 @@ impl Connector {
 struct Entry {
     agent: String,
     source: String,
-    title: &'static str,
+    title: String,
+    /// Which of the agent's accounts there, from 1.
+    number: u8,
     /// A platform whose settings make no sense is one of the list like any other.
     built: galatea_core::Result<Built>,
 }
@@ -102,8 +105,11 @@ fn entries(personas: &[Persona], data_dir: &DataDir) -> Vec<Entry> {
         let identity = persona.character.identity();
         let host = Host { agent: identity, agent_name: agent.clone(), data_dir: data_dir.path().to_owned(), clock: Arc::clone(&clock) };
         for platform in PLATFORMS {
-            let built = platform.connector(&persona.settings, &host, &mut taken);
-            entries.push(Entry { agent: agent.clone(), source: platform.source.to_string(), title: platform.title, built });
+            for account in accounts::of(platform, &persona.settings) {
+                let built = platform.connector(&account, &host, &mut taken);
+                let (title, number) = (account.title(platform), account.number);
+                entries.push(Entry { agent: agent.clone(), source: platform.source.to_string(), title, number, built });
+            }
         }
     }
     entries
@@ -123,14 +129,21 @@ impl List {
         let live = status::readiness(&data_dir).await.ok();
         let live = |entry: &Entry| {
             let agent = live.as_ref()?.agents.iter().find(|a| a.name == entry.agent)?;
-            agent.connectors.iter().find(|c| c.source == entry.source).cloned()
+            let mut there = agent.connectors.iter().filter(|c| c.source == entry.source);
+            match &entry.built {
+                Ok(Built::On(built)) => {
+                    there.clone().find(|c| c.account == built.info().account.0).or_else(|| there.next().filter(|_| entry.number == 1)).cloned()
+                }
+                // What runs was configured otherwise.
+                _ => there.next().filter(|_| entry.number == 1).cloned(),
+            }
         };
         if self.json.json {
             let items: Vec<_> = entries
                 .iter()
                 .map(|e| {
                     json!({
-                        "agent": e.agent, "source": e.source, "on": matches!(e.built, Ok(Built::On(_))), "why": why(e), "running": live(e),
+                        "agent": e.agent, "source": e.source, "number": e.number, "on": matches!(e.built, Ok(Built::On(_))), "why": why(e), "running": live(e),
                     })
                 })
                 .collect();
@@ -147,7 +160,7 @@ impl List {
                 (Ok(Built::Off(why)), None) => format!("{}  {why}", style.paint(Color::Yellow, "off ")),
             };
             let whose = if several { format!("{:<12} ", entry.agent) } else { String::new() };
-            context.output.data(format_args!("{whose}{}  {state}", style.paint(Color::Cyan, &format!("{:<9}", entry.title))));
+            context.output.data(format_args!("{whose}{}  {state}", style.paint(Color::Cyan, &format!("{:<10}", entry.title))));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -195,7 +208,8 @@ impl Check {
         }
         let failed = checked.iter().flat_map(|(_, findings)| findings).any(|f| f.severity == Severity::Error);
         if self.json.json {
-            let items: Vec<_> = checked.iter().map(|(e, findings)| json!({ "agent": e.agent, "source": e.source, "findings": findings })).collect();
+            let items: Vec<_> =
+                checked.iter().map(|(e, findings)| json!({ "agent": e.agent, "source": e.source, "number": e.number, "findings": findings })).collect();
             context.output.json("galatea.connector.check/1", json!({ "connectors": items }));
         } else {
             for (entry, findings) in &checked {

@@ -74,7 +74,9 @@ fn render(readiness: &Readiness, style: Style) -> String {
     for agent in &readiness.agents {
         let _ = writeln!(text, "\n  {}  {}", style.bold(Color::Cyan, &agent.name), agent.model);
         for connector in &agent.connectors {
-            let _ = writeln!(text, "    {:<9}  {:<9} {}", connector.source, connector.state, connector.detail);
+            let several = agent.connectors.iter().filter(|c| c.source == connector.source).count() > 1;
+            let name = if several { format!("{}:{}", connector.source, connector.account) } else { connector.source.clone() };
+            let _ = writeln!(text, "    {name:<9}  {:<9} {}", connector.state, connector.detail);
         }
     }
     let found: Vec<_> = readiness.reasons.iter().map(finding).collect();

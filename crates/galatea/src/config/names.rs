@@ -7,7 +7,7 @@ use super::{
     text_file::Parsed,
     variables::{all_variables, find},
 };
-use crate::report::Report;
+use crate::{accounts, report::Report};
 
 /// elizaOS's names that mean nothing in this build. They are no mistakes: people bring their `.env` along.
 pub(crate) const ELIZAOS_ONLY: &[&str] = &[
@@ -70,12 +70,14 @@ const COMMON_WORDS: &[&str] =
 /// Whether a value under this name has to be kept out of every output.
 pub(crate) fn looks_secret(name: &str) -> bool {
     let upper = name.to_uppercase();
-    ["_TOKEN", "_KEY", "_SECRET", "_PASSWORD", "_SALT", "_DSN"].iter().any(|end| upper.ends_with(end)) || is_declared_secret(&upper)
+    let upper = accounts::split(&upper).map_or(upper.as_str(), |(base, _)| base);
+    ["_TOKEN", "_KEY", "_SECRET", "_PASSWORD", "_SALT", "_DSN"].iter().any(|end| upper.ends_with(end)) || is_declared_secret(upper)
 }
 
 /// Whether a name is that of a declared secret, or a character's form of it (`CHARACTER.<NAME>.X`, `<NAME>_X`).
 pub(super) fn is_declared_secret(name: &str) -> bool {
     let base = name.rsplit('.').next().unwrap_or(name);
+    let base = accounts::split(base).map_or(base, |(base, _)| base);
     let is = |known: &&str| base.strip_suffix(known).is_some_and(|before| before.is_empty() || before.ends_with('_'));
     all_variables().filter(|v| v.secret).any(|v| std::iter::once(&v.name).chain(v.aliases).any(&is))
 }
@@ -184,7 +186,8 @@ warning[GAL-CFG-UNKNOWN]: TELEGRAM_BOT_TOKN is not a setting of Galatea
     #[test]
     fn others_names_elizaos_names_and_character_names_are_no_mistakes() {
         let text = "COMPOSE_PROJECT_NAME=x\nDISCORD_API_TOKEN=x\nHELPER_TELEGRAM_BOT_TOKEN=x\nCHARACTER.HELPER.OPENAI_API_KEY=x\n\
-                    OPENAI_API_KEY_FILE=x\nMODEL_PATH=/m\nHELPER_OPENAI_API_KEY_FILE=x\n";
+                    OPENAI_API_KEY_FILE=x\nMODEL_PATH=/m\nHELPER_OPENAI_API_KEY_FILE=x\n\
+                    DISCORD_API_TOKEN_2=x\nDISCORD_API_TOKEN_2_FILE=x\nHELPER_TELEGRAM_BOT_TOKEN_3=x\nCHARACTER.HELPER.X_DM_POLICY_2=x\n";
         assert_eq!(warnings(text), Vec::new());
     }
 
@@ -210,7 +213,15 @@ warning[GAL-CFG-UNKNOWN]: TELEGRAM_BOT_TOKN is not a setting of Galatea
 
     #[test]
     fn secrets_are_known_by_declaration_and_by_name() {
-        for name in ["TELEGRAM_BOT_TOKEN", "CHARACTER.ADA.OPENAI_API_KEY", "ADA_TELEGRAM_BOT_TOKEN", "SOME_PASSWORD", "POSTGRES_URL"] {
+        for name in [
+            "TELEGRAM_BOT_TOKEN",
+            "CHARACTER.ADA.OPENAI_API_KEY",
+            "ADA_TELEGRAM_BOT_TOKEN",
+            "SOME_PASSWORD",
+            "POSTGRES_URL",
+            "DISCORD_API_TOKEN_2",
+            "CHARACTER.ADA.TWITTER_API_KEY_3",
+        ] {
             assert!(looks_secret(name), "{name}");
         }
         assert!(!looks_secret("DM_POLICY"));

@@ -4,6 +4,10 @@ use galatea_core::Variable;
 use std::sync::LazyLock;
 
 use super::own;
+use crate::{
+    accounts,
+    connectors::{PLATFORMS, Platform},
+};
 
 /// Settings of one part of the program.
 #[derive(Debug, Clone)]
@@ -14,14 +18,21 @@ pub(crate) struct Group {
     pub(crate) variables: Vec<&'static Variable>,
 }
 
+/// The gate's settings for each of [`PLATFORMS`]: none where there is no login, since nobody but the owner of the machine is there.
+static GATES: LazyLock<Vec<Vec<Variable>>> = LazyLock::new(|| {
+    let of = |p: &Platform| if p.has_login() { galatea_runtime::config::platform_variables(&p.source, p.title) } else { Vec::new() };
+    PLATFORMS.iter().map(of).collect()
+});
+
 static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
-    let platforms = crate::connectors::PLATFORMS.iter().map(|p| (p.title, p.variables));
+    let platforms = PLATFORMS.iter().zip(&*GATES).flat_map(|(p, gate)| [(p.title, p.variables), (p.title, gate.as_slice())]);
     let process = [crate::personas::VARIABLES, crate::data_dir::VARIABLES, crate::health::VARIABLES, own::VARIABLES].into_iter().map(|list| ("Process", list));
-    let answering = [galatea_runtime::config::VARIABLES, galatea_runtime::config::PLATFORM_VARIABLES, galatea_bootstrap::VARIABLES];
+    let answering = [galatea_runtime::config::VARIABLES, galatea_bootstrap::VARIABLES];
     let answering = answering.into_iter().map(|list| ("Answering", list));
     let mut groups: Vec<Group> = Vec::new();
     for (title, variables) in process.chain(platforms).chain(galatea_models::config::variables::VARIABLES.iter().copied()).chain(answering) {
-        let new: Vec<_> = variables.iter().filter(|v| !groups.iter().any(|g| g.variables.iter().any(|known| known.name == v.name))).collect();
+        let new: Vec<_> =
+            variables.iter().filter(|v| !groups.iter().any(|g| g.variables.iter().any(|known| names(known).any(|name| name == v.name)))).collect();
         match groups.iter_mut().find(|g| g.title == title) {
             Some(group) => group.variables.extend(new),
             None => groups.push(Group { title, variables: new }),
@@ -41,9 +52,26 @@ pub(crate) fn all_variables() -> impl Iterator<Item = &'static Variable> {
     GROUPS.iter().flat_map(|g| g.variables.iter().copied())
 }
 
-/// The setting of this name or alias.
+/// The gate's settings for a platform.
+pub(crate) fn gate(platform: &Platform) -> &'static [Variable] {
+    PLATFORMS.iter().position(|p| p.source == platform.source).and_then(|n| GATES.get(n)).map_or(&[], Vec::as_slice)
+}
+
+/// Every name of a setting.
+pub(crate) fn names(variable: &Variable) -> impl Iterator<Item = &'static str> + use<> {
+    std::iter::once(variable.name).chain(variable.aliases.iter().copied())
+}
+
+/// The setting of this name or alias; that of another account (`DISCORD_API_TOKEN_2`) is the platform's own.
 pub(crate) fn find(name: &str) -> Option<&'static Variable> {
-    all_variables().find(|v| v.name == name || v.aliases.contains(&name))
+    let plain = |name: &str| all_variables().find(|v| names(v).any(|known| known == name));
+    plain(name).or_else(|| plain(accounts::split(name)?.0).filter(|v| is_of_account(v)))
+}
+
+/// Whether every account of a platform may have its own.
+fn is_of_account(variable: &Variable) -> bool {
+    let logins = PLATFORMS.iter().filter(|p| p.has_login());
+    logins.flat_map(|p| p.variables.iter().chain(gate(p))).any(|v| v.name == variable.name)
 }
 
 #[cfg(test)]
@@ -58,6 +86,21 @@ mod tests {
                 assert_eq!(seen.insert(*name, variable.name), None, "{name}");
             }
         }
+    }
+
+    #[test]
+    fn every_platform_has_the_gates_settings() {
+        for name in ["TELEGRAM", "DISCORD", "X"].iter().flat_map(|p| ["DM_POLICY", "GROUP_POLICY", "ALLOWED_CHATS", "AUTO_REPLY"].map(|s| format!("{p}_{s}"))) {
+            assert!(find(&name).is_some(), "{name}");
+        }
+        assert!(find("TERMINAL_DM_POLICY").is_none());
+    }
+
+    #[test]
+    fn settings_of_other_accounts_are_known() {
+        assert_eq!(find("DISCORD_API_TOKEN_2").map(|v| v.name), Some("DISCORD_API_TOKEN"));
+        assert_eq!(find("X_DM_POLICY_3").map(|v| v.name), Some("X_DM_POLICY"));
+        assert!(find("OPENAI_API_KEY_2").is_none() && find("TERMINAL_SOCKET_2").is_none());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Telegram, Discord and X at once: one program, one persona, three platforms.
 
+mod accounts;
 mod across;
 mod apart;
 mod everywhere;

@@ -7,6 +7,7 @@ use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
 use super::Examined;
 use crate::{
+    accounts,
     cli::repairs::Repairs,
     connectors::{Built, PLATFORMS, Taken},
     failure::Result,
@@ -59,17 +60,18 @@ pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona], re
             if platform.source == galatea_terminal::SOURCE && (examined.running.is_some() || !examined.data_dir.path().exists()) {
                 continue;
             }
-            match platform.connector(&persona.settings, &host, &mut taken) {
-                Ok(Built::On(connector)) => asked.push((format!("{} of {name}", platform.title), connector)),
-                Ok(Built::Off(why)) => {
-                    let wanted = platform.variables.iter().any(|v| v.required && persona.settings.find(v).is_some());
-                    if wanted {
-                        found.push(
-                            Finding::new(Severity::Warning, "GAL-CONNECTOR-OFF", "connector", format!("{} of {name} is off", platform.title)).with_fix(why),
-                        );
+            for account in accounts::of(platform, &persona.settings) {
+                let title = format!("{} of {name}", account.title(platform));
+                match platform.connector(&account, &host, &mut taken) {
+                    Ok(Built::On(connector)) => asked.push((title, connector)),
+                    Ok(Built::Off(why)) => {
+                        let wanted = account.number > 1 || platform.variables.iter().any(|v| v.required && persona.settings.find(v).is_some());
+                        if wanted {
+                            found.push(Finding::new(Severity::Warning, "GAL-CONNECTOR-OFF", "connector", format!("{title} is off")).with_fix(why));
+                        }
                     }
+                    Err(error) => found.push(Finding::failure("connector", &error)),
                 }
-                Err(error) => found.push(Finding::failure("connector", &error)),
             }
         }
     }

@@ -52,6 +52,9 @@ fn part(delivery: &ExplainedDelivery, style: Style) -> String {
     };
     let attempts = if delivery.attempts == 1 { "1 attempt".to_owned() } else { format!("{} attempts", delivery.attempts) };
     let mut line = format!("  part {}  {}  {attempts}", delivery.part + 1, style.paint(color, delivery.state.as_str()));
+    if let Some(at) = delivery.waits_until {
+        let _ = write!(line, "  waits until {}", when(at.0));
+    }
     if let Some(remote) = &delivery.remote {
         let _ = write!(line, "  as {remote}");
     }
@@ -126,9 +129,18 @@ mod tests {
 
     #[test]
     fn every_part_of_an_answer_shows_its_attempts() {
-        let sent = ExplainedDelivery { part: 0, state: OutboxState::Sent, attempts: 1, remote: Some(RemoteId::new("9")), error: None };
-        let dead = ExplainedDelivery { part: 1, state: OutboxState::Dead, attempts: 8, remote: None, error: Some("the chat is gone".into()) };
+        let sent = ExplainedDelivery { part: 0, state: OutboxState::Sent, attempts: 1, remote: Some(RemoteId::new("9")), error: None, waits_until: None };
+        let dead =
+            ExplainedDelivery { part: 1, state: OutboxState::Dead, attempts: 8, remote: None, error: Some("the chat is gone".into()), waits_until: None };
         let text = tell(&Explanation { deliveries: vec![sent, dead], ..explanation() }, Style::plain());
         assert!(text.contains("part 1  sent  1 attempt  as 9\n  part 2  dead  8 attempts\n          the chat is gone"), "{text}");
+    }
+
+    #[test]
+    fn a_part_that_waits_for_the_platform_says_until_when() {
+        let waits_until = Some(Timestamp(1_700_000_030_000));
+        let flood = ExplainedDelivery { part: 0, state: OutboxState::Pending, attempts: 0, remote: None, error: Some("slow down".into()), waits_until };
+        let text = tell(&Explanation { deliveries: vec![flood], ..explanation() }, Style::plain());
+        assert!(text.contains("part 1  pending  0 attempts  waits until 2023-11-14T22:13:50Z\n          slow down"), "{text}");
     }
 }

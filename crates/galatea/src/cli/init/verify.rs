@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::answers::{Answers, TELEGRAM_TOKEN};
 use crate::{
+    accounts::AccountSettings,
     connectors::{Built, PLATFORMS, Taken},
     context::Context,
     data_dir::DataDir,
@@ -47,7 +48,7 @@ pub(super) async fn telegram(answers: &Answers, context: &Context) -> Result<Vec
     let data_dir = DataDir::locate(&settings, &context.working_dir).path().to_owned();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let host = Host { agent: AgentIdentity::new(None, &answers.name), agent_name: answers.name.clone(), data_dir, clock };
-    Ok(match platform.connector(&settings, &host, &mut Taken::default()) {
+    Ok(match platform.connector(&AccountSettings { number: 1, settings: settings.clone() }, &host, &mut Taken::default()) {
         Ok(Built::On(connector)) => connector.check().await,
         Ok(Built::Off(why)) => vec![Finding::new(Severity::Error, "GAL-CONNECTOR-OFF", "connector", "Telegram is off").with_fix(why)],
         Err(error) => vec![Finding::failure("connector", &error)],

@@ -30,7 +30,7 @@ pub(crate) fn banner(booted: &Booted, data_dir: &DataDir, health: SocketAddr, de
         rows.push(Row::fact("Model", &agent.model));
         rows.extend(agent.notes.iter().map(|note| Row::fact("", note)));
         for (title, off) in &agent.platforms {
-            rows.push(match (*title, off) {
+            rows.push(match (title.as_str(), off) {
                 (title, Some(why)) => Row::off(title, why),
                 ("Terminal", None) if several => Row::fact("Terminal", format!("galatea chat {}", quoted(&agent.name))),
                 ("Terminal", None) => Row::fact("Terminal", "ready   galatea chat"),
