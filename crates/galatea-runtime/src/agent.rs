@@ -11,7 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     accounts::Accounts,
     config::{Limits, Policy},
-    delivery::{Job, Route, Settler},
+    delivery::{Job, OnTheWay, Route, Settler},
     intake::KnownConnections,
     lanes::Lanes,
     registry::Registry,
@@ -57,6 +57,8 @@ pub(crate) struct Agent {
     pub(crate) hops: moka::sync::Cache<RoomId, u32>,
     /// Messages in a turn right now, so that recovery does not start them again.
     pub(crate) in_turn: DashMap<MemoryId, ()>,
+    /// Deliveries in hand.
+    pub(crate) on_the_way: OnTheWay,
     /// Turns; set once, right after assembly.
     pub(crate) turns: OnceLock<Lanes<RoomId, Waiting>>,
     /// Sends; set once, right after assembly.

@@ -130,6 +130,7 @@ impl Orchestrator {
             notices: moka::sync::Cache::builder().max_capacity(4096).time_to_live(Duration::from_secs(600)).build(),
             hops: moka::sync::Cache::new(4096),
             in_turn: DashMap::new(),
+            on_the_way: delivery::OnTheWay::default(),
             turns: OnceLock::new(),
             sends: OnceLock::new(),
             settler: OnceLock::new(),

@@ -10,6 +10,7 @@ mod discord;
 mod errors;
 mod explains;
 mod faults;
+mod ledger;
 mod order;
 mod places;
 mod secrets;

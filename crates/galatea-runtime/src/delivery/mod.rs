@@ -1,6 +1,7 @@
 //! Delivery: from committed outbox rows to the platform, in order per Room.
 
 mod breaker;
+mod on_the_way;
 mod rate_limit;
 mod recover;
 mod settle;
@@ -12,6 +13,7 @@ mod worker;
 use galatea_core::{Clock, ConnectorInfo, Delivery, SendHandler, protocol::Part};
 use std::sync::Arc;
 
+pub(crate) use on_the_way::{OnTheWay, Ticket};
 pub(crate) use recover::take_over;
 pub(crate) use settle::{Settler, settler};
 pub(crate) use takeover::Takeover;
@@ -24,6 +26,8 @@ pub(crate) struct Job {
     pub(crate) delivery: Delivery,
     /// How far it has come.
     pub(crate) part: Part,
+    /// Nobody else takes it up meanwhile.
+    pub(crate) ticket: Option<Ticket>,
 }
 
 /// How to reach one account: its handler and the layers around it.

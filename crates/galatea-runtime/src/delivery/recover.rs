@@ -3,12 +3,16 @@
 use galatea_core::{protocol::Part, store::OutboxItem};
 use std::{sync::Arc, time::Duration};
 
-use super::{Job, Route};
+use super::{Job, Route, Ticket};
 use crate::agent::Agent;
 
 /// All of them, as there is no later moment to read the rest: what waits here is bounded by the age at which answers expire.
 const ALL: u32 = u32::MAX;
 const PAUSE: Duration = Duration::from_secs(1);
+/// How soon an operator's decision takes effect.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
+/// The oldest rows are read first, and these are the oldest.
+const AT_ONCE: u32 = 256;
 
 /// Puts one account's unsettled deliveries into their lanes, in order of commit. Until then nothing new is sent through it,
 /// or the same row could be read back here and sent twice.
@@ -26,21 +30,47 @@ pub(crate) async fn recover(agent: &Agent, route: &Route) {
     if !items.is_empty() {
         tracing::info!(source = %route.info.source, count = items.len(), "deliveries left over from the last run go on");
     }
-    if let Some(lanes) = agent.sends.get() {
-        for item in items {
-            lanes.push(item.delivery.address.room, job(item));
+    for item in items {
+        if let Some(ticket) = agent.on_the_way.begin(item.delivery.id) {
+            push(agent, item, ticket);
         }
     }
     route.takeover.sends_done();
 }
 
-fn job(item: OutboxItem) -> Job {
+fn push(agent: &Agent, item: OutboxItem, ticket: Ticket) {
     let part = Part::stored(&item);
-    Job { delivery: item.delivery, part }
+    let job = Job { delivery: item.delivery, part, ticket: Some(ticket) };
+    if let Some(lanes) = agent.sends.get() {
+        lanes.push(job.delivery.address.room, job);
+    }
 }
 
-/// Takes up an account's leftovers: sends first, then turns.
+/// Takes up what somebody else put into the outbox, such as an operator who wants a part sent again.
+async fn look_around(agent: &Agent, route: &Route) {
+    let id = agent.view.identity.id();
+    loop {
+        tokio::select! {
+            () = agent.stop.cancelled() => return,
+            () = agent.clock.sleep(LOOK_AROUND) => {}
+        }
+        // A failure is told by whoever writes; this one tries again anyway.
+        let items = agent.store.unsettled(id, &route.info.source, &route.info.account, AT_ONCE).await.unwrap_or_default();
+        for item in items {
+            let Some(ticket) = agent.on_the_way.begin(item.delivery.id) else { continue };
+            // It may have ended between the reading and now; whoever ended it stored that before letting it go.
+            if let Ok(Some(item)) = agent.store.outbox_item(item.delivery.id).await
+                && item.state.is_open()
+            {
+                push(agent, item, ticket);
+            }
+        }
+    }
+}
+
+/// Takes up an account's leftovers: sends first, then turns; then keeps an eye on the outbox.
 pub(crate) async fn take_over(agent: Arc<Agent>, route: Arc<Route>) {
     recover(&agent, &route).await;
     crate::turn::recover(&agent, &route).await;
+    look_around(&agent, &route).await;
 }

@@ -4,6 +4,8 @@ use galatea_core::{Clock, Store, store::Settlement};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
+use super::Ticket;
+
 /// Where outcomes go.
 #[derive(Clone)]
 pub(crate) struct Settler(mpsc::Sender<Order>);
@@ -11,6 +13,7 @@ pub(crate) struct Settler(mpsc::Sender<Order>);
 struct Order {
     settlement: Option<Settlement>,
     stored: Option<oneshot::Sender<()>>,
+    ticket: Option<Ticket>,
 }
 
 /// Settlements that may wait; beyond that senders wait, which slows sending down to what the store takes.
@@ -22,7 +25,12 @@ impl Settler {
     /// Hands over an outcome.
     pub(crate) async fn settle(&self, settlement: Settlement) {
         // The receiving task lives as long as any sender.
-        let _ = self.0.send(Order { settlement: Some(settlement), stored: None }).await;
+        let _ = self.0.send(Order { settlement: Some(settlement), stored: None, ticket: None }).await;
+    }
+
+    /// Hands over how a delivery ended; it stays in hand until that is durable.
+    pub(crate) async fn end(&self, settlement: Settlement, ticket: Option<Ticket>) {
+        let _ = self.0.send(Order { settlement: Some(settlement), stored: None, ticket }).await;
     }
 
     /// Hands over a change of state and waits until it is durable. It cannot overtake what was handed over before.
@@ -37,7 +45,7 @@ impl Settler {
 
     async fn wait(&self, settlement: Option<Settlement>) {
         let (stored, done) = oneshot::channel();
-        if self.0.send(Order { settlement, stored: Some(stored) }).await.is_ok() {
+        if self.0.send(Order { settlement, stored: Some(stored), ticket: None }).await.is_ok() {
             let _ = done.await;
         }
     }
@@ -52,10 +60,11 @@ pub(crate) fn settler(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> (Settler,
 async fn write(store: Arc<dyn Store>, clock: Arc<dyn Clock>, mut receiver: mpsc::Receiver<Order>) {
     let mut group = Vec::with_capacity(GROUP);
     while receiver.recv_many(&mut group, GROUP).await > 0 {
-        let (mut settlements, mut waiting) = (Vec::with_capacity(group.len()), Vec::new());
+        let (mut settlements, mut waiting, mut tickets) = (Vec::with_capacity(group.len()), Vec::new(), Vec::new());
         for order in group.drain(..) {
             settlements.extend(order.settlement);
             waiting.extend(order.stored);
+            tickets.extend(order.ticket);
         }
         // What was sent must not be forgotten: keep trying while the disk is full or the database away.
         while !settlements.is_empty()
@@ -64,6 +73,7 @@ async fn write(store: Arc<dyn Store>, clock: Arc<dyn Clock>, mut receiver: mpsc:
             tracing::error!(count = settlements.len(), error = %error.report(), "outcomes of sends could not be stored; trying again");
             clock.sleep(PAUSE).await;
         }
+        drop(tickets);
         for stored in waiting {
             let _ = stored.send(());
         }

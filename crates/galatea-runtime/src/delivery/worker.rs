@@ -26,7 +26,7 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
                     _ => part > 0 && broke_off(&agent, &job.delivery).await,
                 };
                 let delivered = if broken {
-                    ended(&agent, &settler, &job, OutboxState::Dead, "an earlier part of this answer was not delivered").await;
+                    ended(&agent, &settler, job, OutboxState::Dead, "an earlier part of this answer was not delivered").await;
                     false
                 } else {
                     deliver(&agent, &settler, job).await
@@ -99,11 +99,11 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> bool {
             },
             Effect::Again(_, until) => Effect::Wait(until),
             Effect::End(OutboxState::Sent, _) => {
-                sent(agent, settler, &job, receipt.unwrap_or_default()).await;
+                sent(agent, settler, job, receipt.unwrap_or_default()).await;
                 return true;
             }
             Effect::End(state, why) => {
-                ended(agent, settler, &job, state, &reason(why, failure)).await;
+                ended(agent, settler, job, state, &reason(why, failure)).await;
                 // What may have arrived lets the others follow.
                 return state == OutboxState::Ambiguous;
             }
@@ -181,7 +181,8 @@ async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> (Looked, Opt
 /// Stored with a delivery whose earlier attempt may have arrived too.
 const DOUBT: &str = "an earlier attempt may have arrived as well; the platform could not tell";
 
-async fn sent(agent: &Agent, settler: &Settler, job: &Job, receipt: Receipt) {
+async fn sent(agent: &Agent, settler: &Settler, mut job: Job, receipt: Receipt) {
+    let ticket = job.ticket.take();
     let delivery = &job.delivery;
     if let Some(moved) = &receipt.moved_to
         && let Err(error) = moved_to(agent, delivery, moved).await
@@ -189,7 +190,7 @@ async fn sent(agent: &Agent, settler: &Settler, job: &Job, receipt: Receipt) {
         tracing::warn!(room = %delivery.address.room, error = %error.report(), "a room moved, but its move could not be stored");
     }
     let error = job.part.doubt.then(|| DOUBT.to_owned());
-    settler.settle(Settlement { remote: receipt.id, error, ..settlement(job, OutboxState::Sent, agent) }).await;
+    settler.end(Settlement { remote: receipt.id, error, ..settlement(&job, OutboxState::Sent, agent) }, ticket).await;
     tracing::debug!(delivery = %delivery.id, room = %delivery.address.room, attempt = delivery.attempt, "sent");
     agent.events.publish(galatea_core::Event::DeliverySent {
         agent: delivery.agent,
@@ -214,10 +215,11 @@ fn last_words(error: Error) -> String {
     told.fold(error, |error, (key, text)| error.with(key, text)).to_string()
 }
 
-async fn ended(agent: &Agent, settler: &Settler, job: &Job, state: OutboxState, reason: &str) {
+async fn ended(agent: &Agent, settler: &Settler, mut job: Job, state: OutboxState, reason: &str) {
+    let ticket = job.ticket.take();
     let delivery = &job.delivery;
     let reason = if job.part.doubt { format!("{reason}; {DOUBT}") } else { reason.to_owned() };
-    settler.settle(Settlement { error: Some(reason.clone()), ..settlement(job, state, agent) }).await;
+    settler.end(Settlement { error: Some(reason.clone()), ..settlement(&job, state, agent) }, ticket).await;
     tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "not delivered");
     agent.events.publish(galatea_core::Event::DeliveryFailed { agent: delivery.agent, room: delivery.address.room, delivery: delivery.id, reason });
 }

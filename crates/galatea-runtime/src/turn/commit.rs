@@ -190,7 +190,9 @@ fn parts(
 pub(crate) fn job(agent: &Agent, turn: TurnId, part: u32, address: Address, body: galatea_core::Encoded, now: Timestamp, ttl: Option<Duration>) -> Job {
     let id = DeliveryId::fresh();
     let delivery = Delivery { id, agent: agent.view.identity.id(), turn, part, address, key: key(id), body, attempt: 0, created_at: now };
-    Job { delivery, part: Part::new(now, ttl.map(|ttl| now.plus(ttl))) }
+    // In hand before it is committed, or whoever looks through the store would take it up, too.
+    let ticket = agent.on_the_way.begin(id);
+    Job { delivery, part: Part::new(now, ttl.map(|ttl| now.plus(ttl))), ticket }
 }
 
 /// Base62 of the id: 22 characters hold 128 bits, and Discord's nonce takes 25.

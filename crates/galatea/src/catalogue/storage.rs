@@ -71,4 +71,16 @@ pub(super) const PAGES: &[Explanation] = &[
         "A value breaks a rule of the tables; this is a fault in Galatea.",
         "Please report it with the lines of the log around it.",
     ),
+    page(
+        "GAL-OUTBOX-UNKNOWN",
+        "The outbox has no such part",
+        "The id is mistyped, too short to name one part, or of another data folder.",
+        "`galatea outbox ls` lists what waits or was not delivered; give the whole id or its last eight characters.",
+    ),
+    page(
+        "GAL-OUTBOX-STATE",
+        "This cannot be done to a part in that state",
+        "Only what is ambiguous, expired or dead can be sent again; only what is pending or ambiguous can be dropped.",
+        "`galatea outbox show ID` tells the state.",
+    ),
 ];

@@ -1,5 +1,6 @@
 //! The command line: one file per command. Every command ends in an exit code or in reports with one.
 
+mod audit;
 mod character;
 mod chat;
 mod completions;
@@ -10,6 +11,7 @@ mod explain;
 pub(crate) mod flags;
 mod init;
 mod man;
+mod outbox;
 mod pairing;
 mod reference;
 mod repairs;
@@ -54,6 +56,9 @@ pub(crate) enum Command {
     Doctor(doctor::Doctor),
     #[command(before_help = "Examples:\n  galatea explain GAL-TG-409\n  galatea explain https://t.me/c/1234567890/42")]
     Explain(explain::Explain),
+    #[command(before_help = "Examples:\n  galatea audit\n  galatea audit --json")]
+    Audit(audit::Audit),
+    Outbox(outbox::Outbox),
     Character(character::Character),
     #[command(before_help = "Examples:\n  galatea connector ls\n  galatea connector check telegram\n  galatea connector check telegram --fix")]
     Connector(connector::Connector),
@@ -77,6 +82,8 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Init(init) => init.run(context).await,
         Command::Doctor(doctor) => doctor.run(context).await,
         Command::Explain(explain) => explain.run(context).await,
+        Command::Audit(audit) => audit.run(context).await,
+        Command::Outbox(outbox) => outbox.run(context).await,
         Command::Character(character) => character.run(context),
         Command::Connector(connector) => connector.run(context).await,
         Command::Config(config) => config.run(context),

@@ -1,0 +1,142 @@
+//! audit: what became of every message, counted from the rows.
+
+use clap::Args;
+use galatea_core::store::{AuditLine, AuditStore, Exceptions, InboxItem, OutboxItem};
+use serde_json::json;
+use std::{fmt::Write as _, process::ExitCode};
+
+use crate::{
+    cli::{flags::Json, outbox::short},
+    context::Context,
+    data_dir::DataDir,
+    exit::Exit,
+    failure::Result,
+    output::{Color, Style},
+};
+
+/// Prove that no message is missing: received = answered + … + pending
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Audit {
+    /// List at most this many exceptions of each sort
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: u32,
+    #[command(flatten)]
+    json: Json,
+}
+
+impl Audit {
+    /// Counts and prints; works beside a running process. Exit 7 when something is missing or has no reason.
+    pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
+        let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
+        let store = data_dir.open_beside().await?;
+        let lines = store.audit().await?;
+        let exceptions = store.exceptions(self.limit).await?;
+        store.close().await;
+        let sound = lines.iter().all(AuditLine::balances) && exceptions.unexplained.is_empty();
+        if self.json.json {
+            context.output.json("galatea.audit/1", json!({ "sound": sound, "sources": lines, "exceptions": listed(&exceptions) }));
+        } else {
+            context.output.data(render(&lines, &exceptions, context.output.style).trim_end());
+        }
+        Ok(if sound { ExitCode::SUCCESS } else { Exit::Findings.into() })
+    }
+}
+
+/// Exceptions without message text.
+fn listed(exceptions: &Exceptions) -> serde_json::Value {
+    let message = |item: &InboxItem| {
+        json!({ "message": item.entry.memory.id, "source": item.entry.source, "room": item.entry.room_remote, "remote": item.entry.remote,
+            "state": item.state, "reason": reason(item) })
+    };
+    let part = |item: &OutboxItem| {
+        json!({ "id": item.delivery.id, "source": item.delivery.address.source, "room": item.delivery.address.remote, "part": item.delivery.part,
+            "state": item.state, "attempts": item.delivery.attempt, "error": item.error })
+    };
+    json!({
+        "messages": exceptions.messages.iter().map(message).collect::<Vec<_>>(),
+        "parts": exceptions.parts.iter().map(part).collect::<Vec<_>>(),
+        "unexplained": exceptions.unexplained.iter().map(message).collect::<Vec<_>>(),
+        "more": exceptions.more,
+    })
+}
+
+fn reason(item: &InboxItem) -> &str {
+    item.verdict.as_ref().and_then(|verdict| verdict.steps.last()).map_or("no reason is stored", |step| &step.reason)
+}
+
+fn render(lines: &[AuditLine], exceptions: &Exceptions, style: Style) -> String {
+    if lines.is_empty() {
+        return "no message has been received yet".to_owned();
+    }
+    let heads = ["source", "received", "answered", "answering", "undelivered", "skipped", "expired", "dead", "pending"];
+    let mut text = String::new();
+    for (n, head) in heads.iter().enumerate() {
+        let _ = if n == 0 { write!(text, "{head:<10}") } else { write!(text, "  {head:>width$}", width = head.len()) };
+    }
+    text.push('\n');
+    for line in lines {
+        let counts = [line.received, line.answered, line.answering, line.undelivered, line.skipped, line.expired, line.dead, line.pending];
+        let _ = write!(text, "{:<10}", line.source.as_str());
+        for (head, count) in heads[1..].iter().zip(counts) {
+            let _ = write!(text, "  {count:>width$}", width = head.len());
+        }
+        text.push('\n');
+    }
+    let off: Vec<_> = lines.iter().filter(|line| !line.balances()).map(|line| line.source.as_str()).collect();
+    if off.is_empty() {
+        let _ = writeln!(text, "\n{} every message received is in exactly one column", style.bold(Color::Green, "✓"));
+    } else {
+        let _ = writeln!(text, "\n{} the columns of {} do not add up to what was received", style.bold(Color::Red, "✗"), off.join(", "));
+    }
+    sort(&mut text, "Finished without a reason", exceptions.unexplained.iter().map(told), style);
+    sort(&mut text, "Not delivered, or nobody can tell", exceptions.parts.iter().map(part), style);
+    sort(&mut text, "Given up, or too old", exceptions.messages.iter().map(told), style);
+    if exceptions.more {
+        text.push_str("\nThere are more; --limit N lists them.\n");
+    }
+    text
+}
+
+fn sort(text: &mut String, head: &str, lines: impl Iterator<Item = String>, style: Style) {
+    let lines: Vec<String> = lines.collect();
+    if !lines.is_empty() {
+        let _ = writeln!(text, "\n{}\n  {}", style.bold(Color::Yellow, head), lines.join("\n  "));
+    }
+}
+
+fn told(item: &InboxItem) -> String {
+    format!("{}  {} {}  {}: {}", item.entry.memory.id, item.entry.source, item.entry.room_remote, item.state.as_str(), reason(item))
+}
+
+fn part(item: &OutboxItem) -> String {
+    let address = &item.delivery.address;
+    let error = item.error.as_deref().unwrap_or("no failure is stored");
+    format!("{}  {} {}  part {}  {}: {error}", short(item), address.source, address.remote, item.delivery.part + 1, item.state.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::Source;
+
+    fn line() -> AuditLine {
+        AuditLine { source: Source::new("telegram"), received: 12, answered: 7, answering: 1, undelivered: 0, skipped: 3, expired: 0, dead: 0, pending: 1 }
+    }
+
+    fn none() -> Exceptions {
+        Exceptions { messages: Vec::new(), parts: Vec::new(), unexplained: Vec::new(), more: false }
+    }
+
+    #[test]
+    fn the_table_says_whether_it_adds_up() {
+        let text = render(&[line()], &none(), Style::plain());
+        assert_eq!(
+            text,
+            "source      received  answered  answering  undelivered  skipped  expired  dead  pending\n\
+             telegram          12         7          1            0        3        0     0        1\n\n\
+             ✓ every message received is in exactly one column\n"
+        );
+        let off = render(&[AuditLine { received: 13, ..line() }], &none(), Style::plain());
+        assert!(off.contains("✗ the columns of telegram do not add up"), "{off}");
+    }
+}

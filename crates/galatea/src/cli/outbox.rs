@@ -1,0 +1,239 @@
+//! outbox: what is to be sent, what could not be, and what to do about it.
+
+use clap::{Args, Subcommand, ValueEnum};
+use galatea_core::{
+    Clock, DeliveryId, Error, SystemClock,
+    store::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution},
+};
+use serde_json::json;
+use std::{fmt::Write as _, process::ExitCode};
+
+use crate::{cli::flags::Json, context::Context, data_dir::DataDir, failure::Result, output::Color};
+
+/// Far more than anybody reads; `--all` works on as many.
+const MANY: u32 = 100_000;
+/// Last characters of an id that name it in lists: version 7 begins with the time, so beginnings are alike (RFC 9562 §5.7).
+const SHORT: usize = 8;
+
+/// Look at what is to be sent; send again or drop what could not be
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Outbox {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+enum Verb {
+    /// List parts that wait or were not delivered, newest first
+    #[command(before_help = "Examples:\n  galatea outbox ls\n  galatea outbox ls --state dead --json")]
+    Ls {
+        /// Only parts in this state; repeatable
+        #[arg(long = "state", value_name = "STATE")]
+        states: Vec<State>,
+        /// At most this many
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        limit: u32,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Show one part: where it goes, its attempts, its last failure
+    #[command(before_help = "Examples:\n  galatea outbox show 5f0a92c1")]
+    Show {
+        /// The part's id, or its last 8 characters
+        id: String,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Send again what was ambiguous, expired or dead
+    #[command(before_help = "Examples:\n  galatea outbox retry 5f0a92c1\n  galatea outbox retry --all")]
+    Retry(Which),
+    /// Never send what waits or is ambiguous
+    #[command(before_help = "Examples:\n  galatea outbox drop 5f0a92c1\n  galatea outbox drop --all")]
+    Drop(Which),
+}
+
+#[derive(Debug, Clone, Args)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// The part's id, or its last 8 characters; repeatable
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// Every part it can be done to
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum State {
+    Pending,
+    Sending,
+    Sent,
+    Ambiguous,
+    Expired,
+    Dead,
+}
+
+impl State {
+    fn stored(self) -> OutboxState {
+        match self {
+            Self::Pending => OutboxState::Pending,
+            Self::Sending => OutboxState::Sending,
+            Self::Sent => OutboxState::Sent,
+            Self::Ambiguous => OutboxState::Ambiguous,
+            Self::Expired => OutboxState::Expired,
+            Self::Dead => OutboxState::Dead,
+        }
+    }
+}
+
+impl Outbox {
+    /// Works beside a running process, which takes up within seconds what is to be sent again.
+    pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
+        let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
+        let store = data_dir.open_beside().await?;
+        let outcome = self.with(&store, context).await;
+        store.close().await;
+        outcome
+    }
+
+    async fn with(&self, store: &dyn OutboxStore, context: &Context) -> Result<ExitCode> {
+        match &self.verb {
+            Verb::Ls { states, limit, json } => {
+                let states = if states.is_empty() { everything_but_sent() } else { states.iter().map(|s| s.stored()).collect() };
+                let items = store.outbox(&OutboxQuery { states, limit: *limit }).await?;
+                if json.json {
+                    context.output.json("galatea.outbox/1", json!({ "parts": items.iter().map(told).collect::<Vec<_>>() }));
+                } else if items.is_empty() {
+                    context.output.say("nothing waits, and nothing was left undelivered");
+                }
+                if !json.json {
+                    items.iter().for_each(|item| context.output.data(line(item)));
+                }
+            }
+            Verb::Show { id, json } => {
+                let item = find(store, id).await?;
+                if json.json {
+                    context.output.json("galatea.outbox.part/1", told(&item));
+                } else {
+                    context.output.data(page(&item, context).trim_end());
+                }
+            }
+            Verb::Retry(which) => decide(store, which, Resolution::Retry, context).await?,
+            Verb::Drop(which) => decide(store, which, Resolution::Drop, context).await?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn everything_but_sent() -> Vec<OutboxState> {
+    OutboxState::ALL.into_iter().filter(|state| *state != OutboxState::Sent).collect()
+}
+
+async fn decide(store: &dyn OutboxStore, which: &Which, resolution: Resolution, context: &Context) -> Result<()> {
+    let chosen = if which.all {
+        let states = OutboxState::ALL.into_iter().filter(|state| resolution.fits(*state)).collect();
+        store.outbox(&OutboxQuery { states, limit: MANY }).await?
+    } else {
+        let mut items = Vec::new();
+        for id in &which.ids {
+            items.push(find(store, id).await?);
+        }
+        items
+    };
+    let (mut done, word) = (0, if resolution == Resolution::Retry { "to be sent again" } else { "dropped" });
+    // Oldest first: what is sent again goes out in its order.
+    for item in chosen.iter().rev() {
+        if store.resolve(item.delivery.id, resolution, SystemClock.now()).await? {
+            done += 1;
+        } else if !which.all {
+            return Err(does_not_fit(item, resolution).into());
+        }
+    }
+    let parts = if done == 1 { "1 part is".to_owned() } else { format!("{done} parts are") };
+    context.output.say(format!("{parts} {word}"));
+    Ok(())
+}
+
+async fn find(store: &dyn OutboxStore, id: &str) -> Result<OutboxItem> {
+    let id = id.trim();
+    if let Ok(id) = id.parse::<DeliveryId>()
+        && let Some(item) = store.outbox_item(id).await?
+    {
+        return Ok(item);
+    }
+    let wanted = id.to_ascii_lowercase();
+    let all = store.outbox(&OutboxQuery { states: Vec::new(), limit: MANY }).await?;
+    let mut named = all.into_iter().filter(|item| wanted.len() >= SHORT && item.delivery.id.to_string().ends_with(&wanted));
+    match (named.next(), named.next()) {
+        (Some(item), None) => Ok(item),
+        (Some(_), Some(_)) => Err(Error::invalid("this names more than one part").with_code("GAL-OUTBOX-UNKNOWN").with_fix("give the whole id").into()),
+        (None, _) => Err(Error::not_found("there is no such part in the outbox")
+            .with_code("GAL-OUTBOX-UNKNOWN")
+            .with("asked for", id)
+            .with_fix("`galatea outbox ls` lists what waits or was not delivered, each with its id")
+            .into()),
+    }
+}
+
+fn does_not_fit(item: &OutboxItem, resolution: Resolution) -> Error {
+    let (message, fix) = match resolution {
+        Resolution::Retry => ("only what is ambiguous, expired or dead can be sent again", "what is pending or sending goes out by itself"),
+        Resolution::Drop => ("only what is pending or ambiguous can be dropped", "what is being sent can't be held any more"),
+    };
+    Error::invalid(message).with_code("GAL-OUTBOX-STATE").with("part", short(item)).with("state", item.state.as_str()).with_fix(fix)
+}
+
+/// The end of an id, which tells parts apart.
+pub(crate) fn short(item: &OutboxItem) -> String {
+    let id = item.delivery.id.to_string();
+    id.get(id.len().saturating_sub(SHORT)..).unwrap_or(&id).to_owned()
+}
+
+fn line(item: &OutboxItem) -> String {
+    let address = &item.delivery.address;
+    let error = item.error.as_ref().map(|error| format!("  {error}")).unwrap_or_default();
+    let attempts = item.delivery.attempt;
+    format!("{}  {:<9}  {} {}  part {}  {attempts}×{error}", short(item), item.state.as_str(), address.source, address.remote, item.delivery.part + 1)
+}
+
+/// Without what is said in it: the outbox is about delivery.
+fn told(item: &OutboxItem) -> serde_json::Value {
+    let address = &item.delivery.address;
+    json!({
+        "id": item.delivery.id,
+        "turn": item.delivery.turn,
+        "part": item.delivery.part,
+        "source": address.source,
+        "account": address.account,
+        "room": address.remote,
+        "state": item.state,
+        "attempts": item.delivery.attempt,
+        "notBefore": item.not_before,
+        "expires": item.expires,
+        "remote": item.remote,
+        "error": item.error,
+        "doubt": item.doubt,
+    })
+}
+
+fn page(item: &OutboxItem, context: &Context) -> String {
+    let (style, address) = (context.output.style, &item.delivery.address);
+    let mut text = String::new();
+    let mut fact = |label: &str, value: &str| {
+        let _ = writeln!(text, "{} {value}", style.paint(Color::Cyan, &format!("{label:<9}")));
+    };
+    fact("part", &format!("{} ({} of its turn)", item.delivery.id, item.delivery.part + 1));
+    fact("turn", &item.delivery.turn.to_string());
+    fact("to", &format!("{} {} as {}", address.source, address.remote, address.account));
+    fact("state", &format!("{} after {} attempts", item.state.as_str(), item.delivery.attempt));
+    if let Some(remote) = &item.remote {
+        fact("sent as", remote.as_str());
+    }
+    if item.doubt {
+        fact("doubt", "an earlier attempt may have arrived, and the platform could not tell");
+    }
+    if let Some(error) = &item.error {
+        fact("failure", error);
+    }
+    text
+}
