@@ -52,7 +52,8 @@ async fn look_around(agent: &Agent, route: &Route) {
     loop {
         tokio::select! {
             () = agent.stop.cancelled() => return,
-            () = agent.clock.sleep(LOOK_AROUND) => {}
+            // The machine's time: nothing is decided by when somebody looks.
+            () = tokio::time::sleep(LOOK_AROUND) => {}
         }
         // A failure is told by whoever writes; this one tries again anyway.
         let items = agent.store.unsettled(id, &route.info.source, &route.info.account, AT_ONCE).await.unwrap_or_default();
