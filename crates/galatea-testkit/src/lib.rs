@@ -3,6 +3,7 @@ pub mod clock;
 pub mod connector_suite;
 pub mod discord;
 pub mod models;
+pub mod postgres;
 pub mod process;
 pub mod store_suite;
 pub mod telegram;
