@@ -16,23 +16,25 @@ use crate::{
 
 mod change;
 mod inbox;
+mod lease;
 mod memory;
 mod outbox;
 mod turn;
 
 pub use change::{ConnectionChange, Effect, EntityChange, RoomChange, WorldChange};
 pub use inbox::{Envelope, InboxEntry, InboxItem, InboxState, InboxStore, Ingest};
+pub use lease::{Claimed, Fence, Lease, LeaseStatus, LeaseStore, Member, Part, ROOM_PARTS, fair_share, room_part};
 pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxState, OutboxStore, Settlement};
 pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
 
 /// Everything a store can do. Blanket implementation; no methods of its own.
 pub trait Store:
-    AgentStore + WorldStore + RoomStore + EntityStore + MemoryStore + RelationshipStore + TaskStore + CacheStore + InboxStore + OutboxStore
+    AgentStore + WorldStore + RoomStore + EntityStore + MemoryStore + RelationshipStore + TaskStore + CacheStore + InboxStore + OutboxStore + LeaseStore
 {
 }
 impl<T> Store for T where
-    T: AgentStore + WorldStore + RoomStore + EntityStore + MemoryStore + RelationshipStore + TaskStore + CacheStore + InboxStore + OutboxStore
+    T: AgentStore + WorldStore + RoomStore + EntityStore + MemoryStore + RelationshipStore + TaskStore + CacheStore + InboxStore + OutboxStore + LeaseStore
 {
 }
 

@@ -5,15 +5,18 @@
 //! one round trip, carried out in the order the changes came; nobody can be paused inside of it. Each row sees what was committed before
 //! (`READ COMMITTED`), and a row that somebody else is changing is waited for and looked at again.
 
+use galatea_core::{Error, ErrorKind};
 use sqlx::{AssertSqlSafe, Executor, PgConnection};
 
-use crate::{agent, cache, connect, cursor, effect, entity, inbox, memory, outbox, relationship, room, task, world};
+use crate::{agent, cache, connect, cursor, effect, entity, inbox, lease, memory, outbox, relationship, room, task, world};
 
 /// Carries out the rows of `$1`; `$2` is true when they may have been carried out before. Tells how many rows each answered row touched.
 pub(crate) const APPLY: &str = "SELECT told_c, told_n, told_hits FROM pg_temp.galatea_apply($1::jsonb, $2)";
 
 /// The SQLSTATE of a row that meets what has been committed already. The message names its change.
 const CONFLICT: &str = "GA001";
+/// The SQLSTATE of a lease that somebody else holds by now.
+const FENCED: &str = "GA002";
 
 /// What the function does for a row `b` with this `op`. `touched` is the answer, `again` as in [`APPLY`].
 pub(crate) type Step = (&'static str, &'static str);
@@ -21,6 +24,7 @@ pub(crate) type Step = (&'static str, &'static str);
 /// In the order they are looked for: messages and turns first.
 const STEPS: &[&[Step]] = &[
     inbox::STEPS,
+    lease::STEPS,
     memory::HOT_STEPS,
     outbox::STEPS,
     cursor::STEPS,
@@ -98,9 +102,14 @@ pub(crate) async fn prepare(connection: &mut PgConnection) -> Result<(), sqlx::E
     connection.execute(AssertSqlSafe(setup())).await.map(drop)
 }
 
-/// The change that a conflict names.
-pub(crate) fn conflict(error: &sqlx::Error) -> Option<i64> {
+/// The change that a row refused, and why.
+pub(crate) fn conflict(error: &sqlx::Error) -> Option<(i64, Error)> {
     let error = error.as_database_error()?;
-    (error.code()? == CONFLICT).then_some(())?;
-    error.message().strip_prefix("conflict:")?.parse().ok()
+    let told = match error.code()?.as_ref() {
+        CONFLICT => "this has been committed already, so nothing was written",
+        FENCED => "another process has taken this part over, so nothing was written",
+        _ => return None,
+    };
+    let (_, change) = error.message().split_once(':')?;
+    Some((change.parse().ok()?, Error::new(ErrorKind::Conflict, told)))
 }

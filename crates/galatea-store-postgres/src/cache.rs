@@ -48,7 +48,7 @@ struct Forgotten<'a> {
 impl CacheStore for PostgresStore {
     async fn cached(&self, agent: AgentId, key: &str, now: Timestamp) -> Result<Option<Value>> {
         self.0.cache_now.fetch_max(now.0, Ordering::Relaxed);
-        let row = self.one(select::<(String,)>(CACHED).bind(agent.0).bind(key.to_owned()).bind(now.0)).await?;
+        let row = self.one(select::<(String,)>(CACHED).bind(agent.0).text(key).bind(now.0)).await?;
         row.map(|(value,)| from_json("cached value", &value)).transpose()
     }
 

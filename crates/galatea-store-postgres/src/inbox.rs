@@ -14,7 +14,7 @@ use crate::{
     PostgresStore,
     apply::Step,
     change::{Text, uuid},
-    connect, convert, cursor, effect,
+    connect, convert, cursor, effect, lease,
     memory::{self, MemoryRow},
     outbox,
     read::{select, select_built},
@@ -61,6 +61,8 @@ const ITEM: &str = "SELECT i.id, i.agent_id, i.entity_id, i.room_id, i.source, i
 
 const UNFINISHED: &str = "WHERE i.agent_id = $1 AND i.source = $2 AND i.account = $3 AND i.state = 'new' ORDER BY i.seq LIMIT $4";
 const UNFINISHED_IN_ROOM: &str = "WHERE i.room_id = $1 AND i.state = 'new' ORDER BY i.seq LIMIT $2";
+const UNFINISHED_IN_PARTS: &str = "WHERE i.part = ANY ($1) AND i.state = 'new' ORDER BY i.seq LIMIT $2";
+pub(crate) const OLDEST_UNSTARTED: &str = "SELECT min(received_at) FROM inbox WHERE state = 'new' AND attempts = 0";
 const BY_ID: &str = "WHERE i.id = $1";
 const BY_REMOTE: &str = "WHERE i.source = $1 AND i.remote = $2 AND ($3::text IS NULL OR i.room_remote = $3) ORDER BY i.seq DESC";
 pub(crate) const COUNTS: &str = "SELECT source, state, count(*) FROM inbox GROUP BY source, state ORDER BY source, state";
@@ -68,7 +70,7 @@ pub(crate) const COUNTS: &str = "SELECT source, state, count(*) FROM inbox GROUP
 /// Every statement that reads the inbox.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
-    [UNFINISHED, UNFINISHED_IN_ROOM, BY_ID, BY_REMOTE].into_iter().map(item).chain([COUNTS.to_owned()]).collect()
+    [UNFINISHED, UNFINISHED_IN_ROOM, UNFINISHED_IN_PARTS, BY_ID, BY_REMOTE].into_iter().map(item).chain([COUNTS, OLDEST_UNSTARTED].map(str::to_owned)).collect()
 }
 
 fn item(condition: &str) -> String {
@@ -190,6 +192,7 @@ impl InboxStore for PostgresStore {
 
     async fn ingest(&self, ingest: Ingest) -> Result<Vec<bool>> {
         let mut change = self.change();
+        lease::push(&mut change, ingest.fence.as_ref())?;
         connect::push(&mut change, &ingest.connections)?;
         let received = self.now().0;
         for InboxEntry { memory, legacy_id, source, account, room_remote, remote, envelope } in &ingest.messages {
@@ -213,13 +216,24 @@ impl InboxStore for PostgresStore {
     }
 
     async fn unfinished(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<InboxItem>> {
-        let select = select_built::<Stored>(item(UNFINISHED)).bind(agent.0).bind(source.as_str().to_owned()).bind(account.0.clone()).bind(i64::from(limit));
+        let select = select_built::<Stored>(item(UNFINISHED)).bind(agent.0).text(source.as_str()).text(&account.0).bind(i64::from(limit));
         self.all(select).await?.into_iter().map(Stored::decode).collect()
     }
 
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>> {
         let select = select_built::<Stored>(item(UNFINISHED_IN_ROOM)).bind(room.0).bind(i64::from(limit));
         self.all(select).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn unfinished_in_parts(&self, parts: &[u16], limit: u32) -> Result<Vec<InboxItem>> {
+        let parts: Vec<i16> = parts.iter().copied().map(|part| i16::try_from(part).unwrap_or(i16::MAX)).collect();
+        let select = select_built::<Stored>(item(UNFINISHED_IN_PARTS)).bind(parts).bind(i64::from(limit));
+        self.all(select).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn oldest_unstarted(&self) -> Result<Option<Timestamp>> {
+        let oldest = self.one(select::<(Option<i64>,)>(OLDEST_UNSTARTED)).await?;
+        Ok(oldest.and_then(|(received,)| received).map(Timestamp))
     }
 
     async fn begin_turn(&self, ids: &[MemoryId]) -> Result<()> {
@@ -233,6 +247,7 @@ impl InboxStore for PostgresStore {
     async fn finish_turn(&self, record: TurnRecord) -> Result<()> {
         check(&record)?;
         let mut change = self.change();
+        lease::push(&mut change, record.fence.as_ref())?;
         for finished in &record.finished {
             let row = FinishRow {
                 id: uuid(finished.id),
@@ -255,8 +270,8 @@ impl InboxStore for PostgresStore {
     }
 
     async fn inbox_by_remote(&self, source: &Source, room: Option<&RemoteId>, message: &RemoteId) -> Result<Vec<InboxItem>> {
-        let room = room.map(|id| id.as_str().to_owned());
-        let select = select_built::<Stored>(item(BY_REMOTE)).bind(source.as_str().to_owned()).bind(message.as_str().to_owned()).bind(room);
+        let room = room.map(|id| id.as_str().replace('\0', "\u{FFFD}"));
+        let select = select_built::<Stored>(item(BY_REMOTE)).text(source.as_str()).text(message.as_str()).bind(room);
         self.all(select).await?.into_iter().map(Stored::decode).collect()
     }
 
@@ -266,7 +281,7 @@ impl InboxStore for PostgresStore {
     }
 
     async fn cursor(&self, agent: AgentId, source: &Source, account: &Account, stream: &str) -> Result<Option<Cursor>> {
-        let select = select::<(String,)>(cursor::CURSOR).bind(agent.0).bind(source.as_str().to_owned()).bind(account.0.clone()).bind(stream.to_owned());
+        let select = select::<(String,)>(cursor::CURSOR).bind(agent.0).text(source.as_str()).text(&account.0).text(stream);
         Ok(self.one(select).await?.map(|(position,)| Cursor { stream: stream.to_owned(), position }))
     }
 }

@@ -15,6 +15,7 @@ mod effect;
 mod entity;
 mod error;
 mod inbox;
+mod lease;
 mod memory;
 mod open;
 mod options;

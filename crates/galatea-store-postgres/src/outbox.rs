@@ -206,7 +206,7 @@ impl OutboxStore for PostgresStore {
     }
 
     async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<OutboxItem>> {
-        let select = select_built::<Stored>(item(UNSETTLED)).bind(agent.0).bind(source.as_str().to_owned()).bind(account.0.clone()).bind(i64::from(limit));
+        let select = select_built::<Stored>(item(UNSETTLED)).bind(agent.0).text(source.as_str()).text(&account.0).bind(i64::from(limit));
         self.all(select).await?.into_iter().map(Stored::decode).collect()
     }
 
@@ -220,12 +220,12 @@ impl OutboxStore for PostgresStore {
 
     async fn trail(&self, delivery: &Delivery) -> Result<Trail> {
         let Delivery { id, agent, address, created_at, .. } = delivery;
-        let (source, account) = (address.source.as_str().to_owned(), address.account.0.clone());
+        let (source, account) = (address.source.as_str(), address.account.0.as_str());
         let remotes = |rows: Vec<(String,)>| rows.into_iter().map(|(remote,)| RemoteId(remote)).collect();
         let received = self.all(select::<(String,)>(RECEIVED).bind(address.room.0).bind(created_at.0)).await?;
-        let neighbours = select::<(bool, String)>(NEIGHBOURS).bind(id.0).bind(agent.0).bind(source.clone()).bind(account.clone());
+        let neighbours = select::<(bool, String)>(NEIGHBOURS).bind(id.0).bind(agent.0).text(source).text(account);
         let neighbours = self.all(neighbours).await?;
-        let doubtful = self.all(select::<(String,)>(DOUBTFUL).bind(agent.0).bind(source).bind(account).bind(address.room.0)).await?;
+        let doubtful = self.all(select::<(String,)>(DOUBTFUL).bind(agent.0).text(source).text(account).bind(address.room.0)).await?;
         Ok(Trail {
             received: remotes(received),
             sent: neighbours.iter().filter(|(before, _)| *before).map(|(_, remote)| RemoteId(remote.clone())).collect(),

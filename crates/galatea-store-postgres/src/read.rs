@@ -43,6 +43,11 @@ impl<O> Select<O> {
         }
         self
     }
+
+    /// Gives the next value as text columns hold it: with U+FFFD for U+0000.
+    pub(crate) fn text(self, value: &str) -> Self {
+        self.bind(value.replace('\0', "\u{FFFD}"))
+    }
 }
 
 impl<O: for<'r> FromRow<'r, PgRow>> Select<O> {
@@ -64,8 +69,9 @@ where
         statements.fetch_add(1, Ordering::Relaxed);
         match select.query().fetch_all(pool).await {
             Ok(rows) => return Ok(rows),
-            // Every connection of the pool may have died with the server; a question changes nothing, so it is asked again.
-            Err(failure) if left > 0 && error::is_lost(&failure) => left -= 1,
+            // Every connection of the pool may have died with the server. Questions change nothing and leases are taken once however often
+            // they are asked for, so both are asked again.
+            Err(failure) if left > 0 && (error::is_lost(&failure) || error::is_collision(&failure)) => left -= 1,
             Err(failure) => return Err(error::store(failure)),
         }
     }

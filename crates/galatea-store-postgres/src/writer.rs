@@ -1,7 +1,7 @@
 //! The one writer of a store: takes all changes that wait, commits them as one group, then answers. Never waits for more to come.
 
 use futures::TryStreamExt;
-use galatea_core::{Error, ErrorKind, Result};
+use galatea_core::{Error, Result};
 use sqlx::{Connection, PgConnection, Row, query};
 use std::{
     sync::{
@@ -103,10 +103,10 @@ impl Writer {
                 Ok(hits) => return answer(group, hits),
                 Err(failure) => failure,
             };
-            if let Some(id) = apply::conflict(&failure.error)
+            if let Some((id, told)) = apply::conflict(&failure.error)
                 && let Some(at) = group.iter().position(|w| w.change.id == id)
             {
-                reply(group.remove(at), Err(conflict()));
+                reply(group.remove(at), Err(told));
             } else if error::is_collision(&failure.error) && collisions < COLLISIONS {
                 collisions += 1;
             } else if failure.sent && error::is_environment(&failure.error) && begun.elapsed() < self.settle_within {
@@ -211,10 +211,6 @@ fn refuse(group: Vec<Waiting>, told: Error) {
 fn reply(waiting: Waiting, result: Result<Vec<u64>>) {
     // A caller that went away does not want to know; its change stands all the same.
     let _ = waiting.reply.send(result);
-}
-
-fn conflict() -> Error {
-    Error::new(ErrorKind::Conflict, "this has been committed already, so nothing was written")
 }
 
 /// Errors are not `Clone`; every caller of a failed group gets its own.

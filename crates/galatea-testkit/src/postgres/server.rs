@@ -28,6 +28,7 @@ while :; do
     mv "$here/server.json" "$here/ending.json" 2>/dev/null
     sleep 2
     if fresh; then mv "$here/ending.json" "$here/server.json" 2>/dev/null; continue; fi
+    [ -d "$here" ] || exit 0
     "$stop" -D "$here/data" -m immediate -w stop
     rm -rf "$here"
     exit 0
@@ -110,6 +111,12 @@ impl Server {
     /// Stops it as a power cut would, for everybody who uses it.
     pub fn stop(&self) {
         self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
+    }
+
+    /// Stops it for good and removes its folder.
+    pub fn end(&self) {
+        self.stop();
+        fs::remove_dir_all(&self.folder).unwrap();
     }
 
     /// True when somebody listens on its port.
