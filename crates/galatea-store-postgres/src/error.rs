@@ -46,9 +46,7 @@ pub(crate) fn store(error: sqlx::Error) -> Error {
         Some("3D000") => Error::new(ErrorKind::NotFound, "there is no such database on this PostgreSQL server")
             .with_code("GAL-DB-MISSING")
             .with_fix("Make it with `createdb`, or correct the name at the end of DATABASE_URL."),
-        Some("42501") => Error::new(ErrorKind::Forbidden, "this PostgreSQL user may not do what is needed")
-            .with_code("GAL-DB-RIGHTS")
-            .with_fix("Let the user make a schema: GRANT CREATE, TEMPORARY ON DATABASE … TO …; or make the schema galatea and give it to the user."),
+        Some("42501") => rights(),
         Some("53100") => Error::new(ErrorKind::Unavailable, "the database server's disk is full, so nothing could be stored")
             .with_code("GAL-DB-FULL")
             .with_fix("Free space on the disk that holds the database; the work is tried again by itself."),
@@ -70,6 +68,13 @@ pub(crate) fn store(error: sqlx::Error) -> Error {
         _ => Error::unexpected("the database refused a statement").with_code("GAL-DB-STATEMENT"),
     };
     told.with_source(error)
+}
+
+/// A user that may not make or use the tables.
+pub(crate) fn rights() -> Error {
+    Error::new(ErrorKind::Forbidden, "this PostgreSQL user may not do what is needed")
+        .with_code("GAL-DB-RIGHTS")
+        .with_fix("Let the user make a schema: GRANT CREATE, TEMPORARY ON DATABASE … TO …; or make the schema galatea and give it to the user.")
 }
 
 /// A change whose connection broke after it had been sent, and no new one could tell within the time allowed.

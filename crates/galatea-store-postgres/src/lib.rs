@@ -28,6 +28,7 @@ mod task;
 mod world;
 mod writer;
 
+pub use open::Seen;
 pub use options::PostgresOptions;
 
 use galatea_core::{Clock, Result, Timestamp};
@@ -52,6 +53,7 @@ pub struct PostgresStore(Arc<Inner>);
 
 struct Inner {
     place: String,
+    created: bool,
     readers: PgPool,
     orders: mpsc::Sender<Order>,
     statements: Arc<AtomicU64>,
@@ -90,6 +92,7 @@ impl PostgresStore {
         tokio::spawn(writer.run());
         Ok(Self(Arc::new(Inner {
             place,
+            created: opened.created,
             readers: opened.readers,
             orders,
             statements,
@@ -107,6 +110,19 @@ impl PostgresStore {
             let _ = wait.await;
         }
         self.0.readers.close().await;
+    }
+
+    /// Looks at a database without making or changing anything: what would keep it from opening, and whether tables are there.
+    ///
+    /// # Errors
+    /// As [`PostgresStore::open`].
+    pub async fn look(url: &SecretString, options: &PostgresOptions) -> Result<Seen> {
+        open::look(url, options).await
+    }
+
+    /// The tables were made by this opening.
+    pub fn created(&self) -> bool {
+        self.0.created
     }
 
     /// Where the database is, for people: host, port and name, never user or password.

@@ -77,9 +77,22 @@ impl Place {
     }
 }
 
+/// What a look at a database tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Host, port and name; never user or password.
+    pub place: String,
+    /// The server's version, such as `15.18`.
+    pub version: String,
+    /// Our tables are there.
+    pub tables: bool,
+}
+
 /// The connections of a store.
 pub(crate) struct Opened {
     pub(crate) place: Place,
+    /// The tables were made just now.
+    pub(crate) created: bool,
     pub(crate) writer: PgConnection,
     pub(crate) readers: PgPool,
 }
@@ -88,18 +101,52 @@ pub(crate) struct Opened {
 pub(crate) async fn database(url: &SecretString, options: &PostgresOptions) -> Result<Opened> {
     let place = Place::parse(url, options)?;
     let mut writer = place.connect().await.map_err(|e| error::open(&place, e))?;
-    let version = writer.server_version_num().unwrap_or(0);
-    if version < OLDEST {
-        return Err(error::old(&place, version, OLDEST));
-    }
-    migrate(&mut writer, &place).await?;
+    version(&writer, &place)?;
+    let created = migrate(&mut writer, &place).await?;
     apply::prepare(&mut writer).await.map_err(|e| error::open(&place, e))?;
     let readers = place.readers(options.readers);
-    Ok(Opened { place, writer, readers })
+    Ok(Opened { place, created, writer, readers })
 }
 
-/// Brings the tables up to date: each step in a transaction, while nobody else does the same.
-async fn migrate(connection: &mut PgConnection, place: &Place) -> Result<()> {
+/// Looks at a database without making or changing anything.
+pub(crate) async fn look(url: &SecretString, options: &PostgresOptions) -> Result<Seen> {
+    let place = Place::parse(url, options)?;
+    let fail = |e| error::open(&place, e);
+    let mut connection = place.connect().await.map_err(fail)?;
+    let version = version(&connection, &place)?;
+    let tables = newest(&mut connection, &place).await?.is_some();
+    let may_make = "SELECT has_database_privilege(current_database(), 'CREATE') OR to_regnamespace('galatea') IS NOT NULL";
+    let may: bool = query_scalar(may_make).fetch_one(&mut connection).await.map_err(fail)?;
+    if !tables && !may {
+        return Err(error::rights().with("database", place.show()));
+    }
+    connection.close().await.map_err(fail)?;
+    Ok(Seen { place: place.show(), version: format!("{}.{}", version / 10_000, version % 10_000), tables })
+}
+
+/// The server's version, if it is new enough.
+fn version(connection: &PgConnection, place: &Place) -> Result<u32> {
+    let version = connection.server_version_num().unwrap_or(0);
+    if version < OLDEST { Err(error::old(place, version, OLDEST)) } else { Ok(version) }
+}
+
+/// The newest step that was applied; none when there are no tables of ours. A newer one than we know is refused.
+async fn newest(connection: &mut PgConnection, place: &Place) -> Result<Option<i64>> {
+    let fail = |e| error::open(place, e);
+    let begun: bool = query_scalar("SELECT to_regclass('galatea._sqlx_migrations') IS NOT NULL").fetch_one(&mut *connection).await.map_err(fail)?;
+    if !begun {
+        return Ok(None);
+    }
+    let found: Option<i64> = query_scalar("SELECT max(version) FROM galatea._sqlx_migrations").fetch_one(&mut *connection).await.map_err(fail)?;
+    let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
+    match found {
+        Some(found) if found > known => Err(error::newer(place, found, known)),
+        found => Ok(found),
+    }
+}
+
+/// Brings the tables up to date: each step in a transaction, while nobody else does the same. True when there were none.
+async fn migrate(connection: &mut PgConnection, place: &Place) -> Result<bool> {
     let fail = |e| error::open(place, e);
     // Two programs that see a new database at the same time would both make the schema.
     connection.lock().await.map_err(|e| error::migrate(place, e))?;
@@ -107,14 +154,8 @@ async fn migrate(connection: &mut PgConnection, place: &Place) -> Result<()> {
     if !there {
         connection.execute("CREATE SCHEMA galatea").await.map_err(fail)?;
     }
-    let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
-    let begun: bool = query_scalar("SELECT to_regclass('galatea._sqlx_migrations') IS NOT NULL").fetch_one(&mut *connection).await.map_err(fail)?;
-    if begun {
-        let found: Option<i64> = query_scalar("SELECT max(version) FROM _sqlx_migrations").fetch_one(&mut *connection).await.map_err(fail)?;
-        if found.unwrap_or(0) > known {
-            return Err(error::newer(place, found.unwrap_or(0), known));
-        }
-    }
+    let created = newest(connection, place).await?.is_none();
     MIGRATIONS.run_direct(None, &mut *connection, false).await.map_err(|e| error::migrate(place, e))?;
-    connection.unlock().await.map_err(|e| error::migrate(place, e))
+    connection.unlock().await.map_err(|e| error::migrate(place, e))?;
+    Ok(created)
 }

@@ -11,6 +11,7 @@ mod errors;
 mod explains;
 mod order;
 mod places;
+mod postgres;
 mod secrets;
 mod stops;
 mod together;

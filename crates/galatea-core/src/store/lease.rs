@@ -37,6 +37,10 @@ impl Part {
     pub fn all_rooms() -> Vec<Self> {
         (0..ROOM_PARTS).map(Self::rooms).collect()
     }
+    /// One agent as a whole, where a single process runs it.
+    pub fn agent(agent: AgentId) -> Self {
+        Self(format!("agent:{agent}"))
+    }
     /// One agent's login on a platform.
     pub fn account(source: &Source, agent: AgentId, account: &Account) -> Self {
         Self(format!("{source}:{agent}:{account}"))
