@@ -148,7 +148,7 @@ impl Writer {
                 Ok(hits)
             }
             Ok(Err(error)) if error::is_lost(&error) => {
-                tracing::warn!(fresh, "the connection to PostgreSQL broke: {error}");
+                tracing::warn!(code = "GAL-DB-HOST", fresh, "the connection to PostgreSQL broke; what was under way is asked for again: {error}");
                 Err(Failure { error, sent: true })
             }
             Ok(Err(error)) => {

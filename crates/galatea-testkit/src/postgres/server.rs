@@ -44,6 +44,8 @@ pub struct Server {
     password: String,
     /// User and group it runs as, when the tests run as root: PostgreSQL refuses root.
     runs_as: Option<(u32, u32)>,
+    /// Every commit is on the disk before it counts.
+    durable: bool,
 }
 
 impl Server {
@@ -56,7 +58,7 @@ impl Server {
         if let Some(server) = fs::read_to_string(&current).ok().and_then(|folder| Self::described(Path::new(folder.trim()))) {
             return server;
         }
-        let server = Self::make(&root);
+        let server = Self::make(&root, false);
         fs::write(&current, server.folder.display().to_string()).unwrap();
         server
     }
@@ -66,7 +68,15 @@ impl Server {
         let root = root();
         let lock = fs::File::create(root.join("lock")).unwrap();
         lock.lock().unwrap();
-        Self::make(&root)
+        Self::make(&root, false)
+    }
+
+    /// As [`Server::private`], with every commit on the disk before it counts: for measurements, slow.
+    pub fn durable() -> Self {
+        let root = root();
+        let lock = fs::File::create(root.join("lock")).unwrap();
+        lock.lock().unwrap();
+        Self::make(&root, true)
     }
 
     fn described(folder: &Path) -> Option<Self> {
@@ -77,16 +87,19 @@ impl Server {
         server.is_running().then_some(server)
     }
 
-    fn make(root: &Path) -> Self {
+    fn make(root: &Path, durable: bool) -> Self {
         let programs = binaries::find_or_install(root);
         let folder = root.join(uuid::Uuid::new_v4().simple().to_string());
         fs::create_dir(&folder).unwrap();
         let runs_as = nix::unistd::geteuid().is_root().then(unprivileged);
         if let Some((user, group)) = runs_as {
-            chown(&folder, Some(user), Some(group)).unwrap();
+            // The one above as well: the watcher, which is no root either, removes the server's folder from it.
+            for folder in [root, &folder] {
+                chown(folder, Some(user), Some(group)).unwrap();
+            }
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let server = Self { folder, programs, port, password: uuid::Uuid::new_v4().simple().to_string(), runs_as };
+        let server = Self { folder, programs, port, password: uuid::Uuid::new_v4().simple().to_string(), runs_as, durable };
         let secret = server.folder.join("password");
         fs::write(&secret, &server.password).unwrap();
         server.run("initdb", &["-D", &server.data(), "-U", "galatea", "--pwfile", secret.to_str().unwrap(), "-A", "scram-sha-256", "-E", "UTF8", "--no-sync"]);
@@ -99,11 +112,9 @@ impl Server {
 
     /// Starts it (again), on the same port.
     pub fn start(&self) {
-        let options = format!(
-            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c full_page_writes=off -c max_connections=400 \
-             -c shared_buffers=64MB -c autovacuum=off",
-            self.port
-        );
+        let safety = if self.durable { "" } else { "-c fsync=off -c full_page_writes=off -c autovacuum=off" };
+        let options =
+            format!("-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=400 -c shared_buffers=64MB {safety}", self.port);
         let log = self.folder.join("log");
         self.run("pg_ctl", &["-D", &self.data(), "-o", &options, "-l", log.to_str().unwrap(), "-w", "-t", "60", "start"]);
     }
