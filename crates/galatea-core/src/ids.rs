@@ -55,6 +55,8 @@ macro_rules! typed_id {
 typed_id! {
     /// One agent.
     AgentId;
+    /// One process among those that share a store.
+    MemberId;
     /// One World (server, workspace, chat container), per agent.
     WorldId;
     /// One Room (channel, DM, thread, topic), per agent.

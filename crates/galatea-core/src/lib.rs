@@ -45,7 +45,7 @@ pub use error::{Error, ErrorKind, Result, Retry, Sent};
 pub use evaluator::Evaluator;
 pub use event::{Event, EventBus};
 pub use gateway::{Gateway, GatewayBackend, Health};
-pub use ids::{Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemoryId, RelationshipId, RemoteId, RoomId, Source, TaskId, TurnId, WorldId};
+pub use ids::{Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemberId, MemoryId, RelationshipId, RemoteId, RoomId, Source, TaskId, TurnId, WorldId};
 pub use memory::{Memory, MemoryKind};
 pub use message::{
     Address, Addressed, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Found, Incoming, IncomingEvent, IncomingMessage, Outgoing, OwnStatus, Place,

@@ -17,6 +17,7 @@ use crate::{
 mod audit;
 mod change;
 mod inbox;
+mod lease;
 mod memory;
 mod outbox;
 mod turn;
@@ -24,17 +25,40 @@ mod turn;
 pub use audit::{AuditLine, AuditStore, Exceptions};
 pub use change::{ConnectionChange, Effect, EntityChange, RoomChange, WorldChange};
 pub use inbox::{Envelope, InboxEntry, InboxItem, InboxState, InboxStore, Ingest};
+pub use lease::{Claimed, Fence, Lease, LeaseStatus, LeaseStore, Member, Part, ROOM_PARTS, fair_share, room_part};
 pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
 pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
 
 /// Everything a store can do. Blanket implementation; no methods of its own.
 pub trait Store:
-    AgentStore + WorldStore + RoomStore + EntityStore + MemoryStore + RelationshipStore + TaskStore + CacheStore + InboxStore + OutboxStore + AuditStore
+    AgentStore
+    + WorldStore
+    + RoomStore
+    + EntityStore
+    + MemoryStore
+    + RelationshipStore
+    + TaskStore
+    + CacheStore
+    + InboxStore
+    + OutboxStore
+    + AuditStore
+    + LeaseStore
 {
 }
 impl<T> Store for T where
-    T: AgentStore + WorldStore + RoomStore + EntityStore + MemoryStore + RelationshipStore + TaskStore + CacheStore + InboxStore + OutboxStore + AuditStore
+    T: AgentStore
+        + WorldStore
+        + RoomStore
+        + EntityStore
+        + MemoryStore
+        + RelationshipStore
+        + TaskStore
+        + CacheStore
+        + InboxStore
+        + OutboxStore
+        + AuditStore
+        + LeaseStore
 {
 }
 

@@ -74,6 +74,7 @@ async fn turn(store: &SqliteStore, agent: AgentId, room: RoomId) -> Result<()> {
         finished: vec![FinishedMessage { id: message.id, state: InboxState::Done, verdict }],
         effects: Vec::new(),
         at,
+        fence: None,
     };
     store.finish_turn(record).await?;
     let sent = Settlement { id, state: OutboxState::Sent, attempt: 1, not_before: at, remote: Some(RemoteId::new(1)), error: None, doubt: false };

@@ -53,6 +53,8 @@ const ITEM: &str = "SELECT i.id, i.agent_id, i.entity_id, i.room_id, i.source, i
 
 const UNFINISHED: &str = "WHERE i.agent_id = ?1 AND i.source = ?2 AND i.account = ?3 AND i.state = 'new' ORDER BY i.seq LIMIT ?4";
 const UNFINISHED_IN_ROOM: &str = "WHERE i.room_id = ?1 AND i.state = 'new' ORDER BY i.seq LIMIT ?2";
+const UNFINISHED_IN_PARTS: &str = "WHERE i.part IN (SELECT value FROM json_each(?1)) AND i.state = 'new' ORDER BY i.seq LIMIT ?2";
+pub(crate) const OLDEST_UNSTARTED: &str = "SELECT min(received_at) FROM inbox WHERE state = 'new' AND attempts = 0";
 const BY_ID: &str = "WHERE i.id = ?1";
 const BY_REMOTE: &str = "WHERE i.source = ?1 AND i.remote = ?2 AND (?3 IS NULL OR i.room_remote = ?3) ORDER BY i.seq DESC";
 pub(crate) const COUNTS: &str = "SELECT source, state, count(*) FROM inbox GROUP BY source, state ORDER BY source, state";
@@ -60,7 +62,7 @@ pub(crate) const COUNTS: &str = "SELECT source, state, count(*) FROM inbox GROUP
 /// Every statement that reads the inbox.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
-    [UNFINISHED, UNFINISHED_IN_ROOM, BY_ID, BY_REMOTE].into_iter().map(item).chain([COUNTS.to_owned()]).collect()
+    [UNFINISHED, UNFINISHED_IN_ROOM, UNFINISHED_IN_PARTS, BY_ID, BY_REMOTE].into_iter().map(item).chain([COUNTS, OLDEST_UNSTARTED].map(str::to_owned)).collect()
 }
 
 pub(crate) fn item(condition: &str) -> String {
@@ -212,6 +214,17 @@ impl InboxStore for SqliteStore {
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>> {
         let select = select_built::<Stored>(item(UNFINISHED_IN_ROOM)).bind(room.0).bind(i64::from(limit));
         self.all(select).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn unfinished_in_parts(&self, parts: &[u16], limit: u32) -> Result<Vec<InboxItem>> {
+        let parts: Vec<i64> = parts.iter().copied().map(i64::from).collect();
+        let select = select_built::<Stored>(item(UNFINISHED_IN_PARTS)).bind(serde_json::json!(parts).to_string()).bind(i64::from(limit));
+        self.all(select).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn oldest_unstarted(&self) -> Result<Option<Timestamp>> {
+        let oldest = self.one(select::<(Option<i64>,)>(OLDEST_UNSTARTED)).await?;
+        Ok(oldest.and_then(|(received,)| received).map(Timestamp))
     }
 
     async fn begin_turn(&self, ids: &[MemoryId]) -> Result<()> {

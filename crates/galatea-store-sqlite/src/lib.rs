@@ -16,6 +16,7 @@ mod effect;
 mod entity;
 mod error;
 mod inbox;
+mod lease;
 mod memory;
 mod open;
 mod options;
@@ -62,6 +63,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     /// The latest `now` a reader of the cache named: what expired before it is removed with the next write to the cache.
     cache_now: AtomicI64,
+    asked: lease::Asked,
 }
 
 impl fmt::Debug for SqliteStore {
@@ -96,7 +98,15 @@ impl SqliteStore {
         let statements = Arc::new(AtomicU64::new(0));
         let writer = writer::Writer { connection: opened.writer, orders: receiver, statements: Arc::clone(&statements), scrub: false };
         tokio::spawn(writer.run());
-        Self(Arc::new(Inner { readers: opened.readers, orders, statements, changes: AtomicI64::new(0), clock, cache_now: AtomicI64::new(i64::MIN) }))
+        Self(Arc::new(Inner {
+            readers: opened.readers,
+            orders,
+            statements,
+            changes: AtomicI64::new(0),
+            clock,
+            cache_now: AtomicI64::new(i64::MIN),
+            asked: lease::Asked::default(),
+        }))
     }
 
     /// Finishes every write handed over before, writes the log back into the main file and closes all connections.

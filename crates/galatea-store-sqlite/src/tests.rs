@@ -24,5 +24,6 @@ fn batch(scene: Scene, count: i64) -> Ingest {
         messages: (0..count).map(|n| scene.message(&format!("message {n}"), n)).collect(),
         memories: Vec::new(),
         cursor: Some((scene.agent, SOURCE, Account("7".to_owned()), cursor)),
+        fence: None,
     }
 }

@@ -5,6 +5,7 @@ pub mod discord;
 pub mod load;
 pub mod loopback;
 pub mod models;
+pub mod postgres;
 pub mod process;
 pub mod replay;
 pub mod store_suite;

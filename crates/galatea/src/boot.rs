@@ -1,18 +1,19 @@
 //! Boot: storage, agents and their connectors, put together. Nothing here waits for a network.
 
-use galatea_core::{AgentId, Clock, Error, EventBus, Host, Result, Store, SystemClock};
+use galatea_core::{AgentId, Clock, Error, EventBus, Host, Result, Settings, Store, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_runtime::{AgentSpec, Orchestrator, RuntimeOptions};
-use galatea_store_sqlite::{SqliteOptions, SqliteStore};
 use std::{sync::Arc, time::Duration};
 
 use crate::{
     accounts::{self, OwnSettings},
     connectors::{Built, PLATFORMS, Taken, with_policies},
     data_dir::DataDir,
+    database::Database,
     models::{self, ModelHealth},
     personas::Persona,
     plugins,
+    presence::Presence,
 };
 
 /// Which platforms to be on.
@@ -30,7 +31,10 @@ pub(crate) struct Booted {
     pub(crate) orchestrator: Arc<Orchestrator>,
     /// Storage.
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) database: SqliteStore,
+    /// The same, to be closed.
+    pub(crate) database: Database,
+    /// Keeps other processes from answering for these agents; none where no other could.
+    pub(crate) presence: Option<Presence>,
     /// The database was made just now.
     pub(crate) created: bool,
     /// The agents, in the order given.
@@ -57,12 +61,10 @@ pub(crate) struct BootedAgent {
 ///
 /// # Errors
 /// `Invalid` with the place of a setting that makes no sense, and whatever keeps the database from opening.
-pub(crate) async fn boot(data_dir: &DataDir, personas: Vec<Persona>, platforms: Platforms) -> Result<Booted> {
+pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<Persona>, platforms: Platforms) -> Result<Booted> {
     galatea_http::warm_up();
-    let file = data_dir.database();
-    let created = !file.exists();
-    let database = SqliteStore::open(&file, SqliteOptions::default()).await?;
-    let store: Arc<dyn Store> = Arc::new(database.clone());
+    let (database, created) = Database::open(settings, data_dir).await?;
+    let store = database.store();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let orchestrator = Orchestrator::new(RuntimeOptions { store: Arc::clone(&store), clock: Arc::clone(&clock), events: EventBus::default() });
     let http = HttpClient::new(HttpOptions::default())?;
@@ -84,7 +86,13 @@ pub(crate) async fn boot(data_dir: &DataDir, personas: Vec<Persona>, platforms: 
     if agents.is_empty() {
         return Err(Error::invalid("there is no character to run"));
     }
-    Ok(Booted { orchestrator, store, database, created, agents })
+    let named: Vec<_> = agents.iter().map(|a| (a.id, a.name.clone())).collect();
+    let presence = match platforms {
+        Platforms::All => Presence::take(&store, data_dir, &named).await?,
+        // A terminal is this machine's own.
+        Platforms::Terminal => None,
+    };
+    Ok(Booted { orchestrator, store, database, presence, created, agents })
 }
 
 impl Booted {
@@ -93,7 +101,18 @@ impl Booted {
         if !self.orchestrator.stop(within).await {
             tracing::warn!(seconds = within.as_secs(), "not everything was finished in time; the rest goes on at the next start");
         }
+        if let Some(presence) = &self.presence {
+            presence.leave().await;
+        }
         self.database.close().await;
+    }
+
+    /// Waits until another process has taken an agent over; for ever where none can.
+    pub(crate) async fn lost(&self) {
+        match &self.presence {
+            Some(presence) => presence.lost().await,
+            None => std::future::pending().await,
+        }
     }
 }
 

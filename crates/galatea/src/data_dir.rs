@@ -1,7 +1,6 @@
 //! Data folder: where the database, the lock and the terminal's socket are.
 
 use galatea_core::{Error, ErrorKind, Result, Settings, Variable};
-use galatea_store_sqlite::{SqliteOptions, SqliteStore};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -58,27 +57,13 @@ impl DataDir {
         self.path.join(DATABASE)
     }
 
-    /// Opens the database beside the process that writes it: write-ahead logging lets both work.
-    ///
-    /// # Errors
-    /// `NotFound` (`GAL-DATA-NONE`) when there is none yet, and whatever keeps it from opening.
-    pub(crate) async fn open_beside(&self) -> Result<SqliteStore> {
-        let file = self.database();
-        if !file.exists() {
-            return Err(Error::not_found("there is no database yet")
-                .with_code("GAL-DATA-NONE")
-                .with("where", self.path.display())
-                .with_fix("run it in the folder galatea was started in, or set GALATEA_DATA_DIR"));
-        }
-        SqliteStore::open(&file, SqliteOptions { readers: 1, ..SqliteOptions::default() }).await
-    }
-
     /// Its path as a person would write it in this working folder.
     pub(crate) fn show(path: &Path, working_dir: &Path) -> String {
         path.strip_prefix(working_dir).map_or_else(|_| path.display().to_string(), |near| format!("./{}", near.display()))
     }
 
-    fn cannot(&self, source: io::Error, message: &'static str) -> Error {
+    /// A failure in this folder, for people.
+    pub(crate) fn cannot(&self, source: io::Error, message: &'static str) -> Error {
         let kind = match source.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Forbidden,
             io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => ErrorKind::Conflict,

@@ -1,8 +1,7 @@
 //! Readiness: what is in the way of the process's work, as `/readyz` tells it.
 
-use galatea_core::{AgentId, Health, store::AgentStore};
+use galatea_core::{AgentId, Health};
 use galatea_runtime::{ConnectorStatus, Orchestrator};
-use galatea_store_sqlite::SqliteStore;
 use std::{
     sync::{
         Arc,
@@ -13,6 +12,7 @@ use std::{
 
 use crate::{
     boot::Booted,
+    database::Database,
     health::{AgentState, ConnectorState, Probe, Readiness, Reason},
     models::ModelHealth,
     trouble::Trouble,
@@ -23,7 +23,7 @@ const STORAGE_PATIENCE: Duration = Duration::from_secs(2);
 
 struct Watched {
     orchestrator: Arc<Orchestrator>,
-    database: SqliteStore,
+    database: Database,
     agents: Vec<(AgentId, String, String, ModelHealth)>,
     since: Instant,
     stopping: Arc<AtomicBool>,
@@ -73,12 +73,22 @@ impl Watched {
     }
 
     async fn storage(&self) -> Option<Reason> {
-        let message = match tokio::time::timeout(STORAGE_PATIENCE, self.database.agents()).await {
-            Ok(Ok(_)) => return None,
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("the database did not answer within {} s", STORAGE_PATIENCE.as_secs()),
-        };
-        Some(Reason { subject: "storage".into(), message, fix: Some("look at free space and rights of the data folder".into()), ..Reason::default() })
+        let subject = "storage".to_owned();
+        match tokio::time::timeout(STORAGE_PATIENCE, self.database.store().agents()).await {
+            Ok(Ok(_)) => None,
+            Ok(Err(error)) => {
+                let (code, fix) = (error.code().map(str::to_owned), error.fix().map(str::to_owned));
+                Some(Reason { subject, message: error.to_string(), code, fix, ..Reason::default() })
+            }
+            Err(_) => {
+                let message = format!("the database did not answer within {} s", STORAGE_PATIENCE.as_secs());
+                let fix = match self.database {
+                    Database::Sqlite(_) => "look at free space and rights of the data folder",
+                    Database::Postgres(_) => "look at the PostgreSQL server and the way to it",
+                };
+                Some(Reason { subject, message, fix: Some(fix.to_owned()), ..Reason::default() })
+            }
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod faults;
 mod ledger;
 mod order;
 mod places;
+mod postgres;
 mod secrets;
 mod stops;
 mod together;

@@ -2,19 +2,20 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, AgentId, Character, Cursor, Delivery, DeliveryId, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, Participant, ParticipantState,
+    Account, AgentId, Character, Cursor, Delivery, DeliveryId, Entity, EntityId, Error, ErrorKind, MemberId, Memory, MemoryId, Participant, ParticipantState,
     Relationship, RemoteId, Result, Room, RoomId, Source, Task, TaskId, Timestamp, Trail, TurnId, World, WorldId,
     content::Content,
     store::{
-        AgentStore, AuditLine, AuditStore, CacheStore, ConnectionChange, EntityStore, Exceptions, InboxItem, InboxState, InboxStore, Ingest, MemoryQuery,
-        MemoryStore, NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, RelationshipStore, Resolution, RoomStore, Settlement, TaskStore,
-        TurnRecord, WorldStore,
+        AgentStore, AuditLine, AuditStore, CacheStore, Claimed, ConnectionChange, EntityStore, Exceptions, InboxItem, InboxState, InboxStore, Ingest, Lease,
+        LeaseStatus, LeaseStore, Member, MemoryQuery, MemoryStore, NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Part, RelationshipStore,
+        Resolution, RoomStore, Settlement, TaskStore, TurnRecord, WorldStore,
     },
 };
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard},
+    time::Duration,
 };
 
 #[derive(Default)]
@@ -224,6 +225,12 @@ impl InboxStore for Double {
     async fn unfinished_in_room(&self, _: RoomId, _: u32) -> Result<Vec<InboxItem>> {
         no_queue()
     }
+    async fn unfinished_in_parts(&self, _: &[u16], _: u32) -> Result<Vec<InboxItem>> {
+        no_queue()
+    }
+    async fn oldest_unstarted(&self) -> Result<Option<Timestamp>> {
+        no_queue()
+    }
     async fn begin_turn(&self, _: &[MemoryId]) -> Result<()> {
         no_queue()
     }
@@ -240,6 +247,34 @@ impl InboxStore for Double {
         no_queue()
     }
     async fn cursor(&self, _: AgentId, _: &Source, _: &Account, _: &str) -> Result<Option<Cursor>> {
+        no_queue()
+    }
+}
+
+#[async_trait]
+impl LeaseStore for Double {
+    fn is_shared(&self) -> bool {
+        false
+    }
+    async fn beat(&self, _: MemberId, _: &str, _: Duration) -> Result<usize> {
+        no_queue()
+    }
+    async fn leave(&self, _: MemberId) -> Result<()> {
+        no_queue()
+    }
+    async fn claim(&self, _: MemberId, _: &[Part], _: Duration) -> Result<Claimed> {
+        no_queue()
+    }
+    async fn renew(&self, _: MemberId, _: Duration) -> Result<Vec<Lease>> {
+        no_queue()
+    }
+    async fn release(&self, _: MemberId, _: &[Part]) -> Result<()> {
+        no_queue()
+    }
+    async fn leases(&self) -> Result<Vec<LeaseStatus>> {
+        no_queue()
+    }
+    async fn members(&self) -> Result<Vec<Member>> {
         no_queue()
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{ConnectionChange, TurnRecord};
+use super::{ConnectionChange, Fence, TurnRecord};
 use crate::{
     clock::Timestamp,
     error::Result,
@@ -24,6 +24,8 @@ pub struct Ingest {
     pub memories: Vec<Memory>,
     /// The cursor, by (agent, source, account).
     pub cursor: Option<(AgentId, Source, Account, Cursor)>,
+    /// The lease under which the account is read, where several processes share the store: whoever lost it moves no cursor.
+    pub fence: Option<Fence>,
 }
 
 /// One message on its way into the inbox.
@@ -127,15 +129,20 @@ impl InboxState {
 pub trait InboxStore: Send + Sync {
     /// Sets up or updates connections.
     async fn connect(&self, change: ConnectionChange) -> Result<()>;
-    /// T1. Returns for each message whether it is new; Ok means committed.
+    /// T1. Returns for each message whether it is new; Ok means committed. With a fence that no longer holds it fails with `Conflict`.
     async fn ingest(&self, ingest: Ingest) -> Result<Vec<bool>>;
     /// Messages not finished, oldest first, of one agent's account.
     async fn unfinished(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<InboxItem>>;
     /// Messages of one Room not finished, in the order they were stored: read back when a lane had to spill.
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>>;
+    /// Messages not finished of Rooms in these parts ([`super::room_part`]), in the order they were stored: what a worker takes over.
+    async fn unfinished_in_parts(&self, parts: &[u16], limit: u32) -> Result<Vec<InboxItem>>;
+    /// When the oldest message was stored for which no turn has begun: how far the work is behind.
+    async fn oldest_unstarted(&self) -> Result<Option<Timestamp>>;
     /// Counts a begun turn on these rows, so that a message that kills the process is given up in the end.
     async fn begin_turn(&self, ids: &[MemoryId]) -> Result<()>;
-    /// T2. A turn is committed exactly once: rows finished already make it fail with `Conflict` and write nothing.
+    /// T2. A turn is committed exactly once: rows finished already, or a fence that no longer
+    /// holds, make it fail with `Conflict` and write nothing.
     async fn finish_turn(&self, record: TurnRecord) -> Result<()>;
     /// One inbox row.
     async fn inbox_item(&self, id: MemoryId) -> Result<Option<InboxItem>>;

@@ -1,6 +1,6 @@
 //! T2: what a finished turn writes.
 
-use super::{Effect, InboxState};
+use super::{Effect, Fence, InboxState};
 use crate::{
     clock::Timestamp,
     ids::{AgentId, MemoryId, RoomId, TurnId},
@@ -28,6 +28,8 @@ pub struct TurnRecord {
     pub effects: Vec<Effect>,
     /// Now.
     pub at: Timestamp,
+    /// The lease under which its Room was worked on, where several processes share the store.
+    pub fence: Option<Fence>,
 }
 
 /// An inbox row finished by a turn.

@@ -45,6 +45,7 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
         finished: Vec::new(),
         effects: outcome.effects,
         at: now,
+        fence: None,
     };
     let mut jobs = Vec::new();
     let mut replies = Vec::new();
@@ -115,7 +116,17 @@ pub(crate) async fn silently(agent: &Agent, room: RoomId, finished: Vec<(Waiting
     let finished = finished_rows(finished);
     agent
         .store
-        .finish_turn(TurnRecord { turn, agent: id, room, memories: Vec::new(), deliveries: Vec::new(), finished, effects: Vec::new(), at: agent.clock.now() })
+        .finish_turn(TurnRecord {
+            turn,
+            agent: id,
+            room,
+            memories: Vec::new(),
+            deliveries: Vec::new(),
+            finished,
+            effects: Vec::new(),
+            at: agent.clock.now(),
+            fence: None,
+        })
         .await?;
     silent.into_iter().for_each(|silent| silent.tell(agent));
     for (memory, decision) in decided {

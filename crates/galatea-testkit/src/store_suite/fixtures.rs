@@ -147,6 +147,7 @@ impl Scene {
             finished: messages.iter().map(|m| finished(m.memory.id, InboxState::Done)).collect(),
             effects: Vec::new(),
             at: Timestamp(1_000),
+            fence: None,
         }
     }
 }

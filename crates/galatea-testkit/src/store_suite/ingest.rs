@@ -95,6 +95,7 @@ pub async fn connections_memories_and_cursor_are_in_the_same_commit(store: Arc<d
         messages: vec![scene.message("hello", 2)],
         memories: vec![joined.clone()],
         cursor: Some((scene.agent, SOURCE, account(), cursor.clone())),
+        fence: None,
     };
     assert_eq!(store.ingest(ingest).await.unwrap(), [true]);
     assert!(store.room(scene.room).await.unwrap().is_some());

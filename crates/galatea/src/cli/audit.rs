@@ -1,7 +1,7 @@
 //! audit: what became of every message, counted from the rows.
 
 use clap::Args;
-use galatea_core::store::{AuditLine, AuditStore, Exceptions, InboxItem, OutboxItem};
+use galatea_core::store::{AuditLine, Exceptions, InboxItem, OutboxItem};
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
@@ -9,6 +9,7 @@ use crate::{
     cli::{flags::Json, outbox::short},
     context::Context,
     data_dir::DataDir,
+    database::Database,
     exit::Exit,
     failure::Result,
     output::{Color, Style},
@@ -27,11 +28,12 @@ pub(crate) struct Audit {
 impl Audit {
     /// Counts and prints; works beside a running process. Exit 7 when something is missing or has no reason.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
-        let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
-        let store = data_dir.open_beside().await?;
+        let settings = &context.configuration()?.settings;
+        let database = Database::open_beside(settings, &DataDir::locate(settings, &context.working_dir)).await?;
+        let store = database.store();
         let lines = store.audit().await?;
         let exceptions = store.exceptions(self.limit).await?;
-        store.close().await;
+        database.close().await;
         let sound = lines.iter().all(AuditLine::balances) && exceptions.unexplained.is_empty();
         if self.json.json {
             context.output.json("galatea.audit/1", json!({ "sound": sound, "sources": lines, "exceptions": listed(&exceptions) }));

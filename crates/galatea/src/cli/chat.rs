@@ -70,7 +70,7 @@ impl Chat {
                     "leave it out, or use another data folder (GALATEA_DATA_DIR)",
                 ));
             }
-            let silence = silence::Verdicts(silence::beside(&data_dir).await);
+            let silence = silence::Verdicts(silence::beside(&configuration.settings, &data_dir).await);
             return self.talk(client, &silence, &data_dir, context).await;
         }
         let here = here::start(&self.characters.characters, configuration, &data_dir, context).await?;

@@ -8,7 +8,7 @@ use galatea_runtime::explain::{ExplainQuery, Explanation, explain};
 use serde_json::json;
 use std::process::ExitCode;
 
-use crate::{catalogue, cli::flags::Json, connectors::PLATFORMS, context::Context, data_dir::DataDir, failure::Result};
+use crate::{catalogue, cli::flags::Json, connectors::PLATFORMS, context::Context, data_dir::DataDir, database::Database, failure::Result};
 
 /// Tell why a message was or was not answered, or what an error code means
 #[derive(Debug, Clone, Args)]
@@ -48,16 +48,17 @@ impl Explain {
     }
 
     async fn message(&self, queries: &[ExplainQuery], context: &Context) -> Result<ExitCode> {
-        let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
-        let store = data_dir.open_beside().await?;
+        let settings = &context.configuration()?.settings;
+        let database = Database::open_beside(settings, &DataDir::locate(settings, &context.working_dir)).await?;
+        let store = database.store();
         let mut found: Vec<Explanation> = Vec::new();
-        for query in public(&store, &self.what).await?.iter().chain(queries) {
-            found = explain(&store, query).await?;
+        for query in public(&*store, &self.what).await?.iter().chain(queries) {
+            found = explain(&*store, query).await?;
             if !found.is_empty() {
                 break;
             }
         }
-        store.close().await;
+        database.close().await;
         if found.is_empty() {
             return Err(unknown_message(&self.what).into());
         }

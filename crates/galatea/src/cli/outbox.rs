@@ -8,7 +8,7 @@ use galatea_core::{
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
-use crate::{cli::flags::Json, context::Context, data_dir::DataDir, failure::Result, output::Color};
+use crate::{cli::flags::Json, context::Context, data_dir::DataDir, database::Database, failure::Result, output::Color};
 
 /// Far more than anybody reads; `--all` works on as many.
 const MANY: u32 = 100_000;
@@ -89,10 +89,11 @@ impl State {
 impl Outbox {
     /// Works beside a running process, which takes up within seconds what is to be sent again.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
-        let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
-        let store = data_dir.open_beside().await?;
-        let outcome = self.with(&store, context).await;
-        store.close().await;
+        let settings = &context.configuration()?.settings;
+        let database = Database::open_beside(settings, &DataDir::locate(settings, &context.working_dir)).await?;
+        let store = database.store();
+        let outcome = self.with(&*store, context).await;
+        database.close().await;
         outcome
     }
 

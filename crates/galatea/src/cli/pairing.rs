@@ -1,12 +1,12 @@
 //! pairing: strangers who wait for the owner's approval (DM_POLICY=pairing).
 
 use clap::{Args, Subcommand};
-use galatea_core::{Clock, Error, SystemClock, store::AgentStore};
+use galatea_core::{Clock, Error, SystemClock};
 use galatea_runtime::pairing;
 use serde_json::json;
 use std::process::ExitCode;
 
-use crate::{cli::flags::Json, context::Context, data_dir::DataDir, failure::Result};
+use crate::{cli::flags::Json, context::Context, data_dir::DataDir, database::Database, failure::Result};
 
 /// Approve strangers who wait to talk to an agent
 #[derive(Debug, Clone, Args)]
@@ -34,15 +34,16 @@ enum Verb {
 impl Pairing {
     /// Lists or approves; works beside a running process.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
-        let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
-        let store = data_dir.open_beside().await?;
+        let settings = &context.configuration()?.settings;
+        let database = Database::open_beside(settings, &DataDir::locate(settings, &context.working_dir)).await?;
+        let store = database.store();
         let now = SystemClock.now();
         let agents = store.agents().await?;
         let outcome = match &self.verb {
             Verb::Ls { json } => {
                 let mut waiting = Vec::new();
                 for (agent, name) in &agents {
-                    waiting.extend(pairing::pending(&store, *agent, now).await?.into_iter().map(|person| (name.clone(), person)));
+                    waiting.extend(pairing::pending(&*store, *agent, now).await?.into_iter().map(|person| (name.clone(), person)));
                 }
                 if json.json {
                     let list: Vec<_> = waiting
@@ -62,7 +63,7 @@ impl Pairing {
             Verb::Approve { code } => {
                 let mut approved = None;
                 for (agent, name) in &agents {
-                    if let Some(person) = pairing::approve(&store, *agent, code, now).await? {
+                    if let Some(person) = pairing::approve(&*store, *agent, code, now).await? {
                         approved = Some((person, name.clone()));
                         break;
                     }
@@ -79,7 +80,7 @@ impl Pairing {
                 }
             }
         };
-        store.close().await;
+        database.close().await;
         outcome
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     lock::InstanceLock,
     logging,
     output::Color,
-    personas, readiness,
+    personas, presence, readiness,
 };
 use signals::Signals;
 
@@ -59,7 +59,7 @@ impl Start {
         let mut lock = InstanceLock::take(data_dir.path())?;
         let listener = health::bind(health::address(settings, self.port)?, &health::origin(settings, self.port)).await?;
         let address = listener.local_addr().map_err(|e| galatea_core::Error::unexpected("the health server has no address").with("cause", e))?;
-        let booted = boot::boot(&data_dir, personas, Platforms::All).await?;
+        let booted = boot::boot(settings, &data_dir, personas, Platforms::All).await?;
 
         let stopping = Arc::new(AtomicBool::new(false));
         tokio::spawn(health::serve(listener, readiness::probe(&booted, began, Arc::clone(&stopping))));
@@ -72,8 +72,16 @@ impl Start {
         let took = format!("ready in {:.2} s", began.elapsed().as_secs_f64());
         context.output.say(context.output.talk_style.bold(Color::Green, &took));
 
-        signals.next().await;
+        let lost = tokio::select! {
+            () = signals.next() => false,
+            () = booted.lost() => true,
+        };
         stopping.store(true, Ordering::Relaxed);
+        if lost {
+            // The other one answers now: what is under way here must not be finished.
+            booted.stop(Duration::ZERO).await;
+            return Err(presence::taken_over().into());
+        }
         context.output.say(format_args!("Stopping: what is under way is finished first (at most {} s; again to stop at once).", DRAIN.as_secs()));
         Ok(drain(&booted, &mut signals).await)
     }

@@ -1,12 +1,12 @@
 //! Settings that the binary itself reads and no other file of it declares.
 
-use galatea_core::{Error, ErrorKind, Result, Settings, Variable};
+use galatea_core::{Result, Settings, Variable};
 
 use crate::redact::Redactor;
 
 /// A database elsewhere.
 pub(crate) const DATABASE_URL: Variable =
-    Variable::new("DATABASE_URL", "Leave it unset: PostgreSQL is not in this build yet, and the SQLite database lies in GALATEA_DATA_DIR.")
+    Variable::new("DATABASE_URL", "PostgreSQL in place of the SQLite file in GALATEA_DATA_DIR: postgres://user:password@host:5432/database; a sign like @ or / in a password is written %40 or %2F.")
         .alias(&["POSTGRES_URL"])
         .secret();
 /// How much is logged.
@@ -22,17 +22,14 @@ pub(crate) const VARIABLES: &[Variable] = &[DATABASE_URL, LOG_LEVEL, LOG_JSON_FO
 /// Refuses a database that this build cannot use, in place of quietly storing elsewhere.
 ///
 /// # Errors
-/// `Unsupported` (`GAL-DB-POSTGRES`) for PostgreSQL, `Invalid` for anything else.
+/// `Invalid` (`GAL-CFG-VALUE`) for anything but PostgreSQL.
 pub(crate) fn check_database(settings: &Settings) -> Result<()> {
     let Some(url) = settings.text(&DATABASE_URL) else { return Ok(()) };
-    let url = url.trim().to_ascii_lowercase();
+    let url = url.trim().trim_matches(['"', '\'']).trim().to_ascii_lowercase();
     if !["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(settings.complain(&DATABASE_URL, "is set, and this build takes no other database"));
+        return Err(settings.complain(&DATABASE_URL, "is no address of a PostgreSQL, and this build takes no other server"));
     }
-    Err(Error::new(ErrorKind::Unsupported, "PostgreSQL is not in this build yet")
-        .with_code("GAL-DB-POSTGRES")
-        .with("where", settings.origin(&DATABASE_URL))
-        .with_fix("remove DATABASE_URL (or POSTGRES_URL) to use SQLite: nothing to install, one file in the data folder"))
+    Ok(())
 }
 
 /// The password inside a database's address is a secret of its own.
@@ -49,15 +46,12 @@ mod tests {
     #[test]
     fn another_database_is_refused_and_its_password_never_told() {
         assert!(check_database(&Settings::default()).is_ok());
-        for (name, url, code) in [
-            ("POSTGRES_URL", "postgres://u:canary@h/d", "GAL-DB-POSTGRES"),
-            ("DATABASE_URL", "PostgreSQL://u:canary@h/d", "GAL-DB-POSTGRES"),
-            ("DATABASE_URL", "mysql://u:canary@h/d", "GAL-CFG-VALUE"),
-        ] {
-            let error = check_database(&Settings::from_pairs([(name, url)])).unwrap_err();
-            assert_eq!(error.code(), Some(code));
-            assert!(!error.report().contains("canary"));
+        for (name, url) in [("POSTGRES_URL", "postgres://u:canary@h/d"), ("DATABASE_URL", " 'PostgreSQL://u:canary@h/d'")] {
+            assert!(check_database(&Settings::from_pairs([(name, url)])).is_ok());
         }
+        let error = check_database(&Settings::from_pairs([("DATABASE_URL", "mysql://u:canary@h/d")])).unwrap_err();
+        assert_eq!(error.code(), Some("GAL-CFG-VALUE"));
+        assert!(!error.report().contains("canary"));
     }
 
     #[test]

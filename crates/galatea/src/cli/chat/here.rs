@@ -33,7 +33,7 @@ pub(crate) async fn start(characters: &[PathBuf], configuration: &Configuration,
     let personas = personas::load(characters, configuration, &context.working_dir)?;
     data_dir.create()?;
     let lock = InstanceLock::take(data_dir.path())?;
-    let booted = boot::boot(data_dir, personas, Platforms::Terminal).await?;
+    let booted = boot::boot(&configuration.settings, data_dir, personas, Platforms::Terminal).await?;
     let mut events = booted.orchestrator.events().subscribe();
     booted.orchestrator.start()?;
     let here = Here { booted, _lock: lock };

@@ -1,10 +1,10 @@
 //! Silence: why a message stays without an answer, read from the database beside the running process.
 
-use galatea_core::{Decision, Error, ErrorKind, MemoryId, Store, store::InboxState};
+use galatea_core::{Decision, Error, ErrorKind, MemoryId, Settings, Store, store::InboxState};
 use std::{sync::Arc, time::Duration};
 
 use super::exchange::Silence;
-use crate::{data_dir::DataDir, trouble::Trouble};
+use crate::{data_dir::DataDir, database::Database, trouble::Trouble};
 
 /// How often to look. Answers arrive by themselves; this only has to beat a person's patience.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -55,9 +55,9 @@ impl Silence for Verdicts {
 }
 
 /// The running process's database; none when it cannot be opened, which only costs the reason.
-pub(crate) async fn beside(data_dir: &DataDir) -> Option<Arc<dyn Store>> {
-    match data_dir.open_beside().await {
-        Ok(store) => Some(Arc::new(store)),
+pub(crate) async fn beside(settings: &Settings, data_dir: &DataDir) -> Option<Arc<dyn Store>> {
+    match Database::open_beside(settings, data_dir).await {
+        Ok(database) => Some(database.store()),
         Err(error) => {
             tracing::debug!(error = %error.report(), "the running galatea's database cannot be read");
             None

@@ -4,7 +4,10 @@ use galatea_core::{Finding, Severity};
 use std::{fs, path::Path};
 
 use super::Examined;
-use crate::data_dir::DataDir;
+use crate::{
+    data_dir::DataDir,
+    database::{self, Database},
+};
 
 /// Looks at the data folder; leaves the database to a process that has it.
 pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
@@ -15,26 +18,29 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
         let finding = Finding::new(Severity::Info, "GAL-LOCK", "storage", format!("{who} is running with {shown}"));
         return vec![finding.with_fix("`galatea status` tells how it does")];
     }
-    if !data_dir.path().exists() {
-        let parent = data_dir.path().ancestors().skip(1).find(|p| p.exists()).unwrap_or(Path::new("/"));
-        return vec![match probe(parent) {
-            Ok(()) => Finding::ok("GAL-DB-OK", "storage", format!("{shown} is made at the first start")),
-            Err(error) => unwritable(parent, &error),
-        }];
+    let exists = data_dir.path().exists();
+    let writable = if exists { data_dir.path() } else { data_dir.path().ancestors().skip(1).find(|p| p.exists()).unwrap_or(Path::new("/")) };
+    if let Err(error) = probe(writable) {
+        return vec![unwritable(writable, &error)];
     }
-    if let Err(error) = probe(data_dir.path()) {
-        return vec![unwritable(data_dir.path(), &error)];
-    }
-    if !data_dir.database().exists() {
-        return vec![Finding::ok("GAL-DB-OK", "storage", format!("{shown} can be written; the database is made at the first start"))];
-    }
-    match data_dir.open_beside().await {
-        Ok(store) => {
-            store.close().await;
-            vec![Finding::ok("GAL-DB-OK", "storage", format!("{} (SQLite)", DataDir::show(&data_dir.database(), &examined.context.working_dir)))]
+    let settings = &examined.configuration.settings;
+    let found = match database::look(settings).await {
+        Some(Ok(seen)) => {
+            let made = if seen.tables { "" } else { "; the tables are made at the first start" };
+            Ok(format!("{} (PostgreSQL {}){made}", seen.place, seen.version))
         }
-        Err(error) => vec![Finding::failure("storage", &error)],
-    }
+        Some(Err(error)) => Err(error),
+        None if !exists => Ok(format!("{shown} is made at the first start")),
+        None if !data_dir.database().exists() => Ok(format!("{shown} can be written; the database is made at the first start")),
+        None => match Database::open_beside(settings, data_dir).await {
+            Ok(database) => {
+                database.close().await;
+                Ok(format!("{} (SQLite)", DataDir::show(&data_dir.database(), &examined.context.working_dir)))
+            }
+            Err(error) => Err(error),
+        },
+    };
+    vec![found.map_or_else(|error| Finding::failure("storage", &error), |text| Finding::ok("GAL-DB-OK", "storage", text))]
 }
 
 /// Whether a file can be made in a folder: rights, quota and read-only mounts in one question.

@@ -18,9 +18,9 @@ pub(crate) fn banner(booted: &Booted, data_dir: &DataDir, health: SocketAddr, de
         (true, false) => format!("galatea {version} — no character named, starting the demo agent"),
         (false, _) => format!("galatea {version}"),
     };
-    let database = DataDir::show(&data_dir.database(), &context.working_dir);
+    let (database, kind) = booted.database.show(data_dir, &context.working_dir);
     let made = if booted.created { ", created" } else { "" };
-    let mut rows = vec![Row::fact("Storage", format!("{database} (SQLite{made})")), Row::fact("Health", format!("http://{health}/readyz"))];
+    let mut rows = vec![Row::fact("Storage", format!("{database} ({kind}{made})")), Row::fact("Health", format!("http://{health}/readyz"))];
     let several = booted.agents.len() > 1;
     for agent in &booted.agents {
         if several {

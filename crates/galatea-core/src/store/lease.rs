@@ -1,0 +1,164 @@
+//! Leases: who does which part of the work while several processes share a store.
+//!
+//! A lease only saves work: it keeps two processes from reading one platform account or thinking about one Room at the same time. What
+//! keeps an answer from being written twice is the store's uniqueness, and a [`Fence`] keeps a holder that was paused past its lease from
+//! committing at all.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use std::{fmt, time::Duration};
+
+use crate::{
+    clock::Timestamp,
+    error::Result,
+    ids::{Account, AgentId, MemberId, RoomId, Source},
+};
+
+/// Into how many parts all Rooms are divided. Stored rows depend on it, so it never changes.
+pub const ROOM_PARTS: u16 = 64;
+
+/// The part of a Room, below [`ROOM_PARTS`]. Ids are hashes or random already, so their last byte spreads evenly; databases compute the
+/// same by themselves.
+pub fn room_part(room: RoomId) -> u16 {
+    u16::from(room.0.as_bytes()[15]) % ROOM_PARTS
+}
+
+/// The name of something that one process at a time takes care of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Part(pub String);
+
+impl Part {
+    /// The Rooms whose [`room_part`] is `part`.
+    pub fn rooms(part: u16) -> Self {
+        Self(format!("rooms:{part}"))
+    }
+    /// Every part of the Rooms.
+    pub fn all_rooms() -> Vec<Self> {
+        (0..ROOM_PARTS).map(Self::rooms).collect()
+    }
+    /// One agent as a whole, where a single process runs it.
+    pub fn agent(agent: AgentId) -> Self {
+        Self(format!("agent:{agent}"))
+    }
+    /// One agent's login on a platform.
+    pub fn account(source: &Source, agent: AgentId, account: &Account) -> Self {
+        Self(format!("{source}:{agent}:{account}"))
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A part that a process holds. The epoch grows with every holder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Lease {
+    /// Of what.
+    pub part: Part,
+    /// Of which holder in turn.
+    pub epoch: u64,
+}
+
+/// Proof of a lease, checked inside the transaction it is given to: once somebody else holds the part, the transaction fails with
+/// `Conflict` and writes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fence {
+    /// Who.
+    pub member: MemberId,
+    /// Holds what.
+    pub lease: Lease,
+}
+
+/// What a process holds after it asked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Claimed {
+    /// All of the parts asked for that it holds now.
+    pub held: Vec<Lease>,
+    /// How many of them are its fair share. Whoever holds more releases the rest when their work is finished.
+    pub share: usize,
+}
+
+/// A process that shares the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Member {
+    /// Which.
+    pub id: MemberId,
+    /// For people: host and process.
+    pub name: String,
+    /// Since when.
+    pub joined: Timestamp,
+    /// Counts as alive for so much longer; nothing once it is overdue.
+    pub left: Duration,
+}
+
+/// A part and who holds it, for lists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeaseStatus {
+    /// Which part.
+    pub lease: Lease,
+    /// Who held it last; none once it was released.
+    pub member: Option<MemberId>,
+    /// Held for so much longer; nothing once it may be taken.
+    pub left: Duration,
+}
+
+/// The fair share of one of `members` processes: parts ÷ members, rounded up.
+pub fn fair_share(parts: usize, members: usize) -> usize {
+    parts.div_ceil(members.max(1))
+}
+
+/// Leases. Only the store's own clock decides about time.
+#[async_trait]
+pub trait LeaseStore: Send + Sync {
+    /// Whether several processes can share this store. Where they cannot, everybody holds whatever they ask for, and fences are not checked.
+    fn is_shared(&self) -> bool;
+    /// Joins, or says that it is still there for `ttl`. How many are alive, this one included.
+    async fn beat(&self, member: MemberId, name: &str, ttl: Duration) -> Result<usize>;
+    /// Leaves, and releases everything.
+    async fn leave(&self, member: MemberId) -> Result<()>;
+    /// Takes parts that nobody holds (any more), up to the fair share of those asked for among all that are alive.
+    async fn claim(&self, member: MemberId, parts: &[Part], ttl: Duration) -> Result<Claimed>;
+    /// Holds everything for `ttl` from now on. What is missing in the answer has been lost to somebody else.
+    async fn renew(&self, member: MemberId, ttl: Duration) -> Result<Vec<Lease>>;
+    /// Gives parts back.
+    async fn release(&self, member: MemberId, parts: &[Part]) -> Result<()>;
+    /// Every part ever claimed, by name.
+    async fn leases(&self) -> Result<Vec<LeaseStatus>>;
+    /// Everybody who joined and did not leave, by age. Those overdue for a day are forgotten.
+    async fn members(&self) -> Result<Vec<Member>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[test]
+    fn a_rooms_part_never_changes() {
+        for (id, part) in
+            [("00000000-0000-0000-0000-000000000000", 0), ("b850bc30-45f8-0041-a00a-83df46d8555d", 29), ("ffffffff-ffff-ffff-ffff-ffffffffffff", 63)]
+        {
+            assert_eq!(room_part(RoomId(Uuid::parse_str(id).unwrap())), part);
+        }
+    }
+
+    #[test]
+    fn rooms_spread_over_all_parts() {
+        let mut rooms = [0_u32; ROOM_PARTS as usize];
+        for n in 0..64_000 {
+            rooms[usize::from(room_part(RoomId(Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{n}").as_bytes()))))] += 1;
+        }
+        assert!(rooms.iter().all(|n| (850..1_150).contains(n)), "{rooms:?}");
+    }
+
+    #[test]
+    fn a_share_is_rounded_up() {
+        assert_eq!([fair_share(64, 0), fair_share(64, 1), fair_share(64, 3), fair_share(1, 5), fair_share(0, 5)], [64, 64, 22, 1, 0]);
+    }
+}

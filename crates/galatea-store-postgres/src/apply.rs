@@ -1,0 +1,115 @@
+//! One statement for any number of changes: a function that carries out each row of a JSON array.
+//!
+//! The function lives in the temporary schema of the writer's connection, so its text lies beside the trait it serves, is no part of the
+//! tables, and two versions of the program can work on one database. A group of changes is one statement and therefore one transaction and
+//! one round trip, carried out in the order the changes came; nobody can be paused inside of it. Each row sees what was committed before
+//! (`READ COMMITTED`), and a row that somebody else is changing is waited for and looked at again.
+
+use galatea_core::{Error, ErrorKind};
+use sqlx::{AssertSqlSafe, Executor, PgConnection};
+
+use crate::{agent, cache, connect, cursor, effect, entity, inbox, lease, memory, outbox, relationship, room, task, world};
+
+/// Carries out the rows of `$1`; `$2` is true when they may have been carried out before. Tells how many rows each answered row touched.
+pub(crate) const APPLY: &str = "SELECT told_c, told_n, told_hits FROM pg_temp.galatea_apply($1::jsonb, $2)";
+
+/// The SQLSTATE of a row that meets what has been committed already. The message names its change.
+const CONFLICT: &str = "GA001";
+/// The SQLSTATE of a lease that somebody else holds by now.
+const FENCED: &str = "GA002";
+
+/// What the function does for a row `b` with this `op`. `touched` is the answer, `again` as in [`APPLY`].
+pub(crate) type Step = (&'static str, &'static str);
+
+/// In the order they are looked for: messages and turns first.
+const STEPS: &[&[Step]] = &[
+    inbox::STEPS,
+    lease::STEPS,
+    memory::HOT_STEPS,
+    outbox::STEPS,
+    cursor::STEPS,
+    connect::STEPS,
+    effect::STEPS,
+    agent::STEPS,
+    world::STEPS,
+    entity::STEPS,
+    room::STEPS,
+    memory::STEPS,
+    relationship::STEPS,
+    task::STEPS,
+    cache::STEPS,
+];
+
+/// `merged(old, patch)`: keys are merged, objects one level deep, null removes. `newest(new, known)`: new names come first, known ones
+/// follow; 32 are kept, so that somebody who renames himself for ever fills no disk.
+const HELPERS: &str = "
+CREATE FUNCTION pg_temp.merged(old jsonb, patch jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $body$
+    SELECT CASE WHEN patch = '{}' THEN old ELSE coalesce((SELECT jsonb_object_agg(all_of.key, all_of.value) FROM (
+        SELECT o.key, o.value FROM jsonb_each(old) o WHERE NOT patch ? o.key
+        UNION ALL
+        SELECT p.key, CASE WHEN jsonb_typeof(p.value) = 'object' THEN coalesce((SELECT jsonb_object_agg(inner_of.key, inner_of.value) FROM (
+                SELECT i.key, i.value FROM jsonb_each(CASE WHEN jsonb_typeof(old -> p.key) = 'object' THEN old -> p.key ELSE '{}' END) i
+                    WHERE NOT p.value ? i.key
+                UNION ALL SELECT i.key, i.value FROM jsonb_each(p.value) i WHERE i.value <> 'null') inner_of), '{}')
+            ELSE p.value END
+        FROM jsonb_each(patch) p WHERE p.value <> 'null') all_of), '{}') END
+$body$;
+CREATE FUNCTION pg_temp.newest(new_ones jsonb, known jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $body$
+    SELECT coalesce(jsonb_agg(kept.value ORDER BY kept.place), '[]') FROM (
+        SELECT named.value, min(named.place) AS place FROM (
+            SELECT value, ordinality AS place FROM jsonb_array_elements(new_ones) WITH ORDINALITY
+            UNION ALL SELECT value, ordinality + 1000000 FROM jsonb_array_elements(known) WITH ORDINALITY) named
+        GROUP BY named.value ORDER BY place LIMIT 32) kept
+$body$;";
+
+/// Statements that set up a connection for [`APPLY`].
+pub(crate) fn setup() -> String {
+    let mut out = String::from(HELPERS);
+    out.push_str(
+        "
+CREATE FUNCTION pg_temp.galatea_apply(changes jsonb, again boolean) RETURNS TABLE (told_c bigint, told_n integer, told_hits bigint)
+LANGUAGE plpgsql AS $body$
+#variable_conflict use_column
+DECLARE
+    b jsonb;
+    touched bigint;
+BEGIN
+    FOR b IN SELECT value FROM jsonb_array_elements(changes) LOOP
+        touched := 0;
+        CASE b ->> 'op'
+",
+    );
+    for (op, body) in STEPS.iter().copied().flatten() {
+        out.push_str(&format!("        WHEN '{op}' THEN {body}\n"));
+    }
+    out.push_str(
+        "        END CASE;
+        IF b ? 'n' THEN
+            told_c := (b ->> 'c')::bigint;
+            told_n := (b ->> 'n')::integer;
+            told_hits := touched;
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$body$;",
+    );
+    out
+}
+
+/// Sets up a connection for [`APPLY`], in one round trip.
+pub(crate) async fn prepare(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    connection.execute(AssertSqlSafe(setup())).await.map(drop)
+}
+
+/// The change that a row refused, and why.
+pub(crate) fn conflict(error: &sqlx::Error) -> Option<(i64, Error)> {
+    let error = error.as_database_error()?;
+    let told = match error.code()?.as_ref() {
+        CONFLICT => "this has been committed already, so nothing was written",
+        FENCED => "another process has taken this part over, so nothing was written",
+        _ => return None,
+    };
+    let (_, change) = error.message().split_once(':')?;
+    Some((change.parse().ok()?, Error::new(ErrorKind::Conflict, told)))
+}

@@ -1,0 +1,163 @@
+//! Leases: rows with a holder, an epoch and an end by this database's clock. Advisory locks would not do: a busy session keeps them after
+//! its process died, and poolers break them.
+
+use async_trait::async_trait;
+use galatea_core::{
+    Error, MemberId, Result, Timestamp,
+    store::{Claimed, Fence, Lease, LeaseStatus, LeaseStore, Member, Part, fair_share},
+};
+use serde::Serialize;
+use std::{collections::BTreeSet, time::Duration};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    apply::Step,
+    change::{Change, uuid},
+    read::select,
+};
+
+/// Members overdue for so long are forgotten.
+const FORGET: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// First in its change: a row lock that lasts until the commit, so nobody takes the part over in between. An end that has passed does no
+/// harm as long as nobody else came.
+pub(crate) const STEPS: &[Step] = &[(
+    "fence",
+    "PERFORM FROM leases WHERE part = b ->> 'part' AND member_id = (b ->> 'member')::uuid AND epoch = (b ->> 'epoch')::bigint FOR SHARE;
+     IF NOT FOUND THEN
+        RAISE EXCEPTION 'fenced:%', b ->> 'c' USING ERRCODE = 'GA002';
+     END IF;",
+)];
+
+macro_rules! now {
+    () => {
+        "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    };
+}
+
+pub(crate) const BEAT: &str = concat!(
+    "WITH old AS (DELETE FROM members WHERE expires_at < ",
+    now!(),
+    " - $4), \
+     beat AS (INSERT INTO members (id, name, joined_at, expires_at) VALUES ($1, $2, ",
+    now!(),
+    ", ",
+    now!(),
+    " + $3) \
+        ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at) \
+     SELECT count(*) FROM members WHERE expires_at > ",
+    now!(),
+    " AND id <> $1"
+);
+pub(crate) const LEAVE: &str = "WITH gone AS (DELETE FROM members WHERE id = $1) \
+     UPDATE leases SET member_id = NULL, expires_at = 0 WHERE member_id = $1 RETURNING part";
+pub(crate) const KNOWN: &str = "INSERT INTO leases (part) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING RETURNING part";
+pub(crate) const ALIVE: &str = concat!("SELECT count(*) FROM members WHERE expires_at > ", now!(), " AND id <> $1");
+pub(crate) const HELD: &str = concat!("SELECT part, epoch FROM leases WHERE member_id = $1 AND part = ANY ($2) AND expires_at > ", now!(), " ORDER BY part");
+/// A part that somebody is taking right now, or that a transaction of its last holder still locks, is left out.
+pub(crate) const TAKE: &str = concat!(
+    "UPDATE leases SET member_id = $1, epoch = epoch + 1, expires_at = ",
+    now!(),
+    " + $3 WHERE part IN ( \
+        SELECT part FROM leases WHERE part = ANY ($2) AND (member_id IS NULL OR expires_at <= ",
+    now!(),
+    ") \
+        ORDER BY expires_at, part LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING part, epoch"
+);
+pub(crate) const RENEW: &str = concat!("UPDATE leases SET expires_at = ", now!(), " + $2 WHERE member_id = $1 RETURNING part, epoch");
+pub(crate) const RELEASE: &str = "UPDATE leases SET member_id = NULL, expires_at = 0 WHERE member_id = $1 AND part = ANY ($2) RETURNING part";
+pub(crate) const LEASES: &str = concat!("SELECT part, epoch, member_id, expires_at - ", now!(), " FROM leases ORDER BY part");
+pub(crate) const MEMBERS: &str = concat!("SELECT id, name, joined_at, expires_at - ", now!(), " FROM members ORDER BY joined_at, id");
+
+#[derive(Serialize)]
+struct FenceRow<'a> {
+    part: &'a str,
+    member: Uuid,
+    epoch: u64,
+}
+
+/// Adds the check of a lease to a change, before everything else.
+pub(crate) fn push(change: &mut Change, fence: Option<&Fence>) -> Result<()> {
+    fence.map_or(Ok(()), |Fence { member, lease }| change.push("fence", &FenceRow { part: &lease.part.0, member: uuid(*member), epoch: lease.epoch }))
+}
+
+fn lease((part, epoch): (String, i64)) -> Lease {
+    Lease { part: Part(part), epoch: u64::try_from(epoch).unwrap_or(0) }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
+}
+
+fn left(milliseconds: i64) -> Duration {
+    Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0))
+}
+
+fn names(parts: &[Part]) -> Vec<String> {
+    parts.iter().map(|part| part.0.clone()).collect()
+}
+
+impl PostgresStore {
+    async fn count(&self, statement: crate::read::Select<(i64,)>) -> Result<usize> {
+        let row = self.one(statement).await?;
+        row.and_then(|(count,)| usize::try_from(count).ok()).ok_or_else(|| Error::unexpected("the database did not count"))
+    }
+}
+
+#[async_trait]
+impl LeaseStore for PostgresStore {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    async fn beat(&self, member: MemberId, name: &str, ttl: Duration) -> Result<usize> {
+        let beat = select(BEAT).bind(member.0).bind(name.replace('\0', "")).bind(millis(ttl)).bind(millis(FORGET));
+        Ok(self.count(beat).await? + 1)
+    }
+
+    async fn leave(&self, member: MemberId) -> Result<()> {
+        self.all(select::<(String,)>(LEAVE).bind(member.0)).await.map(drop)
+    }
+
+    async fn claim(&self, member: MemberId, parts: &[Part], ttl: Duration) -> Result<Claimed> {
+        let names = names(&parts.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>());
+        if names.is_empty() {
+            return Ok(Claimed::default());
+        }
+        self.all(select::<(String,)>(KNOWN).bind(names.clone())).await?;
+        let share = fair_share(names.len(), self.count(select(ALIVE).bind(member.0)).await? + 1);
+        let held = || select::<(String, i64)>(HELD).bind(member.0).bind(names.clone());
+        let mut mine: Vec<Lease> = self.all(held()).await?.into_iter().map(lease).collect();
+        let missing = share.saturating_sub(mine.len());
+        if missing > 0 {
+            let take = select::<(String, i64)>(TAKE).bind(member.0).bind(names.clone()).bind(millis(ttl)).bind(i64::try_from(missing).unwrap_or(i64::MAX));
+            mine.extend(self.all(take).await?.into_iter().map(lease));
+            mine.sort_by(|a, b| a.part.cmp(&b.part));
+        }
+        Ok(Claimed { held: mine, share })
+    }
+
+    async fn renew(&self, member: MemberId, ttl: Duration) -> Result<Vec<Lease>> {
+        let mut leases: Vec<Lease> = self.all(select(RENEW).bind(member.0).bind(millis(ttl))).await?.into_iter().map(lease).collect();
+        leases.sort_by(|a, b| a.part.cmp(&b.part));
+        Ok(leases)
+    }
+
+    async fn release(&self, member: MemberId, parts: &[Part]) -> Result<()> {
+        self.all(select::<(String,)>(RELEASE).bind(member.0).bind(names(parts))).await.map(drop)
+    }
+
+    async fn leases(&self) -> Result<Vec<LeaseStatus>> {
+        let rows = self.all(select::<(String, i64, Option<Uuid>, i64)>(LEASES)).await?;
+        Ok(rows
+            .into_iter()
+            .map(|(part, epoch, member, end)| LeaseStatus { lease: lease((part, epoch)), member: member.map(MemberId), left: left(end) })
+            .collect())
+    }
+
+    async fn members(&self) -> Result<Vec<Member>> {
+        let rows = self.all(select::<(Uuid, String, i64, i64)>(MEMBERS)).await?;
+        Ok(rows.into_iter().map(|(id, name, joined, end)| Member { id: MemberId(id), name, joined: Timestamp(joined), left: left(end) }).collect())
+    }
+}

@@ -1,0 +1,112 @@
+//! A [`MemoryQuery`] as a statement. Only its shape depends on the query; every value is bound.
+
+use galatea_core::store::MemoryQuery;
+
+use crate::{read::Select, search};
+
+const COLUMNS: &str =
+    "m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata::text AS metadata, m.content::text AS content";
+
+/// Which conditions a query has, with their values.
+pub(super) struct Filter<'a> {
+    query: &'a MemoryQuery,
+    matching: Option<String>,
+}
+
+impl<'a> Filter<'a> {
+    pub(super) fn new(query: &'a MemoryQuery) -> Self {
+        Self { query, matching: query.matching.as_deref().and_then(search::words) }
+    }
+
+    /// Parameters in their fixed order; those without a value are not numbered.
+    fn conditions(&self) -> (Vec<String>, usize) {
+        let query = self.query;
+        let mut out = Vec::new();
+        for (given, condition) in [
+            (self.matching.is_some(), "m.words @@ plainto_tsquery('simple', $)"),
+            (true, "m.agent_id = $"),
+            (query.room.is_some(), "m.room_id = $"),
+            (query.world.is_some(), "m.world_id = $"),
+            (query.entity.is_some(), "m.entity_id = $"),
+            (query.since.is_some(), "m.created_at >= $"),
+            (query.before.is_some(), "m.created_at < $"),
+        ] {
+            if given {
+                out.push(condition.replace('$', &format!("${}", out.len() + 1)));
+            }
+        }
+        let count = out.len();
+        (out, count)
+    }
+
+    /// The kinds as conditions. Each kind is a range of every index in the order of time, several are merged: so one page of a room
+    /// with millions of messages costs one page.
+    fn kinds(&self) -> Vec<&'static str> {
+        let mut kinds: Vec<&'static str> = self.query.kinds.iter().map(|kind| kind.as_str()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        if kinds.is_empty() && self.matching.is_none() { vec!["messages", "action_result", "facts", "documents", "fragments", "custom"] } else { kinds }
+    }
+
+    fn kind_condition(kinds: &[&'static str]) -> Option<String> {
+        (!kinds.is_empty()).then(|| format!("m.type IN ('{}')", kinds.join("', '")))
+    }
+
+    /// The matching rows, newest or most relevant first; the last parameter is the limit.
+    pub(super) fn page(&self) -> String {
+        let (mut conditions, count) = self.conditions();
+        let (kinds, limit) = (self.kinds(), count + 1);
+        if self.matching.is_some() {
+            conditions.extend(Self::kind_condition(&kinds));
+            return format!(
+                "SELECT {COLUMNS} FROM memories m WHERE {} \
+                 ORDER BY ts_rank(m.words, plainto_tsquery('simple', $1)) DESC, m.created_at DESC, m.seq DESC LIMIT ${limit}",
+                conditions.join(" AND ")
+            );
+        }
+        let conditions = conditions.join(" AND ");
+        let newest: Vec<String> = kinds
+            .iter()
+            .map(|kind| {
+                format!(
+                    "(SELECT m.seq, m.created_at FROM memories m WHERE m.type = '{kind}' AND {conditions} \
+                     ORDER BY m.created_at DESC, m.seq DESC LIMIT ${limit})"
+                )
+            })
+            .collect();
+        format!(
+            "SELECT {COLUMNS} FROM ({}) n JOIN memories m ON m.seq = n.seq ORDER BY m.created_at DESC, m.seq DESC LIMIT ${limit}",
+            newest.join(" UNION ALL ")
+        )
+    }
+
+    /// How many rows match.
+    pub(super) fn count(&self) -> String {
+        let (mut conditions, _) = self.conditions();
+        conditions.extend(Self::kind_condition(&self.kinds()));
+        format!("SELECT count(*) FROM memories m WHERE {}", conditions.join(" AND "))
+    }
+
+    /// Binds the values of the conditions, in their order.
+    pub(super) fn bind<O>(&self, mut select: Select<O>) -> Select<O> {
+        let query = self.query;
+        if let Some(matching) = &self.matching {
+            select = select.bind(matching.clone());
+        }
+        select = select.bind(query.agent.0);
+        for id in [query.room.map(|id| id.0), query.world.map(|id| id.0), query.entity.map(|id| id.0)].into_iter().flatten() {
+            select = select.bind(id);
+        }
+        for time in [query.since, query.before].into_iter().flatten() {
+            select = select.bind(time.0);
+        }
+        select
+    }
+}
+
+/// Both statements of a query.
+#[cfg(test)]
+pub(crate) fn statements(query: &MemoryQuery) -> [String; 2] {
+    let filter = Filter::new(query);
+    [filter.page(), filter.count()]
+}

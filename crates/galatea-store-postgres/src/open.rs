@@ -1,0 +1,161 @@
+//! Opening: the address, the session's settings, the tables.
+
+use galatea_core::Result;
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::{
+    ConnectOptions, Connection, Executor, PgConnection, PgPool,
+    migrate::{Migrate, Migrator},
+    postgres::{PgConnectOptions, PgPoolOptions},
+    query_scalar,
+};
+use std::{str::FromStr, time::Duration};
+use tokio::time::timeout;
+
+use crate::{apply, error, options::PostgresOptions};
+
+/// The tables, in steps. An applied step is never edited.
+pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
+
+/// The oldest server that is taken: 14, the oldest one still maintained in 2026 (<https://www.postgresql.org/support/versioning/>).
+const OLDEST: u32 = 140_000;
+
+/// Every session works in our schema, so that an elizaOS in the same database keeps its own tables. Who holds a transaction open without
+/// doing anything would block others who wait for its locks, so the server ends it after 3 s.
+pub(crate) const SESSION: &str = "SET search_path TO galatea; SET idle_in_transaction_session_timeout TO '3s'; SET client_min_messages TO 'warning'";
+
+/// Where a database is, and how to get a session there.
+#[derive(Clone)]
+pub(crate) struct Place {
+    options: PgConnectOptions,
+    patience: Duration,
+}
+
+impl Place {
+    /// Reads `postgres://user:password@host:port/database?sslmode=…`; what it leaves out comes from the usual `PG…` variables.
+    pub(crate) fn parse(url: &SecretString, options: &PostgresOptions) -> Result<Self> {
+        let parsed = PgConnectOptions::from_str(url.expose_secret()).map_err(error::address)?;
+        Ok(Self { options: parsed.application_name("galatea").disable_statement_logging(), patience: options.patience })
+    }
+
+    /// For people: never the password.
+    pub(crate) fn show(&self) -> String {
+        let options = &self.options;
+        let database = options.get_database().unwrap_or(options.get_username());
+        match options.get_socket() {
+            Some(socket) => format!("{}/{database}", socket.display()),
+            None => format!("{}:{}/{database}", options.get_host(), options.get_port()),
+        }
+    }
+
+    /// A session that can read.
+    async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
+        let connect = async {
+            let mut connection = PgConnection::connect_with(&self.options).await?;
+            connection.execute(SESSION).await?;
+            Ok(connection)
+        };
+        timeout(self.patience, connect).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+    }
+
+    /// A session that can apply changes.
+    pub(crate) async fn writer(&self) -> Result<PgConnection, sqlx::Error> {
+        let mut connection = self.connect().await?;
+        timeout(self.patience, apply::prepare(&mut connection)).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
+        Ok(connection)
+    }
+
+    /// Sessions that read, made when they are needed.
+    fn readers(&self, readers: u32) -> PgPool {
+        PgPoolOptions::new()
+            .max_connections(readers.max(1))
+            .min_connections(0)
+            .acquire_timeout(self.patience)
+            // A dead one is noticed by its question, which is asked again.
+            .test_before_acquire(false)
+            .after_connect(|connection, _| Box::pin(async move { connection.execute(SESSION).await.map(drop) }))
+            .connect_lazy_with(self.options.clone())
+    }
+}
+
+/// What a look at a database tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Host, port and name; never user or password.
+    pub place: String,
+    /// The server's version, such as `15.18`.
+    pub version: String,
+    /// Our tables are there.
+    pub tables: bool,
+}
+
+/// The connections of a store.
+pub(crate) struct Opened {
+    pub(crate) place: Place,
+    /// The tables were made just now.
+    pub(crate) created: bool,
+    pub(crate) writer: PgConnection,
+    pub(crate) readers: PgPool,
+}
+
+/// Opens a database and brings its tables up to date.
+pub(crate) async fn database(url: &SecretString, options: &PostgresOptions) -> Result<Opened> {
+    let place = Place::parse(url, options)?;
+    let mut writer = place.connect().await.map_err(|e| error::open(&place, e))?;
+    version(&writer, &place)?;
+    let created = migrate(&mut writer, &place).await?;
+    apply::prepare(&mut writer).await.map_err(|e| error::open(&place, e))?;
+    let readers = place.readers(options.readers);
+    Ok(Opened { place, created, writer, readers })
+}
+
+/// Looks at a database without making or changing anything.
+pub(crate) async fn look(url: &SecretString, options: &PostgresOptions) -> Result<Seen> {
+    let place = Place::parse(url, options)?;
+    let fail = |e| error::open(&place, e);
+    let mut connection = place.connect().await.map_err(fail)?;
+    let version = version(&connection, &place)?;
+    let tables = newest(&mut connection, &place).await?.is_some();
+    let may_make = "SELECT has_database_privilege(current_database(), 'CREATE') OR to_regnamespace('galatea') IS NOT NULL";
+    let may: bool = query_scalar(may_make).fetch_one(&mut connection).await.map_err(fail)?;
+    if !tables && !may {
+        return Err(error::rights().with("database", place.show()));
+    }
+    connection.close().await.map_err(fail)?;
+    Ok(Seen { place: place.show(), version: format!("{}.{}", version / 10_000, version % 10_000), tables })
+}
+
+/// The server's version, if it is new enough.
+fn version(connection: &PgConnection, place: &Place) -> Result<u32> {
+    let version = connection.server_version_num().unwrap_or(0);
+    if version < OLDEST { Err(error::old(place, version, OLDEST)) } else { Ok(version) }
+}
+
+/// The newest step that was applied; none when there are no tables of ours. A newer one than we know is refused.
+async fn newest(connection: &mut PgConnection, place: &Place) -> Result<Option<i64>> {
+    let fail = |e| error::open(place, e);
+    let begun: bool = query_scalar("SELECT to_regclass('galatea._sqlx_migrations') IS NOT NULL").fetch_one(&mut *connection).await.map_err(fail)?;
+    if !begun {
+        return Ok(None);
+    }
+    let found: Option<i64> = query_scalar("SELECT max(version) FROM galatea._sqlx_migrations").fetch_one(&mut *connection).await.map_err(fail)?;
+    let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
+    match found {
+        Some(found) if found > known => Err(error::newer(place, found, known)),
+        found => Ok(found),
+    }
+}
+
+/// Brings the tables up to date: each step in a transaction, while nobody else does the same. True when there were none.
+async fn migrate(connection: &mut PgConnection, place: &Place) -> Result<bool> {
+    let fail = |e| error::open(place, e);
+    // Two programs that see a new database at the same time would both make the schema.
+    connection.lock().await.map_err(|e| error::migrate(place, e))?;
+    let there: bool = query_scalar("SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'galatea')").fetch_one(&mut *connection).await.map_err(fail)?;
+    if !there {
+        connection.execute("CREATE SCHEMA galatea").await.map_err(fail)?;
+    }
+    let created = newest(connection, place).await?.is_none();
+    MIGRATIONS.run_direct(None, &mut *connection, false).await.map_err(|e| error::migrate(place, e))?;
+    connection.unlock().await.map_err(|e| error::migrate(place, e))?;
+    Ok(created)
+}

@@ -1,0 +1,34 @@
+//! Options of a PostgreSQL store.
+
+use galatea_core::{Clock, SystemClock};
+use std::{fmt, sync::Arc, time::Duration};
+
+/// Options of [`crate::PostgresStore::open`].
+#[derive(Clone)]
+pub struct PostgresOptions {
+    /// Connections for reading beside the writer's one; at least one.
+    pub readers: u32,
+    /// How long to wait for a connection before a read or write fails with `Unavailable`.
+    pub patience: Duration,
+    /// How long a change that had been sent when the connection broke is tried again before its outcome is told as unknown
+    /// (`Unavailable` and `Sent::Maybe`). A failover of a managed PostgreSQL takes 20 to 45 s.
+    pub settle_within: Duration,
+    /// Tells `received_at` of inbox rows.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self { readers: 8, patience: Duration::from_secs(5), settle_within: Duration::from_secs(60), clock: Arc::new(SystemClock) }
+    }
+}
+
+impl fmt::Debug for PostgresOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresOptions")
+            .field("readers", &self.readers)
+            .field("patience", &self.patience)
+            .field("settle_within", &self.settle_within)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,290 @@
+//! The durable queue out.
+
+use async_trait::async_trait;
+use galatea_core::{
+    Account, Address, AgentId, Delivery, DeliveryId, Encoded, Memory, MemoryId, RemoteId, Result, RoomId, Source, Timestamp, Trail, TurnId,
+    store::{NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement},
+};
+use serde::Serialize;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    apply::Step,
+    change::{Change, Text, uuid},
+    convert::from_json,
+    memory,
+    read::{select, select_built},
+};
+
+pub(crate) const STEPS: &[Step] = &[
+    (
+        "delivery",
+        "INSERT INTO outbox (id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at,
+                created_at, body) VALUES (
+            (b ->> 'id')::uuid, (b ->> 'turn')::uuid, (b ->> 'part')::bigint, (b ->> 'agent')::uuid, b ->> 'source',
+            b ->> 'account', (b ->> 'room')::uuid, b ->> 'remote', b ->> 'key', (b ->> 'memory')::uuid,
+            b ->> 'state', (b ->> 'attempt')::bigint, (b ->> 'at')::bigint, (b ->> 'expires')::bigint, (b ->> 'at')::bigint, (b ->> 'body')::json)
+         ON CONFLICT DO NOTHING;
+         IF NOT FOUND AND NOT (again AND EXISTS (SELECT 1 FROM outbox WHERE id = (b ->> 'id')::uuid)) THEN
+            RAISE EXCEPTION 'conflict:%', b ->> 'c' USING ERRCODE = 'GA001';
+         END IF;",
+    ),
+    (
+        "settle",
+        "UPDATE outbox SET state = b ->> 'state', attempt = (b ->> 'attempt')::bigint, not_before = (b ->> 'not_before')::bigint,
+            remote = coalesce(b ->> 'remote', remote), error = b ->> 'error',
+            doubt = (b ->> 'doubt')::boolean
+         WHERE id = (b ->> 'id')::uuid AND state IN ('pending', 'sending');",
+    ),
+    (
+        "retry",
+        "UPDATE outbox SET state = 'pending', attempt = 0, not_before = (b ->> 'at')::bigint, expires_at = NULL, error = NULL
+         WHERE id = (b ->> 'id')::uuid AND state IN ('ambiguous', 'expired', 'dead');",
+    ),
+    (
+        "drop",
+        "UPDATE outbox SET state = 'dead', error = 'dropped by the operator'
+         WHERE id = (b ->> 'id')::uuid AND state IN ('pending', 'ambiguous');",
+    ),
+];
+
+const ITEM: &str = "SELECT id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at, \
+     created_at, remote, error, doubt, body::text FROM outbox";
+
+const UNSETTLED: &str = "WHERE agent_id = $1 AND source = $2 AND account = $3 AND state IN ('pending', 'sending') ORDER BY seq LIMIT $4";
+const OF_TURN: &str = "WHERE turn_id = $1 ORDER BY part";
+const BY_ID: &str = "WHERE id = $1";
+const SELECTED: &str = "WHERE state = ANY ($1) ORDER BY seq DESC LIMIT $2";
+// A memory names its Room through an index, an inbox row does not.
+const RECEIVED: &str = "SELECT i.remote FROM memories m JOIN inbox i ON i.id = m.id \
+     WHERE m.room_id = $1 AND m.type = 'messages' AND i.received_at <= $2 ORDER BY m.created_at DESC LIMIT 3";
+// The rows committed around it: what is ours and close enough to be taken for it.
+const NEIGHBOURS: &str = "SELECT o.seq < d.seq AND o.room_id = d.room_id, o.remote FROM outbox d JOIN outbox o ON o.seq > d.seq - 512 \
+     WHERE d.id = $1 AND o.agent_id = $2 AND o.source = $3 AND o.account = $4 AND o.remote IS NOT NULL ORDER BY o.seq DESC LIMIT 1024";
+// Both states are named so that the partial index serves it.
+const DOUBTFUL: &str = "SELECT DISTINCT room_remote FROM outbox \
+     WHERE agent_id = $1 AND source = $2 AND account = $3 AND state IN ('pending', 'sending') AND state = 'sending' AND room_id <> $4";
+pub(crate) const COUNTS: &str = "SELECT source, state, count(*) FROM outbox GROUP BY source, state ORDER BY source, state";
+
+/// Every statement that reads the outbox on a message's way; lists that an operator asks for may take their time.
+#[cfg(test)]
+pub(crate) fn statements() -> Vec<String> {
+    [UNSETTLED, OF_TURN, BY_ID].into_iter().map(item).chain([COUNTS, RECEIVED, NEIGHBOURS, DOUBTFUL].map(str::to_owned)).collect()
+}
+
+pub(crate) fn item(condition: &str) -> String {
+    format!("{ITEM} {condition}")
+}
+
+#[derive(Serialize)]
+struct DeliveryRow<'a> {
+    id: Uuid,
+    turn: Uuid,
+    part: u32,
+    agent: Uuid,
+    source: &'a str,
+    account: &'a str,
+    room: Uuid,
+    remote: &'a str,
+    key: &'a str,
+    memory: Option<Uuid>,
+    state: &'static str,
+    attempt: u32,
+    expires: Option<i64>,
+    at: i64,
+    body: Text<'a, Encoded>,
+}
+
+#[derive(Serialize)]
+struct SettleRow<'a> {
+    id: Uuid,
+    state: &'static str,
+    attempt: u32,
+    not_before: i64,
+    remote: Option<&'a str>,
+    error: Option<&'a str>,
+    doubt: bool,
+}
+
+/// Adds deliveries to a change; a (turn, part) that exists makes the whole change a conflict.
+pub(crate) fn push(change: &mut Change, deliveries: &[NewDelivery]) -> Result<()> {
+    for NewDelivery { delivery, memory, sending, expires } in deliveries {
+        let Delivery { id, agent, turn, part, address, key, body, attempt, created_at } = delivery;
+        let row = DeliveryRow {
+            id: uuid(*id),
+            turn: uuid(*turn),
+            part: *part,
+            agent: uuid(*agent),
+            source: address.source.as_str(),
+            account: &address.account.0,
+            room: uuid(address.room),
+            remote: address.remote.as_str(),
+            key,
+            memory: memory.map(uuid),
+            state: if *sending { OutboxState::Sending } else { OutboxState::Pending }.as_str(),
+            attempt: *attempt,
+            expires: expires.map(|at| at.0),
+            at: created_at.0,
+            body: Text(body),
+        };
+        change.push("delivery", &row)?;
+    }
+    Ok(())
+}
+
+#[derive(FromRow)]
+pub(crate) struct Stored {
+    id: Uuid,
+    turn_id: Uuid,
+    part: i64,
+    agent_id: Uuid,
+    source: String,
+    account: String,
+    room_id: Uuid,
+    room_remote: String,
+    key: String,
+    memory_id: Option<Uuid>,
+    state: String,
+    attempt: i64,
+    not_before: i64,
+    expires_at: Option<i64>,
+    created_at: i64,
+    remote: Option<String>,
+    error: Option<String>,
+    doubt: bool,
+    body: String,
+}
+
+impl Stored {
+    pub(crate) fn decode(self) -> Result<OutboxItem> {
+        let address =
+            Address { source: Source::from_name(self.source), account: Account(self.account), room: RoomId(self.room_id), remote: RemoteId(self.room_remote) };
+        Ok(OutboxItem {
+            delivery: Delivery {
+                id: DeliveryId(self.id),
+                agent: AgentId(self.agent_id),
+                turn: TurnId(self.turn_id),
+                part: u32::try_from(self.part).unwrap_or(u32::MAX),
+                address,
+                key: self.key,
+                body: from_json("delivery body", &self.body)?,
+                attempt: u32::try_from(self.attempt).unwrap_or(u32::MAX),
+                created_at: Timestamp(self.created_at),
+            },
+            memory: self.memory_id.map(MemoryId),
+            state: state(&self.state)?,
+            not_before: Timestamp(self.not_before),
+            expires: self.expires_at.map(Timestamp),
+            remote: self.remote.map(RemoteId),
+            error: self.error,
+            doubt: self.doubt,
+        })
+    }
+}
+
+fn state(text: &str) -> Result<OutboxState> {
+    OutboxState::from_stored(text).ok_or_else(|| crate::error::unreadable("outbox state", text.to_owned()))
+}
+
+#[derive(Serialize)]
+struct ResolveRow {
+    id: Uuid,
+    at: i64,
+}
+
+#[derive(Serialize)]
+struct MoveRow<'a> {
+    from: Uuid,
+    to: Uuid,
+    remote: &'a str,
+}
+
+#[async_trait]
+impl OutboxStore for PostgresStore {
+    async fn enqueue(&self, deliveries: Vec<NewDelivery>, memories: Vec<Memory>) -> Result<()> {
+        let mut change = self.change();
+        memory::push(&mut change, &memories)?;
+        push(&mut change, &deliveries)?;
+        self.write(change).await.map(drop)
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<()> {
+        let mut change = self.change();
+        for Settlement { id, state, attempt, not_before, remote, error, doubt } in &settlements {
+            let row = SettleRow {
+                id: uuid(*id),
+                state: state.as_str(),
+                attempt: *attempt,
+                not_before: not_before.0,
+                remote: remote.as_ref().map(RemoteId::as_str),
+                error: error.as_deref(),
+                doubt: *doubt,
+            };
+            change.push("settle", &row)?;
+        }
+        self.write(change).await.map(drop)
+    }
+
+    async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<OutboxItem>> {
+        let select = select_built::<Stored>(item(UNSETTLED)).bind(agent.0).text(source.as_str()).text(&account.0).bind(i64::from(limit));
+        self.all(select).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn deliveries_of(&self, turn: TurnId) -> Result<Vec<OutboxItem>> {
+        self.all(select_built::<Stored>(item(OF_TURN)).bind(turn.0)).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>> {
+        self.one(select_built::<Stored>(item(BY_ID)).bind(id.0)).await?.map(Stored::decode).transpose()
+    }
+
+    async fn trail(&self, delivery: &Delivery) -> Result<Trail> {
+        let Delivery { id, agent, address, created_at, .. } = delivery;
+        let (source, account) = (address.source.as_str(), address.account.0.as_str());
+        let remotes = |rows: Vec<(String,)>| rows.into_iter().map(|(remote,)| RemoteId(remote)).collect();
+        let received = self.all(select::<(String,)>(RECEIVED).bind(address.room.0).bind(created_at.0)).await?;
+        let neighbours = select::<(bool, String)>(NEIGHBOURS).bind(id.0).bind(agent.0).text(source).text(account);
+        let neighbours = self.all(neighbours).await?;
+        let doubtful = self.all(select::<(String,)>(DOUBTFUL).bind(agent.0).text(source).text(account).bind(address.room.0)).await?;
+        Ok(Trail {
+            received: remotes(received),
+            sent: neighbours.iter().filter(|(before, _)| *before).map(|(_, remote)| RemoteId(remote.clone())).collect(),
+            ours: neighbours.into_iter().map(|(_, remote)| RemoteId(remote)).collect(),
+            doubtful: remotes(doubtful),
+        })
+    }
+
+    async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>> {
+        let rows = self.all(select::<(String, String, i64)>(COUNTS)).await?;
+        rows.into_iter().map(|(source, name, count)| Ok((Source::from_name(source), state(&name)?, u64::try_from(count).unwrap_or(0)))).collect()
+    }
+
+    async fn outbox(&self, query: &OutboxQuery) -> Result<Vec<OutboxItem>> {
+        let states = if query.states.is_empty() { &OutboxState::ALL[..] } else { &query.states };
+        let names: Vec<String> = states.iter().map(|state| state.as_str().to_owned()).collect();
+        self.all(select_built::<Stored>(item(SELECTED)).bind(names).bind(i64::from(query.limit))).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn resolve(&self, id: DeliveryId, resolution: Resolution, at: Timestamp) -> Result<bool> {
+        let (op, becomes) = match resolution {
+            Resolution::Retry => ("retry", OutboxState::Pending),
+            Resolution::Drop => ("drop", OutboxState::Dead),
+        };
+        let before = self.outbox_item(id).await?.map(|item| item.state);
+        if before.is_none_or(|state| !resolution.fits(state)) {
+            return Ok(false);
+        }
+        let mut change = self.change();
+        change.push(op, &ResolveRow { id: uuid(id), at: at.0 })?;
+        self.write(change).await?;
+        Ok(self.outbox_item(id).await?.is_some_and(|item| item.state == becomes))
+    }
+
+    async fn move_room(&self, room: RoomId, to_room: RoomId, to_remote: &RemoteId) -> Result<()> {
+        let mut change = self.change();
+        change.push("move_room", &MoveRow { from: uuid(room), to: uuid(to_room), remote: to_remote.as_str() })?;
+        self.write(change).await.map(drop)
+    }
+}

@@ -1,0 +1,78 @@
+//! Reading: a small pool beside the writer. A connection that died in the pool is replaced and the question asked again.
+
+use galatea_core::{Error, Result};
+use sqlx::{
+    AssertSqlSafe, FromRow, PgPool,
+    encode::Encode,
+    postgres::{PgArguments, PgRow, Postgres},
+    query::QueryAs,
+    types::Type,
+};
+use std::{
+    borrow::Cow,
+    error::Error as StdError,
+    marker::PhantomData,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use crate::error;
+
+/// A statement with its values; it can be asked more than once.
+pub(crate) struct Select<O> {
+    statement: Cow<'static, str>,
+    arguments: PgArguments,
+    refused: Option<Box<dyn StdError + Send + Sync>>,
+    rows: PhantomData<fn() -> O>,
+}
+
+/// A statement known at compile time.
+pub(crate) fn select<O: for<'r> FromRow<'r, PgRow>>(statement: &'static str) -> Select<O> {
+    Select { statement: statement.into(), arguments: PgArguments::default(), refused: None, rows: PhantomData }
+}
+
+/// A statement put together from parts known at compile time; values are always bound.
+pub(crate) fn select_built<O: for<'r> FromRow<'r, PgRow>>(statement: String) -> Select<O> {
+    Select { statement: statement.into(), arguments: PgArguments::default(), refused: None, rows: PhantomData }
+}
+
+impl<O> Select<O> {
+    /// Gives the next value.
+    pub(crate) fn bind<T: Encode<'static, Postgres> + Type<Postgres>>(mut self, value: T) -> Self {
+        if let Err(refused) = sqlx::Arguments::add(&mut self.arguments, value) {
+            self.refused = Some(refused);
+        }
+        self
+    }
+
+    /// Gives the next value as text columns hold it: with U+FFFD for U+0000.
+    pub(crate) fn text(self, value: &str) -> Self {
+        self.bind(value.replace('\0', "\u{FFFD}"))
+    }
+}
+
+impl<O: for<'r> FromRow<'r, PgRow>> Select<O> {
+    fn query(&self) -> QueryAs<'static, Postgres, O, PgArguments> {
+        sqlx::query_as_with(AssertSqlSafe(self.statement.clone()), self.arguments.clone())
+    }
+}
+
+/// Every row.
+pub(crate) async fn all<O>(pool: &PgPool, statements: &AtomicU64, mut select: Select<O>) -> Result<Vec<O>>
+where
+    O: for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static,
+{
+    if let Some(refused) = select.refused.take() {
+        return Err(Error::invalid("the database cannot hold this value").with_source(refused));
+    }
+    let mut left = pool.options().get_max_connections();
+    loop {
+        statements.fetch_add(1, Ordering::Relaxed);
+        match select.query().fetch_all(pool).await {
+            Ok(rows) => return Ok(rows),
+            // Every connection of the pool may have died with the server. Questions change nothing and leases are taken once however often
+            // they are asked for, so both are asked again.
+            Err(failure) if left > 0 && (error::is_lost(&failure) || error::is_collision(&failure)) => left -= 1,
+            Err(failure) => return Err(error::store(failure)),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The one writer of a store: takes all changes that wait, commits them as one group, then answers. Never waits for more to come.
+
+use futures::TryStreamExt;
+use galatea_core::{Error, Result};
+use sqlx::{Connection, PgConnection, Row, query};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{sleep, timeout},
+};
+
+use crate::{
+    apply::{self, APPLY},
+    change::Change,
+    error,
+    open::Place,
+};
+
+/// Changes that may wait before callers are held back.
+pub(crate) const WAITING: usize = 1024;
+/// Changes of one group.
+const GROUP: usize = 512;
+/// Bytes of one group after which no further change joins.
+const GROUP_BYTES: usize = 8 << 20;
+/// Longest time for one group; a server that says nothing for so long counts as lost.
+const STATEMENT: Duration = Duration::from_secs(30);
+/// Between two attempts to reach the server again.
+const PAUSE: Duration = Duration::from_millis(200);
+/// How often a group is made again after it met another writer half-way, before its changes go one by one.
+const COLLISIONS: u32 = 5;
+
+/// What the writer is asked for.
+pub(crate) enum Order {
+    /// Carry out a change; the answer is sent after the commit.
+    Apply(Change, oneshot::Sender<Result<Vec<u64>>>),
+    /// Finish what came before and close.
+    Close(oneshot::Sender<()>),
+}
+
+struct Waiting {
+    change: Change,
+    reply: oneshot::Sender<Result<Vec<u64>>>,
+}
+
+/// The writer's state.
+pub(crate) struct Writer {
+    pub(crate) place: Place,
+    /// None after it was lost, until it is needed.
+    pub(crate) connection: Option<PgConnection>,
+    pub(crate) orders: mpsc::Receiver<Order>,
+    pub(crate) statements: Arc<AtomicU64>,
+    pub(crate) settle_within: Duration,
+}
+
+impl Writer {
+    /// Runs until it is told to close or all handles of the store are gone.
+    pub(crate) async fn run(mut self) {
+        let mut closing = None;
+        while closing.is_none()
+            && let Some(first) = self.orders.recv().await
+        {
+            let mut group = Vec::new();
+            closing = collect(first, &mut group);
+            if closing.is_none() {
+                // Callers that the last commit woke get the chance to hand in their next change; with nobody ready this is no wait.
+                tokio::task::yield_now().await;
+            }
+            let mut bytes: usize = group.iter().map(|w| w.change.rows.len()).sum();
+            while closing.is_none()
+                && group.len() < GROUP
+                && bytes < GROUP_BYTES
+                && let Ok(next) = self.orders.try_recv()
+            {
+                closing = collect(next, &mut group);
+                bytes += group.last().map_or(0, |w| w.change.rows.len());
+            }
+            self.commit(group, false).await;
+        }
+        self.orders.close();
+        if let Some(connection) = self.connection.take()
+            && let Err(failure) = connection.close().await
+        {
+            tracing::debug!("the connection did not close cleanly: {failure}");
+        }
+        if let Some(done) = closing {
+            // Nobody waiting for the end is fine.
+            let _ = done.send(());
+        }
+    }
+
+    /// Commits a group; a change that fails for its own reasons is taken out and answered alone. `again`: it may have been committed.
+    async fn commit(&mut self, mut group: Vec<Waiting>, mut again: bool) {
+        let begun = Instant::now();
+        let mut collisions = 0;
+        while !group.is_empty() {
+            let failure = match self.apply(&group, again).await {
+                Ok(hits) => return answer(group, hits),
+                Err(failure) => failure,
+            };
+            if let Some((id, told)) = apply::conflict(&failure.error)
+                && let Some(at) = group.iter().position(|w| w.change.id == id)
+            {
+                reply(group.remove(at), Err(told));
+            } else if error::is_collision(&failure.error) && collisions < COLLISIONS {
+                collisions += 1;
+            } else if failure.sent && error::is_environment(&failure.error) && begun.elapsed() < self.settle_within {
+                // It may stand. Asking again tells, and does what is missing.
+                again = true;
+            } else if again && error::is_environment(&failure.error) && begun.elapsed() < self.settle_within {
+                sleep(PAUSE).await;
+            } else if group.len() == 1 || error::is_environment(&failure.error) {
+                return refuse(group, if again { error::unsettled(failure.error) } else { error::store(failure.error) });
+            } else {
+                // Halves find the one at fault in a few commits more, and keep the order.
+                let second = group.split_off(group.len() / 2);
+                Box::pin(self.commit(std::mem::replace(&mut group, second), again)).await;
+            }
+        }
+    }
+
+    /// One statement for all changes: (change, answer number, rows touched).
+    async fn apply(&mut self, group: &[Waiting], again: bool) -> Result<Vec<(i64, usize, u64)>, Failure> {
+        let mut rows = String::from("[");
+        for waiting in group {
+            if rows.len() > 1 {
+                rows.push(',');
+            }
+            rows.push_str(&waiting.change.rows);
+        }
+        rows.push(']');
+        self.statements.fetch_add(1, Ordering::Relaxed);
+        // Taken out: whoever stops in between leaves no session of unknown state behind.
+        let had = self.connection.take();
+        let fresh = had.is_none();
+        let mut connection = match had {
+            Some(connection) => connection,
+            None => self.place.writer().await.map_err(|error| Failure { error, sent: false })?,
+        };
+        match timeout(STATEMENT, carry_out(&mut connection, rows, again)).await {
+            Ok(Ok(hits)) => {
+                self.connection = Some(connection);
+                Ok(hits)
+            }
+            Ok(Err(error)) if error::is_lost(&error) => {
+                tracing::warn!(code = "GAL-DB-HOST", fresh, "the connection to PostgreSQL broke; what was under way is asked for again: {error}");
+                Err(Failure { error, sent: true })
+            }
+            Ok(Err(error)) => {
+                self.connection = Some(connection);
+                Err(Failure { error, sent: false })
+            }
+            Err(_) => Err(Failure { error: sqlx::Error::PoolTimedOut, sent: true }),
+        }
+    }
+}
+
+struct Failure {
+    error: sqlx::Error,
+    /// It had left when the connection broke: its outcome is unknown.
+    sent: bool,
+}
+
+async fn carry_out(connection: &mut PgConnection, rows: String, again: bool) -> Result<Vec<(i64, usize, u64)>, sqlx::Error> {
+    let mut hits = Vec::new();
+    // Read to the end: the commit happens, and can fail, after the last row.
+    let mut stream = query(APPLY).bind(rows).bind(again).fetch(connection);
+    while let Some(row) = stream.try_next().await? {
+        let n = usize::try_from(row.try_get::<i32, _>(1)?).unwrap_or(usize::MAX);
+        hits.push((row.try_get(0)?, n, u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or(0)));
+    }
+    Ok(hits)
+}
+
+fn collect(order: Order, group: &mut Vec<Waiting>) -> Option<oneshot::Sender<()>> {
+    match order {
+        Order::Apply(change, reply) => {
+            group.push(Waiting { change, reply });
+            None
+        }
+        Order::Close(done) => Some(done),
+    }
+}
+
+fn answer(group: Vec<Waiting>, hits: Vec<(i64, usize, u64)>) {
+    // Rows come back in the order they went in, so the answers of a change follow one another.
+    let mut hits = hits.into_iter().peekable();
+    for waiting in group {
+        let mut answers = vec![0; waiting.change.answers];
+        while let Some((_, n, count)) = hits.next_if(|(id, ..)| *id == waiting.change.id) {
+            if let Some(slot) = answers.get_mut(n) {
+                *slot = count;
+            }
+        }
+        reply(waiting, Ok(answers));
+    }
+}
+
+fn refuse(group: Vec<Waiting>, told: Error) {
+    tracing::warn!(code = told.code(), changes = group.len(), "nothing of this group is known to be stored: {}", told.report());
+    for waiting in group {
+        reply(waiting, Err(copy(&told)));
+    }
+}
+
+fn reply(waiting: Waiting, result: Result<Vec<u64>>) {
+    // A caller that went away does not want to know; its change stands all the same.
+    let _ = waiting.reply.send(result);
+}
+
+/// Errors are not `Clone`; every caller of a failed group gets its own.
+fn copy(error: &Error) -> Error {
+    let mut out = Error::new(error.kind(), error.message().to_owned()).with_retry(error.retry()).with_sent(error.sent()).with_source(error.report());
+    if let Some(code) = error.code() {
+        out = out.with_code(code);
+    }
+    if let Some(fix) = error.fix() {
+        out = out.with_fix(fix.to_owned());
+    }
+    out
+}

@@ -1,0 +1,84 @@
+//! Leases: a SQLite file has one process, so whoever asks holds what it asks for. Nothing is stored.
+
+use async_trait::async_trait;
+use galatea_core::{
+    MemberId, Result,
+    store::{Claimed, Lease, LeaseStatus, LeaseStore, Member, Part},
+};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use crate::SqliteStore;
+
+/// There never is a second holder.
+const EPOCH: u64 = 1;
+
+/// What has been asked for, so that lists show it.
+#[derive(Default)]
+pub(crate) struct Asked(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    members: BTreeMap<MemberId, Member>,
+    parts: BTreeMap<Part, MemberId>,
+}
+
+impl Asked {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn lease(part: &Part) -> Lease {
+    Lease { part: part.clone(), epoch: EPOCH }
+}
+
+#[async_trait]
+impl LeaseStore for SqliteStore {
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    async fn beat(&self, member: MemberId, name: &str, _: Duration) -> Result<usize> {
+        let joined = self.now();
+        let mut state = self.0.asked.state();
+        state.members.entry(member).or_insert_with(|| Member { id: member, name: name.to_owned(), joined, left: Duration::MAX });
+        Ok(state.members.len())
+    }
+
+    async fn leave(&self, member: MemberId) -> Result<()> {
+        let mut state = self.0.asked.state();
+        state.members.remove(&member);
+        state.parts.retain(|_, holder| *holder != member);
+        Ok(())
+    }
+
+    async fn claim(&self, member: MemberId, parts: &[Part], _: Duration) -> Result<Claimed> {
+        let mut state = self.0.asked.state();
+        state.parts.extend(parts.iter().map(|part| (part.clone(), member)));
+        Ok(Claimed { held: parts.iter().map(lease).collect(), share: parts.len() })
+    }
+
+    async fn renew(&self, member: MemberId, _: Duration) -> Result<Vec<Lease>> {
+        Ok(self.0.asked.state().parts.iter().filter(|(_, holder)| **holder == member).map(|(part, _)| lease(part)).collect())
+    }
+
+    async fn release(&self, member: MemberId, parts: &[Part]) -> Result<()> {
+        self.0.asked.state().parts.retain(|part, holder| *holder != member || !parts.contains(part));
+        Ok(())
+    }
+
+    async fn leases(&self) -> Result<Vec<LeaseStatus>> {
+        let state = self.0.asked.state();
+        Ok(state.parts.iter().map(|(part, holder)| LeaseStatus { lease: lease(part), member: Some(*holder), left: Duration::MAX }).collect())
+    }
+
+    async fn members(&self) -> Result<Vec<Member>> {
+        let mut members: Vec<Member> = self.0.asked.state().members.values().cloned().collect();
+        members.sort_by_key(|member| member.joined);
+        Ok(members)
+    }
+}

@@ -1,0 +1,67 @@
+//! A PostgreSQL for tests: one server for all test processes of a run, a database of its own for every test.
+//!
+//! Server programs are looked for in `GALATEA_TEST_POSTGRES_BIN`, in `PATH` and where distributions put them; on a machine without them they
+//! are installed ([`binaries`]). The server runs in a temporary folder on a loopback port, never as root, and ends by itself some minutes
+//! after its last use.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+pub mod binaries;
+mod server;
+
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use std::thread;
+
+pub use server::Server;
+
+/// An empty database of its own; removed when it is dropped.
+pub struct Database {
+    name: String,
+    server: Server,
+}
+
+impl Database {
+    /// A new database on the server shared by all tests.
+    pub async fn fresh() -> Self {
+        let server = tokio::task::spawn_blocking(Server::shared).await.expect("the server is found or started");
+        Self::on(server).await
+    }
+
+    /// A new database on this server.
+    pub async fn on(server: Server) -> Self {
+        let name = format!("test_{}", uuid::Uuid::new_v4().simple());
+        execute(&server, format!("CREATE DATABASE {name} TEMPLATE template0")).await;
+        Self { name, server }
+    }
+
+    /// Its address, with user and password.
+    pub fn url(&self) -> String {
+        self.server.url(&self.name)
+    }
+
+    /// The server it is on.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if !self.server.is_running() {
+            return;
+        }
+        let (server, name) = (self.server.clone(), self.name.clone());
+        // A runtime cannot be entered from within another one, hence the thread.
+        let removed = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(execute(&server, format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")));
+        });
+        // A database that stays goes with its server's folder.
+        let _ = removed.join();
+    }
+}
+
+async fn execute(server: &Server, statement: String) {
+    let mut connection = PgConnection::connect(&server.url("postgres")).await.expect("the test server answers");
+    connection.execute(AssertSqlSafe(statement.clone())).await.unwrap_or_else(|e| panic!("{statement}: {e}"));
+    connection.close().await.unwrap();
+}

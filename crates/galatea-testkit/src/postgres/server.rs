@@ -1,0 +1,216 @@
+//! One server: made, shared, stopped, and ended when nobody uses it any more.
+
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashSet,
+    env, fs,
+    net::{TcpListener, TcpStream},
+    os::unix::{fs::chown, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{LazyLock, Mutex},
+    thread,
+    time::Duration,
+};
+
+use super::binaries;
+
+/// How often a process says that it still uses a server; the watcher ends one that nobody has used for two minutes.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
+
+/// Ends the server in `$1` when its file `used` has not been touched for two minutes. It takes the description away first and looks once
+/// more, so that whoever came in between keeps it.
+const WATCHER: &str = r#"
+cd / ; here=$1 ; stop=$2
+fresh() { [ -n "$(find "$here/used" -mmin -2 2>/dev/null)" ]; }
+while :; do
+    while fresh; do sleep 5; done
+    mv "$here/server.json" "$here/ending.json" 2>/dev/null
+    sleep 2
+    if fresh; then mv "$here/ending.json" "$here/server.json" 2>/dev/null; continue; fi
+    [ -d "$here" ] || exit 0
+    "$stop" -D "$here/data" -m immediate -w stop
+    rm -rf "$here"
+    exit 0
+done
+"#;
+
+/// A PostgreSQL server for tests.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Server {
+    folder: PathBuf,
+    programs: PathBuf,
+    port: u16,
+    password: String,
+    /// User and group it runs as, when the tests run as root: PostgreSQL refuses root.
+    runs_as: Option<(u32, u32)>,
+    /// Every commit is on the disk before it counts.
+    durable: bool,
+}
+
+impl Server {
+    /// The one shared by all test processes; started when there is none.
+    pub fn shared() -> Self {
+        let root = root();
+        let lock = fs::File::create(root.join("lock")).unwrap();
+        lock.lock().unwrap();
+        let current = root.join("current");
+        if let Some(server) = fs::read_to_string(&current).ok().and_then(|folder| Self::described(Path::new(folder.trim()))) {
+            return server;
+        }
+        let server = Self::make(&root, false);
+        fs::write(&current, server.folder.display().to_string()).unwrap();
+        server
+    }
+
+    /// One that only the caller knows, to be stopped and started.
+    pub fn private() -> Self {
+        let root = root();
+        let lock = fs::File::create(root.join("lock")).unwrap();
+        lock.lock().unwrap();
+        Self::make(&root, false)
+    }
+
+    /// As [`Server::private`], with every commit on the disk before it counts: for measurements, slow.
+    pub fn durable() -> Self {
+        let root = root();
+        let lock = fs::File::create(root.join("lock")).unwrap();
+        lock.lock().unwrap();
+        Self::make(&root, true)
+    }
+
+    fn described(folder: &Path) -> Option<Self> {
+        // In use first, then looked at: the watcher does it the other way round.
+        fs::metadata(folder).ok()?;
+        in_use(folder);
+        let server: Self = serde_json::from_str(&fs::read_to_string(folder.join("server.json")).ok()?).ok()?;
+        server.is_running().then_some(server)
+    }
+
+    fn make(root: &Path, durable: bool) -> Self {
+        let programs = binaries::find_or_install(root);
+        let folder = root.join(uuid::Uuid::new_v4().simple().to_string());
+        fs::create_dir(&folder).unwrap();
+        let runs_as = nix::unistd::geteuid().is_root().then(unprivileged);
+        if let Some((user, group)) = runs_as {
+            // The one above as well: the watcher, which is no root either, removes the server's folder from it.
+            for folder in [root, &folder] {
+                chown(folder, Some(user), Some(group)).unwrap();
+            }
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let server = Self { folder, programs, port, password: uuid::Uuid::new_v4().simple().to_string(), runs_as, durable };
+        let secret = server.folder.join("password");
+        fs::write(&secret, &server.password).unwrap();
+        server.run("initdb", &["-D", &server.data(), "-U", "galatea", "--pwfile", secret.to_str().unwrap(), "-A", "scram-sha-256", "-E", "UTF8", "--no-sync"]);
+        in_use(&server.folder);
+        server.watch();
+        server.start();
+        fs::write(server.folder.join("server.json"), serde_json::to_string(&server).unwrap()).unwrap();
+        server
+    }
+
+    /// Starts it (again), on the same port.
+    pub fn start(&self) {
+        let safety = if self.durable { "" } else { "-c fsync=off -c full_page_writes=off -c autovacuum=off" };
+        let options =
+            format!("-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=400 -c shared_buffers=64MB {safety}", self.port);
+        let log = self.folder.join("log");
+        self.run("pg_ctl", &["-D", &self.data(), "-o", &options, "-l", log.to_str().unwrap(), "-w", "-t", "60", "start"]);
+    }
+
+    /// Stops it as a power cut would, for everybody who uses it.
+    pub fn stop(&self) {
+        self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
+    }
+
+    /// Stops it for good and removes its folder.
+    pub fn end(&self) {
+        self.stop();
+        fs::remove_dir_all(&self.folder).unwrap();
+    }
+
+    /// True when somebody listens on its port.
+    pub fn is_running(&self) -> bool {
+        TcpStream::connect(("127.0.0.1", self.port)).is_ok()
+    }
+
+    /// The address of one of its databases.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://galatea:{}@127.0.0.1:{}/{database}?sslmode=disable", self.password, self.port)
+    }
+
+    /// The port it listens on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The password of its user.
+    pub fn password(&self) -> &str {
+        &self.password
+    }
+
+    fn data(&self) -> String {
+        self.folder.join("data").display().to_string()
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let output = self.folder.join("output");
+        let file = || fs::File::options().create(true).append(true).open(&output).unwrap();
+        let mut command = Command::new(self.programs.join(program));
+        // To a file: the server inherits it, and whoever reads a pipe would wait for the server's end.
+        command.args(arguments).current_dir("/").stdin(Stdio::null()).stdout(file()).stderr(file()).env("LC_ALL", "C");
+        self.drop_rights(&mut command);
+        let status = command.status().unwrap_or_else(|e| panic!("{program}: {e}"));
+        assert!(status.success(), "{program} failed:\n{}\n{}", fs::read_to_string(&output).unwrap_or_default(), self.log());
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    fn drop_rights(&self, command: &mut Command) {
+        if let Some((user, group)) = self.runs_as {
+            command.uid(user).gid(group);
+        }
+        // Out of the test's group, which is killed as a whole.
+        command.process_group(0);
+    }
+
+    fn watch(&self) {
+        let mut command = Command::new("sh");
+        command.args(["-c", WATCHER, "watcher"]).arg(&self.folder).arg(self.programs.join("pg_ctl"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.drop_rights(&mut command);
+        drop(command.spawn().expect("sh starts"));
+    }
+}
+
+/// Folder of all servers of this user.
+fn root() -> PathBuf {
+    let root = env::temp_dir().join(format!("galatea-test-postgres-{}", nix::unistd::geteuid()));
+    fs::create_dir_all(&root).unwrap();
+    root
+}
+
+/// Says that this process uses the server in `folder`, now and as long as it lives.
+fn in_use(folder: &Path) {
+    static FOLDERS: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
+    let sign = |folder: &Path| fs::write(folder.join("used"), "");
+    let _ = sign(folder);
+    if FOLDERS.lock().unwrap().insert(folder.to_owned()) {
+        let folder = folder.to_owned();
+        thread::spawn(move || {
+            while sign(&folder).is_ok() {
+                thread::sleep(SIGN_OF_LIFE);
+            }
+        });
+    }
+}
+
+/// User and group `postgres`, or `nobody` where there is none.
+fn unprivileged() -> (u32, u32) {
+    let account = ["postgres", "nobody"].into_iter().find_map(|name| nix::unistd::User::from_name(name).ok()?);
+    let account = account.expect("root needs a user postgres or nobody to run the server as");
+    (account.uid.as_raw(), account.gid.as_raw())
+}

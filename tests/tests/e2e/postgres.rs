@@ -1,0 +1,94 @@
+//! The same with PostgreSQL: what a person sees does not depend on the database, and what is in its way is told.
+
+use galatea_testkit::{
+    postgres::{Database, Server},
+    process::{Finished, Home, Program},
+};
+
+use crate::stage::Stage;
+
+fn on(program: Program, url: &str) -> Program {
+    program.env("DATABASE_URL", url)
+}
+
+fn all(finished: &Finished) -> String {
+    format!("{}{}", finished.stdout, finished.stderr)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_are_answered_across_a_restart() {
+    let (stage, database) = (Stage::set().await, Database::fresh().await);
+    let start = || on(stage.program(), &database.url()).arg("start").spawn();
+    let mut galatea = start();
+    galatea.wait_for_line("(PostgreSQL, created)").await;
+    galatea.wait_for_line("ready in").await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1: are you there?").send();
+    assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"]);
+    assert!(!stage.home.path().join(".galatea/galatea.db").exists(), "nothing is stored elsewhere");
+    galatea.kill_9().await;
+
+    stage.ann.says(&direct, "Q2: while you were away").send();
+    let galatea = start();
+    galatea.wait_for_line("ready in").await;
+    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
+    let told = on(stage.program(), &database.url()).args(["doctor", "--offline"]).run().await;
+    assert!(!all(&told).contains(database.server().password()), "{}", all(&told));
+    let shown = on(stage.program(), &database.url()).args(["config", "show"]).run().await;
+    assert!(all(&shown).contains("DATABASE_URL") && !all(&shown).contains(database.server().password()), "{}", all(&shown));
+    drop(galatea);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_goes_on_when_the_server_comes_back() {
+    let server = tokio::task::spawn_blocking(Server::private).await.unwrap();
+    let (stage, database) = (Stage::set().await, Database::on(server.clone()).await);
+    let galatea = on(stage.program(), &database.url()).arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1: are you there?").send();
+    stage.wait_text(&direct, "A1").await;
+    let stopping = server.clone();
+    tokio::task::spawn_blocking(move || stopping.stop()).await.unwrap();
+    stage.ann.says(&direct, "Q2: and now?").send();
+    galatea.wait_for_line("GAL-DB-HOST").await;
+    let starting = server.clone();
+    tokio::task::spawn_blocking(move || starting.start()).await.unwrap();
+    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
+    drop((galatea, database));
+    tokio::task::spawn_blocking(move || server.end()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_in_the_way_is_told_without_the_password() {
+    let (stage, database) = (Stage::set().await, Database::fresh().await);
+    let (url, password) = (database.url(), database.server().password().to_owned());
+    let cases = [
+        (url.replace(&password, "canary%40wrong"), "GAL-DB-PASSWORD"),
+        (url.replace("/test_", "/no_such_"), "GAL-DB-MISSING"),
+        (url.replace(&format!(":{}/", database.server().port()), &format!(":{}/", galatea_testkit::process::free_port())), "GAL-DB-HOST"),
+        (url.replace("sslmode=disable", "sslmode=canary"), "GAL-DB-URL"),
+    ];
+    for (address, code) in cases {
+        for command in [&["start"][..], &["doctor", "--offline"], &["explain", "1:1"]] {
+            let told = on(stage.program(), &address).args(command.iter().copied()).run().await;
+            let text = all(&told);
+            assert!(told.code != Some(0) && text.contains(code), "{command:?}: {text}");
+            assert!(["fix:", "DATABASE_URL from environment"].iter().all(|part| text.contains(part)), "{command:?}: {text}");
+            assert!(!text.contains("canary") && !text.contains(&password), "{command:?}: {text}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_do_not_answer_for_one_agent() {
+    let (stage, database, other) = (Stage::set().await, Database::fresh().await, Home::new());
+    let mut galatea = on(stage.program(), &database.url()).arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    let second = || on(stage.program(), &database.url()).env("GALATEA_DATA_DIR", other.path()).arg("start");
+    let told = second().run().await;
+    assert!(told.code != Some(0) && all(&told).contains("GAL-DB-SHARED"), "{}", all(&told));
+    galatea.terminate();
+    galatea.finish().await;
+    second().spawn().wait_for_line("ready in").await;
+}
