@@ -108,6 +108,8 @@ pub(crate) struct State {
     /// Enforced nonces: author's nonce and channel to message.
     pub(crate) nonces: HashMap<(u64, String), u64>,
     pub(crate) typing: Vec<u64>,
+    /// Ephemeral lines: application, channel, text.
+    pub(crate) whispers: Vec<(u64, u64, String)>,
     pub(crate) identified: Vec<(Instant, u64)>,
     pub(crate) resumed: usize,
     pub(crate) violations: Vec<String>,
@@ -153,6 +155,7 @@ impl Shared {
             interactions: HashMap::new(),
             nonces: HashMap::new(),
             typing: Vec::new(),
+            whispers: Vec::new(),
             identified: Vec::new(),
             resumed: 0,
             violations: Vec::new(),
