@@ -159,10 +159,15 @@ impl Platform {
         self.variables.iter().any(|v| v.required)
     }
 
+    /// What a person needs to log in, in the order the platform's pages show it.
+    pub(crate) fn login_secrets(&self) -> impl Iterator<Item = &'static Variable> + use<> {
+        self.variables.iter().filter(|v| v.required && v.secret)
+    }
+
     /// The secrets of a login and the variable to name for them. Where it has several, such as those of an app and those of an account,
     /// all of them make it.
     fn secrets(&self, settings: &Settings) -> Option<(&'static str, String)> {
-        let secrets: Vec<_> = self.variables.iter().filter(|v| v.secret && v.required).collect();
+        let secrets: Vec<_> = self.login_secrets().collect();
         let variable = secrets.last()?;
         let values: Option<Vec<String>> = secrets.iter().map(|v| settings.secret(v).map(|secret| secret.expose_secret().to_owned())).collect();
         Some((variable.name, values?.join("\n")))

@@ -9,6 +9,7 @@ mod crashes;
 mod discord;
 mod errors;
 mod explains;
+mod init;
 mod order;
 mod places;
 mod secrets;
