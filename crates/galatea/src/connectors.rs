@@ -146,8 +146,10 @@ impl Platform {
         let Some(connector) = (self.build)(&settings, host)? else { return Ok(Built::Off(self.why_off(account))) };
         // An older token of the same account is the same login.
         let who = connector.info().account.to_string();
+        // A login with a browser is kept per agent: two agents that are not logged in yet are no clash, two accounts of one agent are.
+        let whose = if login.is_some() { String::new() } else { format!(" of {}", host.agent_name) };
         if self.has_login()
-            && let Some(owner) = taken.by(self.source.clone(), &format!("account {who}"), &host.agent_name)
+            && let Some(owner) = taken.by(self.source.clone(), &format!("account {who}{whose}"), &host.agent_name)
         {
             return shared(format!("account {who}"), &owner);
         }
@@ -281,6 +283,18 @@ mod tests {
         assert!(matches!(x.connector(&one(&keys("1-a")), &host("Ada"), &mut taken).unwrap(), Built::On(_)));
         assert!(matches!(x.connector(&one(&keys("2-b")), &host("Bob"), &mut taken).unwrap(), Built::On(_)));
         assert!(off(x.connector(&one(&keys("1-a")), &host("Cem"), &mut taken).unwrap()).contains("Ada's"));
+    }
+
+    #[test]
+    fn logins_with_a_browser_are_each_agents_own() {
+        let x = PLATFORMS.iter().find(|p| p.source.as_str() == "x").unwrap();
+        let settings = Settings::from_pairs([("TWITTER_CLIENT_ID", "app"), ("TWITTER_DRY_RUN_2", "true")]);
+        let [first, second] = crate::accounts::of(x, &settings).try_into().ok().unwrap();
+        let (folder, mut taken) = (tempfile::tempdir().unwrap(), Taken::default());
+        let host = |name: &str| Host { data_dir: folder.path().to_owned(), ..host(name) };
+        assert!(matches!(x.connector(&first, &host("Ada"), &mut taken).unwrap(), Built::On(_)));
+        assert!(matches!(x.connector(&first, &host("Bob"), &mut taken).unwrap(), Built::On(_)));
+        assert!(off(x.connector(&second, &host("Ada"), &mut taken).unwrap()).contains("is there already"));
     }
 
     #[test]

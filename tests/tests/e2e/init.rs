@@ -51,7 +51,7 @@ async fn a_token_that_is_refused_or_none_is_told_and_nothing_is_written() {
     let (home, discord, x) = (Home::new(), DiscordApi::start().await, XApi::start().await);
     let good = discord.token();
     let (head, _) = good.rsplit_once('.').unwrap();
-    for (wrong, code) in [(format!("{head}.wrong-canary-0123456789abcdefghijklmno"), "GAL-DC-401"), ("112233445566778899".to_owned(), "GAL-DC-TOKEN")] {
+    for (wrong, code) in [(format!("{head}.wrong-canary-0123456789abcdefghijklmno"), "GAL-DC-4004"), ("112233445566778899".to_owned(), "GAL-DC-TOKEN")] {
         let finished = init(&home, &discord, &x, &["--connect", "discord"], std::slice::from_ref(&wrong)).await;
         let said = format!("{}{}", finished.stdout, finished.stderr);
         assert!(finished.code == Some(4) && said.contains(code) && !said.contains("wrong-canary"), "{:?} {said}", finished.code);

@@ -220,7 +220,7 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut V
     let (source, account) = (&first.entry.source, &first.entry.account);
     let route = agent.route(source, account).ok_or_else(|| Error::new(ErrorKind::Unavailable, "the platform's connector is not running yet"))?;
     let policy = agent.policy(source, account)?;
-    let parent = parent_remote(&info);
+    let parent = info.parent.as_ref().map(galatea_core::RemoteId::as_str);
     if first.read_back
         && let Err(error) = agent.store.begin_turn(&[first.entry.memory.id]).await
     {
@@ -383,11 +383,6 @@ fn judge(agent: &Agent, policy: &Policy, info: &RoomInfo, route: &Route, parent:
         now: agent.clock.now(),
         message_ttl: agent.limits.message_ttl,
     })
-}
-
-/// A World's own id is its main room's on platforms where threads are rooms of a chat.
-fn parent_remote(info: &RoomInfo) -> Option<&str> {
-    info.room.parent_id.and(info.world.as_ref()).map(|world| world.remote.as_str())
 }
 
 async fn approved(agent: &Agent, policy: &Policy, waiting: &Waiting) -> Result<bool> {

@@ -21,7 +21,7 @@ use crate::{
 const FATAL: &[&str] = &[
     "GAL-TG-401",
     "GAL-TG-TOKEN",
-    "GAL-DC-401",
+    "GAL-DC-4004",
     "GAL-DC-TOKEN",
     "GAL-X-401",
     "GAL-X-TOKEN",
@@ -86,7 +86,7 @@ pub(super) async fn model(answers: &Answers, context: &Context) -> Result<Vec<Fi
 /// The exit code for findings after which nothing should be written.
 pub(super) fn fatal(findings: &[Finding]) -> Option<Exit> {
     let worst = findings.iter().find(|f| f.severity == Severity::Error && FATAL.contains(&f.id.as_str()))?;
-    Some(if worst.id.ends_with("401") || worst.id.ends_with("403") || worst.id.ends_with("-TOKEN") { Exit::Authentication } else { Exit::Configuration })
+    Some(if ["401", "403", "4004", "-TOKEN"].iter().any(|end| worst.id.ends_with(end)) { Exit::Authentication } else { Exit::Configuration })
 }
 
 /// Shows findings as talk.
