@@ -14,11 +14,15 @@ use crate::{
 const TOKEN: Variable = Variable::new("DISCORD_API_TOKEN", "the token from the application's Bot page").alias(&["DISCORD_BOT_TOKEN"]).secret().required();
 const APPLICATION: Variable = Variable::new("DISCORD_APPLICATION_ID", "the application's id; asked for with the token when unset");
 const API_ROOT: Variable = Variable::new("DISCORD_API_ROOT", "address of the Discord API").or("https://discord.com");
+const BOT_URL: Variable =
+    Variable::new("DISCORD_BOT_URL", "address of a page about this bot; Discord wants one in the User-Agent; the bot's profile when unset");
 const CHANNELS: Variable = Variable::new(
     "CHANNEL_IDS",
     "channel ids the agent answers in, separated by commas or as a JSON list; all channels when unset; DISCORD_ALLOWED_CHATS is stronger",
 )
 .alias(&["DISCORD_CHANNEL_IDS", "discord.allowedChannelIds"]);
+const LISTEN: Variable =
+    Variable::new("DISCORD_LISTEN_CHANNEL_IDS", "channel ids where it only listens: what is said there is remembered, and nothing is answered");
 const IGNORE_BOTS: Variable = Variable::new("DISCORD_SHOULD_IGNORE_BOT_MESSAGES", "do not answer other bots").alias(&["discord.shouldIgnoreBotMessages"]);
 const IGNORE_DIRECT: Variable =
     Variable::new("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "do not answer direct messages").alias(&["discord.shouldIgnoreDirectMessages"]);
@@ -39,6 +43,10 @@ pub struct DiscordConfig {
     #[serde(default = "default_root")]
     #[schemars(with = "String")]
     pub api_root: Url,
+    /// A page about this bot.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub bot_url: Option<Url>,
     /// Where token and address were set, for messages.
     #[serde(skip)]
     pub(crate) origins: Origins,
@@ -79,7 +87,7 @@ fn default_root() -> Url {
 impl DiscordConfig {
     /// Defaults for everything but the token.
     pub fn new(token: SecretString) -> Self {
-        Self { token, application: None, api_root: default_root(), origins: Origins::default() }
+        Self { token, application: None, api_root: default_root(), bot_url: None, origins: Origins::default() }
     }
 
     /// The bot's id, which the token's first part spells: known without asking Discord.
@@ -126,21 +134,27 @@ fn mistaken(token: &str) -> Option<&'static str> {
     }
 }
 
+fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
+    let Some(url) = settings.parse::<Url>(variable, "an address such as https://host")? else { return Ok(None) };
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() || !url.username().is_empty() || url.password().is_some() {
+        return Err(settings.complain(variable, "is not an http or https address without a user name"));
+    }
+    Ok(Some(url))
+}
+
 impl ConnectorConfig for DiscordConfig {
     const SOURCE: Source = crate::SOURCE;
-    const VARIABLES: &'static [Variable] = &[TOKEN, APPLICATION, API_ROOT, CHANNELS, IGNORE_BOTS, IGNORE_DIRECT, ONLY_MENTIONS];
+    const VARIABLES: &'static [Variable] = &[TOKEN, APPLICATION, API_ROOT, BOT_URL, CHANNELS, LISTEN, IGNORE_BOTS, IGNORE_DIRECT, ONLY_MENTIONS];
 
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
         let mut config = Self::new(token);
         config.origins = Origins::read(settings);
         config.account().map_err(|e| config.origins.add(e))?;
-        if let Some(root) = settings.parse::<Url>(&API_ROOT, "an address such as https://host")? {
-            if !matches!(root.scheme(), "http" | "https") || root.host_str().is_none() || !root.username().is_empty() || root.password().is_some() {
-                return Err(settings.complain(&API_ROOT, "is not an http or https address without a user name"));
-            }
+        if let Some(root) = address(settings, &API_ROOT)? {
             config.api_root = root;
         }
+        config.bot_url = address(settings, &BOT_URL)?;
         config.application = settings.parse::<u64>(&APPLICATION, "a number of 17 to 20 digits")?;
         Ok(Some(config))
     }
@@ -150,6 +164,9 @@ impl ConnectorConfig for DiscordConfig {
         let mut policy = Vec::new();
         if let Some(channels) = settings.list(&CHANNELS)?.filter(|list| !list.is_empty()) {
             policy.push(("DISCORD_ALLOWED_CHATS", channels.join(",")));
+        }
+        if let Some(channels) = settings.list(&LISTEN)?.filter(|list| !list.is_empty()) {
+            policy.push(("DISCORD_LISTEN_CHATS", channels.join(",")));
         }
         if settings.find(&IGNORE_BOTS).is_some() {
             policy.push(("DISCORD_ALLOW_BOTS", (!settings.flag(&IGNORE_BOTS)?).to_string()));
@@ -221,7 +238,9 @@ mod tests {
 
     #[test]
     fn settings_that_make_no_sense_are_refused_with_their_place() {
-        for (name, value) in [("DISCORD_API_ROOT", "ftp://x"), ("DISCORD_API_ROOT", "https://user:pw@host"), ("DISCORD_APPLICATION_ID", "x")] {
+        for (name, value) in
+            [("DISCORD_API_ROOT", "ftp://x"), ("DISCORD_API_ROOT", "https://user:pw@host"), ("DISCORD_APPLICATION_ID", "x"), ("DISCORD_BOT_URL", "x")]
+        {
             let error = read(&[("DISCORD_API_TOKEN", GOOD), (name, value)]).unwrap_err();
             assert!(error.message().contains(name), "{name}: {error}");
         }
@@ -231,6 +250,7 @@ mod tests {
     fn elizaos_switches_become_the_gates() {
         let settings = Settings::from_pairs([
             ("CHANNEL_IDS", "[1, \"2\"]"),
+            ("DISCORD_LISTEN_CHANNEL_IDS", "3, 4"),
             ("DISCORD_SHOULD_IGNORE_BOT_MESSAGES", "true"),
             ("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "true"),
             ("DISCORD_SHOULD_RESPOND_ONLY_TO_MENTIONS", "true"),
@@ -240,6 +260,7 @@ mod tests {
             policy,
             [
                 ("DISCORD_ALLOWED_CHATS", "1,2".to_owned()),
+                ("DISCORD_LISTEN_CHATS", "3,4".to_owned()),
                 ("DISCORD_ALLOW_BOTS", "false".to_owned()),
                 ("DISCORD_DM_POLICY", "disabled".to_owned()),
                 ("DISCORD_GROUP_POLICY", "mention,reply".to_owned())

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use galatea_core::{
     COMMANDS, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host, ReadBack, Result, SecretString, SendHandler, Severity, TextUnit,
 };
+use galatea_http::Tunnels;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use serenity::{
@@ -47,6 +48,14 @@ const PERMISSIONS: u64 = 274_878_024_768;
 /// What it works without.
 const NO_CONTENT: &str = "without Message Content it hears direct messages and messages that mention it only";
 
+/// As Discord asks for it ("User Agent"): a page about the bot, and the version. Where neither the operator nor the program's own metadata
+/// names a page, the bot's profile on Discord is one: it is there, and it is this bot's.
+fn user_agent(page: Option<&Url>, bot: u64) -> String {
+    let project = [env!("CARGO_PKG_HOMEPAGE"), env!("CARGO_PKG_REPOSITORY")].into_iter().find(|url| !url.is_empty());
+    let page = page.map(ToString::to_string).or_else(|| project.map(str::to_owned)).unwrap_or_else(|| format!("https://discord.com/users/{bot}"));
+    format!("DiscordBot ({page}, {})", env!("CARGO_PKG_VERSION"))
+}
+
 /// Discord for one application.
 pub struct DiscordConnector {
     info: ConnectorInfo,
@@ -87,7 +96,7 @@ impl DiscordConnector {
     pub(crate) fn new(config: DiscordConfig, host: &Host) -> Result<Self> {
         let account = config.account()?;
         let id = account.0.parse().map_err(|_| Error::unexpected("an account is a number"))?;
-        let api = Api::new(&config, host.clock.clone())?;
+        let api = Api::new(&config, user_agent(config.bot_url.as_ref(), id), host.clock.clone())?;
         let book = Arc::new(Book::default());
         let directory = Arc::new(Directory::default());
         let sender = Arc::new(DiscordSender::new(api.clone(), book.clone(), directory.clone(), id, host.data_dir.clone()));
@@ -268,7 +277,7 @@ impl Connector for DiscordConnector {
         let intake = Intake::new(self.api.clone(), self.book.clone(), self.directory.clone(), Arc::new(me), gateway.clone(), inner.clone());
         let board = Arc::new(Board::new(gateway, name, shards, lacking, intake.directory.clone()));
         let intents = intents(application.flags).bits();
-        let fleet = Fleet { intake, token: self.token.clone(), address, shards, intents, quota, board };
+        let fleet = Fleet { intake, token: self.token.clone(), address, tunnels: Tunnels::from_environment(), shards, intents, quota, board };
         let mut tasks = JoinSet::new();
         for number in 0..shards {
             tasks.spawn(shard::run(fleet.clone(), number));

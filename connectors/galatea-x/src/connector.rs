@@ -161,6 +161,10 @@ impl Connector for XConnector {
         Some(format!("This makes one paid read (about {}).", self.config.prices.user))
     }
 
+    fn remarks(&self) -> Vec<Finding> {
+        self.api.budget.exhausted().map(|error| Finding { severity: Severity::Warning, ..failed(&error) }).into_iter().collect()
+    }
+
     async fn check(&self) -> Vec<Finding> {
         self.api.release();
         let me = match self.ask().await {
@@ -181,9 +185,7 @@ impl Connector for XConnector {
                     .with_fix("set TWITTER_DRY_RUN=false once the log shows what you want to read on X"),
             );
         }
-        if let Some(error) = self.api.budget.exhausted() {
-            findings.push(Finding { severity: Severity::Warning, ..failed(&error) });
-        }
+        findings.extend(self.remarks());
         let prices = &self.config.prices;
         let cap = format!(
             "cap {}/day: mention read {}*, post {}, with link {}, reply when summoned {}      *only for the app owner's account",

@@ -29,6 +29,11 @@ pub trait Connector: Send + Sync {
         None
     }
 
+    /// What is known without asking the platform, such as money that is spent. Free; told where a check that costs is not made.
+    fn remarks(&self) -> Vec<Finding> {
+        Vec::new()
+    }
+
     /// Does what [`Finding::repair`] of one of its own findings announces. Called only after a person agreed.
     async fn repair(&self, finding: &Finding) -> Result<()> {
         Err(Error::invalid("this cannot be repaired from here").with("finding", &finding.id))

@@ -155,6 +155,12 @@ impl AgentIdentity {
         self.id
     }
 
+    /// The same for what only one of several accounts on a platform sees under this id: its Rooms and messages. The account that came
+    /// first has the plain ids.
+    pub fn swizzle_for(&self, account: &Account, base: &str) -> Uuid {
+        self.swizzle(&format!("{account}/{base}"))
+    }
+
     /// elizaOS `createUniqueUuid`: the base itself when it is the agent's id, else `stringToUuid("base:agentId")`.
     pub fn swizzle(&self, base: &str) -> Uuid {
         if base == &*self.text {

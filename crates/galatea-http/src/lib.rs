@@ -10,6 +10,7 @@ pub mod request;
 pub mod response;
 pub mod retry_after;
 mod tls;
+pub mod tunnel;
 pub mod untrusted;
 pub mod upload;
 
@@ -25,5 +26,6 @@ pub use reqwest::{
 pub use response::Response;
 pub use retry_after::parse_retry_after;
 pub use tls::warm_up;
+pub use tunnel::Tunnels;
 pub use untrusted::{FetchLimits, Fetched};
 pub use upload::read_attachment;

@@ -53,7 +53,7 @@ impl Accounts {
     }
 
     fn id(&self, source: &Source, account: &Account, base: &str) -> Uuid {
-        if self.is_first(source, account) { self.identity.swizzle(base) } else { self.identity.swizzle(&format!("{account}/{base}")) }
+        if self.is_first(source, account) { self.identity.swizzle(base) } else { self.identity.swizzle_for(account, base) }
     }
 
     /// The Room an account sees under this id.

@@ -1,7 +1,7 @@
 //! The parts of one agent, assembled; no behaviour.
 
 use dashmap::DashMap;
-use galatea_core::{Account, AgentView, Clock, ConnectorInfo, EventBus, Health, MemoryId, Models, Outbound, Result, RoomId, Services, Settings, Source, Store};
+use galatea_core::{Account, AgentView, Clock, ConnectorInfo, EventBus, Health, MemoryId, Models, Outbound, Result, RoomId, Services, Source, Store};
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},
@@ -14,6 +14,7 @@ use crate::{
     delivery::{Job, OnTheWay, Route, Settler},
     intake::KnownConnections,
     lanes::Lanes,
+    orchestrator::AccountSettings,
     registry::Registry,
     rooms::RoomCache,
     turn::Waiting,
@@ -40,7 +41,7 @@ pub(crate) struct Agent {
     /// Its logins, and whose ids are whose.
     pub(crate) accounts: Accounts,
     /// Settings of accounts that have some of their own.
-    pub(crate) account_settings: HashMap<(Source, Account), Settings>,
+    pub(crate) account_settings: HashMap<(Source, Account), AccountSettings>,
     /// Connections known to be stored.
     pub(crate) known: KnownConnections,
     /// Rooms in use.
@@ -84,7 +85,10 @@ impl Agent {
         if let Some(known) = self.policies.get(&key) {
             return Ok(Arc::clone(&known));
         }
-        let policy = Arc::new(Policy::from_settings(self.account_settings.get(&key).unwrap_or(&self.view.settings), source)?);
+        let policy = Arc::new(match self.account_settings.get(&key) {
+            Some(own) => Policy::of_account(&own.settings, source, &own.suffix)?,
+            None => Policy::from_settings(&self.view.settings, source)?,
+        });
         self.policies.insert(key, Arc::clone(&policy));
         Ok(policy)
     }

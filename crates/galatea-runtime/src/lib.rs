@@ -18,4 +18,4 @@ mod supervise;
 mod turn;
 
 pub use config::{VARIABLES, platform_variables};
-pub use orchestrator::{AgentSpec, ConnectorStatus, Orchestrator, RuntimeOptions};
+pub use orchestrator::{AccountSettings, AgentSpec, ConnectorStatus, Orchestrator, RuntimeOptions};

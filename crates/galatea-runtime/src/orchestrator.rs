@@ -49,7 +49,16 @@ pub struct AgentSpec {
     /// Its connectors.
     pub connectors: Vec<Arc<dyn Connector>>,
     /// Settings of those accounts that have some of their own, in place of [`Self::settings`].
-    pub account_settings: HashMap<(Source, Account), Settings>,
+    pub account_settings: HashMap<(Source, Account), AccountSettings>,
+}
+
+/// Settings of a further account on a platform.
+#[derive(Debug, Clone)]
+pub struct AccountSettings {
+    /// What it sees.
+    pub settings: Settings,
+    /// What its settings' names end in, such as `_2`.
+    pub suffix: String,
 }
 
 /// How one connector is doing.
@@ -103,7 +112,7 @@ impl Orchestrator {
         for connector in &spec.connectors {
             let ConnectorInfo { source, account, .. } = connector.info();
             let own = spec.account_settings.get(&(source.clone(), account.clone()));
-            Policy::from_settings(own.unwrap_or(&spec.settings), source)?;
+            Policy::from_settings(own.map_or(&spec.settings, |own| &own.settings), source)?;
         }
         let registry = Registry::load(spec.plugins)?;
         self.options.store.save_agent(id, &spec.character).await?;

@@ -11,6 +11,8 @@ pub(crate) struct RoomInfo {
     pub(crate) room: Room,
     /// Its World.
     pub(crate) world: Option<World>,
+    /// The platform's id of the Room it is a thread of.
+    pub(crate) parent: Option<RemoteId>,
     /// The agent's own state in it.
     pub(crate) own_state: Option<ParticipantState>,
 }
@@ -38,7 +40,12 @@ impl RoomCache {
         let Some(room) = store.room(id).await? else { return Ok(None) };
         let world = store.world(room.world_id).await?;
         let own_state = store.participant_state(id, self.agent.0.into()).await?;
-        let info = Arc::new(RoomInfo { room, world, own_state });
+        let parent = match room.parent_id {
+            // A World's own id is its main room's on platforms where threads are rooms of a chat, and that room may not be known.
+            Some(parent) => store.room(parent).await?.map(|parent| parent.remote).or_else(|| world.as_ref().map(|w| w.remote.clone())),
+            None => None,
+        };
+        let info = Arc::new(RoomInfo { room, world, parent, own_state });
         self.cache.insert(id, Arc::clone(&info));
         Ok(Some(info))
     }

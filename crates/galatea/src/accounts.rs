@@ -71,7 +71,7 @@ impl AccountSettings {
 }
 
 /// Settings of the accounts whose gate differs from the character's.
-pub(crate) type OwnSettings = HashMap<(Source, Account), Settings>;
+pub(crate) type OwnSettings = HashMap<(Source, Account), galatea_runtime::AccountSettings>;
 
 /// Remembers what a connected account's gate reads.
 ///
@@ -79,7 +79,8 @@ pub(crate) type OwnSettings = HashMap<(Source, Account), Settings>;
 /// As [`with_policies`].
 pub(crate) fn keep(own: &mut OwnSettings, account: &AccountSettings, info: &ConnectorInfo) -> Result<()> {
     if account.number > 1 {
-        own.insert((info.source.clone(), info.account.clone()), with_policies(&account.settings)?);
+        let settings = galatea_runtime::AccountSettings { settings: with_policies(&account.settings)?, suffix: account.name_of("") };
+        own.insert((info.source.clone(), info.account.clone()), settings);
     }
     Ok(())
 }

@@ -146,8 +146,10 @@ impl Platform {
         let Some(connector) = (self.build)(&settings, host)? else { return Ok(Built::Off(self.why_off(account))) };
         // An older token of the same account is the same login.
         let who = connector.info().account.to_string();
+        // A login with a browser is kept per agent: two agents that are not logged in yet are no clash, two accounts of one agent are.
+        let whose = if login.is_some() { String::new() } else { format!(" of {}", host.agent_name) };
         if self.has_login()
-            && let Some(owner) = taken.by(self.source.clone(), &format!("account {who}"), &host.agent_name)
+            && let Some(owner) = taken.by(self.source.clone(), &format!("account {who}{whose}"), &host.agent_name)
         {
             return shared(format!("account {who}"), &owner);
         }
@@ -159,10 +161,15 @@ impl Platform {
         self.variables.iter().any(|v| v.required)
     }
 
+    /// What a person needs to log in, in the order the platform's pages show it.
+    pub(crate) fn login_secrets(&self) -> impl Iterator<Item = &'static Variable> + use<> {
+        self.variables.iter().filter(|v| v.required && v.secret)
+    }
+
     /// The secrets of a login and the variable to name for them. Where it has several, such as those of an app and those of an account,
     /// all of them make it.
     fn secrets(&self, settings: &Settings) -> Option<(&'static str, String)> {
-        let secrets: Vec<_> = self.variables.iter().filter(|v| v.secret && v.required).collect();
+        let secrets: Vec<_> = self.login_secrets().collect();
         let variable = secrets.last()?;
         let values: Option<Vec<String>> = secrets.iter().map(|v| settings.secret(v).map(|secret| secret.expose_secret().to_owned())).collect();
         Some((variable.name, values?.join("\n")))
@@ -276,6 +283,18 @@ mod tests {
         assert!(matches!(x.connector(&one(&keys("1-a")), &host("Ada"), &mut taken).unwrap(), Built::On(_)));
         assert!(matches!(x.connector(&one(&keys("2-b")), &host("Bob"), &mut taken).unwrap(), Built::On(_)));
         assert!(off(x.connector(&one(&keys("1-a")), &host("Cem"), &mut taken).unwrap()).contains("Ada's"));
+    }
+
+    #[test]
+    fn logins_with_a_browser_are_each_agents_own() {
+        let x = PLATFORMS.iter().find(|p| p.source.as_str() == "x").unwrap();
+        let settings = Settings::from_pairs([("TWITTER_CLIENT_ID", "app"), ("TWITTER_DRY_RUN_2", "true")]);
+        let [first, second] = crate::accounts::of(x, &settings).try_into().ok().unwrap();
+        let (folder, mut taken) = (tempfile::tempdir().unwrap(), Taken::default());
+        let host = |name: &str| Host { data_dir: folder.path().to_owned(), ..host(name) };
+        assert!(matches!(x.connector(&first, &host("Ada"), &mut taken).unwrap(), Built::On(_)));
+        assert!(matches!(x.connector(&first, &host("Bob"), &mut taken).unwrap(), Built::On(_)));
+        assert!(off(x.connector(&second, &host("Ada"), &mut taken).unwrap()).contains("is there already"));
     }
 
     #[test]

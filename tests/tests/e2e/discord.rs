@@ -52,8 +52,12 @@ impl Stage {
     }
 
     pub(crate) async fn start(&self) -> Running {
+        self.run(self.program()).await
+    }
+
+    async fn run(&self, program: Program) -> Running {
         let before = self.discord.identified() + self.discord.resumed();
-        let running = self.program().arg("start").spawn();
+        let running = program.arg("start").spawn();
         running.wait_for_line("ready in").await;
         // Before its first session Discord keeps nothing for a bot.
         let connected = |d: &galatea_testkit::discord::Handle| (d.connected() == 1 && d.identified() + d.resumed() > before).then_some(());
@@ -103,6 +107,54 @@ async fn a_command_is_answered_in_its_place() {
     let all = stage.discord.wait_shown(general.id, 2).await;
     assert!(!all[1].text.is_empty());
     assert_eq!(stage.discord.calls_of("PATCH /webhooks/{}/{}/messages/@original").len(), 2);
+}
+
+#[tokio::test]
+async fn a_command_that_gets_no_answer_does_not_keep_people_waiting() {
+    let stage = Stage::set().await;
+    let (general, direct) = (stage.guild.general(), stage.ann.direct());
+    let galatea = stage.run(stage.program().env("DISCORD_DM_POLICY", "disabled").env("DISCORD_LISTEN_CHANNEL_IDS", general.id.to_string())).await;
+    let whispered = |channel: u64| move |d: &galatea_testkit::discord::Handle| Some(d.whispered(channel)).filter(|all| !all.is_empty());
+    stage.ann.uses(&general, "ask", Some("Q1"));
+    let told = stage.discord.wait_for("the reason in the server", whispered(general.id)).await;
+    assert_eq!(told, ["I do not answer this: in this room the agent only listens."]);
+    stage.ann.uses(&direct, "help", None);
+    let told = stage.discord.wait_for("the reason in private", whispered(direct.id)).await;
+    assert_eq!(told, ["I do not answer this: direct messages are switched off."]);
+    assert_eq!((stage.discord.thinking(general.id), stage.discord.thinking(direct.id)), (0, 0));
+    assert!(stage.texts(&general).is_empty() && stage.texts(&direct).is_empty());
+    drop(galatea);
+}
+
+#[tokio::test]
+async fn a_command_in_private_is_answered_in_its_place() {
+    let stage = Stage::set().await;
+    let direct = stage.ann.direct();
+    let _galatea = stage.start().await;
+    stage.ann.uses(&direct, "ask", Some("Q1"));
+    assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"]);
+    assert_eq!((stage.discord.thinking(direct.id), stage.discord.calls_of("POST /channels/{}/messages").len()), (0, 0));
+}
+
+#[tokio::test]
+async fn where_it_only_listens_it_remembers_and_says_nothing() {
+    let stage = Stage::set().await;
+    let general = stage.guild.general();
+    let thread = stage.ann.opens_thread(&general, "Roses");
+    let mut galatea = stage.run(stage.program().env("DISCORD_LISTEN_CHANNEL_IDS", general.id.to_string())).await;
+    stage.ann.says(&general, &format!("{} Q1", stage.discord.mention())).send();
+    stage.ann.says(&thread, &format!("{} Q2", stage.discord.mention())).send();
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q3").send();
+    stage.wait_text(&direct, "A3").await;
+    galatea.terminate();
+    assert_eq!(galatea.finish().await.code, Some(0));
+    let database = crate::places::Database::open(stage.home.path()).await;
+    let rows = database.rows("SELECT state, verdict ->> '$.change.setting' FROM inbox ORDER BY seq").await;
+    let silent: Vec<_> = rows.iter().filter(|row| row[0] == "skipped" && row[1] == "DISCORD_LISTEN_CHATS").collect();
+    assert_eq!(silent.len(), 2, "the channel and its thread: {rows:?}");
+    assert!(stage.texts(&general).is_empty() && stage.texts(&thread).is_empty());
+    assert!(database.rows("SELECT content ->> '$.text' FROM memories").await.concat().iter().any(|text| text.contains("Q1")), "it is remembered");
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ mod discord;
 mod errors;
 mod explains;
 mod faults;
+mod init;
 mod ledger;
 mod order;
 mod places;

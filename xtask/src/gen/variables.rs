@@ -70,7 +70,8 @@ pub(super) fn markdown(reference: &Reference) -> String {
          Several characters in one process: `CHARACTER.<NAME>.X`, `<NAME>_X` or the character file's own `settings` and `settings.secrets` give each its accounts. \
          Several accounts of one character on a platform: end any setting of that platform with `_2`, `_3`, … (`DISCORD_API_TOKEN_2`, `DISCORD_DM_POLICY_2`, \
          `TWITTER_ACCESS_TOKEN_2` with `TWITTER_ACCESS_TOKEN_SECRET_2`); what is not repeated is shared. Each account has conversations of its own, even in one place; \
-         people are the same for all. Further accounts of X take the four keys of OAuth 1.0a.\n"
+         people are the same for all. The account that was connected first keeps elizaOS's ids, also when the order of settings changes; another bot in its place begins \
+         new conversations. Further accounts of X take the four keys of OAuth 1.0a.\n"
     );
     for group in &reference.groups {
         let _ = write!(out, "\n## {}\n\n| Variable | Default | Meaning |\n|---|---|---|\n", cell(&group.title));

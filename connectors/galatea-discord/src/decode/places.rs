@@ -123,7 +123,7 @@ fn gone(data: &Value, directory: &Directory, now: Timestamp) -> Decoded {
     if directory.channel(channel).is_none_or(|c| matches!(c.kind, 4 | 14)) {
         return Decoded::default();
     }
-    let event = IncomingEvent::OwnStatus(OwnStatus::Restricted);
+    let event = IncomingEvent::OwnStatus(OwnStatus::Closed);
     Decoded { events: one(connection::place(channel, Some(guild), directory, None), event, now), ..Decoded::default() }
 }
 

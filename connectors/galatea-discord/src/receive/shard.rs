@@ -1,6 +1,7 @@
 //! One shard: connect, greet, identify or resume, keep the heart beating, hand events over in order, and come back after every kind of end.
 
 use galatea_core::{Error, ErrorKind, Result, SecretString, secret::ExposeSecret};
+use galatea_http::Tunnels;
 use rand::Rng;
 use serde_json::{Value, json};
 use std::{
@@ -44,6 +45,7 @@ pub(crate) struct Fleet {
     pub(crate) intake: Intake,
     pub(crate) token: Arc<SecretString>,
     pub(crate) address: Url,
+    pub(crate) tunnels: Tunnels,
     pub(crate) shards: u16,
     pub(crate) intents: u64,
     pub(crate) quota: Arc<Quota>,
@@ -208,7 +210,7 @@ impl Shard {
             self.fleet.quota.permit(self.number).await?;
         }
         let address = self.session.as_ref().map_or(&self.fleet.address, |s| &s.address);
-        let mut socket = Socket::connect(address).await?;
+        let mut socket = Socket::connect(address, &self.fleet.tunnels).await?;
         let silent = || Error::new(ErrorKind::Unavailable, "Discord's gateway does not greet").with_code(codes::CONNECT);
         let greeting = tokio::time::timeout(GREETING, socket.next()).await.map_err(|_| silent())?;
         let interval = match greeting {

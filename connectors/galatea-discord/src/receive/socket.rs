@@ -2,12 +2,13 @@
 
 use futures::{SinkExt, StreamExt};
 use galatea_core::{Error, ErrorKind, Result};
+use galatea_http::Tunnels;
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_tungstenite::{
-    MaybeTlsStream, WebSocketStream, connect_async_with_config,
+    MaybeTlsStream, WebSocketStream, client_async_tls_with_config,
     tungstenite::{
         Message,
         protocol::{CloseFrame, WebSocketConfig, frame::coding::CloseCode},
@@ -48,11 +49,11 @@ pub(crate) enum Got {
 pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
-    /// Connects.
+    /// Connects, through a proxy where there is one for this address.
     ///
     /// # Errors
     /// `Unavailable` or `Timeout`, naming the host.
-    pub(crate) async fn connect(address: &Url) -> Result<Self> {
+    pub(crate) async fn connect(address: &Url, tunnels: &Tunnels) -> Result<Self> {
         let mut address = address.clone();
         if address.path().is_empty() {
             address.set_path("/");
@@ -61,11 +62,17 @@ impl Socket {
         address.set_query(Some("v=10&encoding=json"));
         let place = address.host_str().unwrap_or("unknown host").to_owned();
         let config = WebSocketConfig::default().max_message_size(Some(MAX_FRAME)).max_frame_size(Some(MAX_FRAME));
-        let connecting = connect_async_with_config(address.as_str(), Some(config), true);
         let failed = |kind, why: &'static str| Error::new(kind, why).with_code(codes::CONNECT).with("host", place.clone());
+        let connecting = async {
+            let stream = tunnels.connect(&address).await.map_err(|e| e.with_code(codes::CONNECT))?;
+            // Small frames that wait for more would come late.
+            let _ = stream.set_nodelay(true);
+            let begun = client_async_tls_with_config(address.as_str(), stream, Some(config), None).await;
+            begun.map_err(|e| failed(ErrorKind::Unavailable, "Discord's gateway cannot be reached").with("cause", brief(&e)))
+        };
         match tokio::time::timeout(CONNECT, connecting).await {
             Ok(Ok((stream, _))) => Ok(Self(stream)),
-            Ok(Err(error)) => Err(failed(ErrorKind::Unavailable, "Discord's gateway cannot be reached").with("cause", brief(&error))),
+            Ok(Err(error)) => Err(error),
             Err(_) => Err(failed(ErrorKind::Timeout, "Discord's gateway did not answer in time")),
         }
     }
@@ -111,5 +118,89 @@ fn brief(error: &tokio_tungstenite::tungstenite::Error) -> String {
         Ws::Tls(_) => "TLS".to_owned(),
         Ws::Url(_) => "not an address".to_owned(),
         _ => "not a WebSocket".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::SocketAddr;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
+        net::TcpListener,
+    };
+
+    /// A gateway that greets once.
+    async fn gateway() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+            socket.send(Message::text(r#"{"op":10,"d":{"heartbeat_interval":1000}}"#)).await.unwrap();
+            let _ = socket.next().await;
+        });
+        address
+    }
+
+    /// A proxy that knows CONNECT and leads to `target` whatever it is asked for; gives what it was asked.
+    async fn proxy(target: Option<SocketAddr>) -> (SocketAddr, tokio::task::JoinHandle<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.unwrap());
+            }
+            let Some(target) = target else {
+                stream.write_all(b"HTTP/1.1 403 Forbidden\r\n\r\n").await.unwrap();
+                return String::from_utf8(head).unwrap();
+            };
+            let mut there = TcpStream::connect(target).await.unwrap();
+            stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.unwrap();
+            tokio::spawn(async move { copy_bidirectional(&mut stream, &mut there).await });
+            String::from_utf8(head).unwrap()
+        });
+        (address, asked)
+    }
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_gateway_is_reached_through_a_proxy_with_connect() {
+        let (through, asked) = proxy(Some(gateway().await)).await;
+        let tunnels = Tunnels::through(&format!("http://user:canary@{through}"), "");
+        let mut socket = Socket::connect(&url("ws://gateway.discord.example"), &tunnels).await.unwrap();
+        let Got::Frame(frame) = socket.next().await else { panic!("no greeting") };
+        assert_eq!(frame.op, 10);
+        let head = asked.await.unwrap();
+        assert!(head.starts_with("CONNECT gateway.discord.example:80 HTTP/1.1\r\n"), "{head}");
+        assert!(head.to_lowercase().contains("proxy-authorization: basic dxnlcjpjyw5hcnk="), "{head}");
+        assert!(!format!("{tunnels:?}").contains("canary"));
+    }
+
+    #[tokio::test]
+    async fn a_proxy_that_refuses_is_told_without_its_password() {
+        let (through, _asked) = proxy(None).await;
+        let tunnels = Tunnels::through(&format!("http://user:canary@{through}"), "");
+        let error = Socket::connect(&url("ws://gateway.discord.example"), &tunnels).await.err().unwrap();
+        let told = format!("{error} {error:?} {}", error.report());
+        assert!(told.contains("the proxy did not let us through") && told.contains(codes::CONNECT) && !told.contains("canary"), "{told}");
+        let socks = Tunnels::through("socks5://127.0.0.1:1", "");
+        let error = Socket::connect(&url("ws://gateway.discord.example"), &socks).await.err().unwrap();
+        assert!(error.fix().unwrap().contains("HTTPS_PROXY"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn excepted_and_loopback_hosts_are_reached_directly() {
+        // Nothing listens at the proxy's address: whoever asks it fails.
+        let tunnels = Tunnels::through("http://127.0.0.1:1", "excepted.example");
+        assert!(Socket::connect(&url(&format!("ws://{}", gateway().await)), &tunnels).await.is_ok());
+        let error = tunnels.connect(&url("ws://excepted.example:1")).await.unwrap_err();
+        assert!(!error.to_string().contains("proxy"), "{error}");
+        assert!(tunnels.connect(&url("ws://other.example:1")).await.unwrap_err().to_string().contains("proxy"));
     }
 }

@@ -25,8 +25,6 @@ const ACKNOWLEDGE: Duration = Duration::from_millis(2_500);
 const MAX_ANSWER: usize = 16 << 20;
 /// Longest wait between tries of [`Api::patient`].
 const PATIENT: Duration = Duration::from_secs(10);
-/// Discord asks for this form ("User Agent"); the project has no public address yet.
-const USER_AGENT: &str = concat!("DiscordBot (https://galatea.invalid, ", env!("CARGO_PKG_VERSION"), ")");
 /// Where Discord keeps files.
 const FILE_HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
 
@@ -115,7 +113,7 @@ impl Api {
     ///
     /// # Errors
     /// As [`HttpClient::new`].
-    pub(crate) fn new(config: &DiscordConfig, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub(crate) fn new(config: &DiscordConfig, user_agent: String, clock: Arc<dyn Clock>) -> Result<Self> {
         let (root, token) = (&config.api_root, &config.token);
         let address = root.as_str().trim_end_matches('/').trim_end_matches("/v10").trim_end_matches("/api");
         // Files may come from the machine that is the API itself, where the operator runs one of their own.
@@ -128,7 +126,7 @@ impl Api {
             connect_timeout: CONNECT,
             total_timeout: TOTAL,
             max_body: MAX_ANSWER,
-            user_agent: USER_AGENT.to_owned(),
+            user_agent,
             untrusted_exceptions: own,
             clock: clock.clone(),
             ..HttpOptions::default()
@@ -288,7 +286,7 @@ mod tests {
 
     fn api(root: &str) -> Api {
         let config = DiscordConfig { api_root: Url::parse(root).unwrap(), ..DiscordConfig::new(SecretString::from("CANARYcanary".to_owned())) };
-        Api::new(&config, Arc::new(SystemClock)).unwrap()
+        Api::new(&config, "DiscordBot (https://bot.example, 1)".to_owned(), Arc::new(SystemClock)).unwrap()
     }
 
     #[test]

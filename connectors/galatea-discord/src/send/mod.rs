@@ -23,6 +23,8 @@ use crate::{
 use api::{Api, Call};
 use book::{Book, Pending};
 
+/// Shown to whoever asked only (Discord, "Message Flags").
+const EPHEMERAL: u64 = 1 << 6;
 /// Longest nonce (Discord, "Create Message").
 const MAX_NONCE: usize = 25;
 
@@ -115,6 +117,24 @@ impl DiscordSender {
         let call = Call::new("PATCH /webhooks/{}/{}/messages/@original", pending.application, path).interaction();
         let answered = self.api.call(self.with_body(call, body, files).await?).await?;
         Ok(Receipt { id: Some(message_id(&answered)?), moved_to: None })
+    }
+
+    /// Takes the place of the answer away, which everybody sees, and tells whoever asked, who alone sees it. In this order: the first
+    /// follow-up would fill the place, and be as public as it is (Discord, "Create Followup Message").
+    async fn withdraw(&self, pending: &Pending, why: &str) -> Result<(), Failure> {
+        use galatea_core::ExposeSecret;
+        let path = format!("/webhooks/{}/{}", pending.application, pending.token.expose_secret());
+        let original = format!("{path}/messages/@original");
+        let call = Call::new("DELETE /webhooks/{}/{}/messages/@original", pending.application, original).interaction();
+        match self.api.call(call).await {
+            Ok(_) => {}
+            // Somebody else took it away.
+            Err(failure) if failure.code() == Some(10008) => {}
+            Err(failure) => return Err(failure),
+        }
+        let text: String = why.chars().take(encode::MAX_TEXT).collect();
+        let body = json!({ "content": text, "flags": EPHEMERAL, "allowed_mentions": { "parse": [] } });
+        self.api.call(Call::new("POST /webhooks/{}/{}", pending.application, path).json(body).interaction()).await.map(drop)
     }
 
     async fn say(
@@ -230,6 +250,17 @@ impl SendHandler for DiscordSender {
             Ok(_) | Err(Failure::Held { guard: false, .. }) => Ok(()),
             Err(failure) => Err(self.api.error(failure, "typing")),
         }
+    }
+
+    fn awaits(&self, message: &RemoteId) -> bool {
+        message.as_str().starts_with(INTERACTION)
+    }
+
+    async fn unanswered(&self, _: &Address, message: &RemoteId, why: &str) -> Result<()> {
+        // A press shows nothing; what was asked before a restart has run out of our hands.
+        let Some(pending) = self.book.pending(message.as_str(), self.api.clock().now()) else { return Ok(()) };
+        self.book.answered(message.as_str());
+        self.withdraw(&pending, why).await.map_err(|f| f.into_error("withdraw the answer"))
     }
 
     async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {

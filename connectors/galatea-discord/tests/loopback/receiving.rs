@@ -99,7 +99,7 @@ async fn comings_and_goings_are_told() {
     assert_eq!(left.await, "Bob");
     let side = guild.channel("side", 0);
     side.is_removed();
-    let closed = |e: &galatea_core::Incoming| matches!(e.event, IncomingEvent::OwnStatus(OwnStatus::Restricted)).then(|| e.connection.room.remote.clone());
+    let closed = |e: &galatea_core::Incoming| matches!(e.event, IncomingEvent::OwnStatus(OwnStatus::Closed)).then(|| e.connection.room.remote.clone());
     assert_eq!(running.event("a channel going", closed).await, RemoteId::new(side.id));
     guild.removes_bot();
     let thrown = |e: &galatea_core::Incoming| matches!(e.event, IncomingEvent::OwnStatus(OwnStatus::Removed)).then(|| e.connection.world.remote.clone());

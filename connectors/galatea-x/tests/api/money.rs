@@ -1,11 +1,14 @@
 //! The day's cap.
 
-use galatea_core::{ErrorKind, Health, Retry};
-use galatea_testkit::{connector_suite::CapturedLog, x::XApi};
+use galatea_core::{Connector, ErrorKind, Health, Retry, Severity};
+use galatea_testkit::{
+    clock::ManualClock,
+    connector_suite::{CapturedLog, running::patient},
+    x::{Options, XApi},
+};
 use galatea_x::Usd;
 
-use super::support::{config, gateway, reply, send, start};
-use galatea_testkit::connector_suite::running::patient;
+use super::support::{at, config, gateway, reply, send, start};
 
 #[tokio::test]
 async fn the_cap_holds_over_a_restart_with_one_alert() {
@@ -37,6 +40,33 @@ async fn the_cap_holds_over_a_restart_with_one_alert() {
     let told = |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("GAL-X-BUDGET"));
     patient("health", running.gateway.wait_for(|g| g.health().iter().any(told).then_some(()))).await;
     assert_eq!((api.shown().len(), log.text().matches("GAL-X-BUDGET").count()), (2, 1), "{}", log.text());
+    running.end().await;
+}
+
+#[tokio::test]
+async fn reading_pauses_at_the_cap_and_goes_on_when_the_day_turns() {
+    const LOOK: &str = "GET /2/users/:id/mentions";
+    let clock = ManualClock::new();
+    let api = XApi::with(Options { clock: clock.shared(), ..Options::default() }).await;
+    let (ann, folder, mut config) = (api.user("Ann", "ann_b"), tempfile::tempdir().unwrap(), config(&api));
+    ann.posts("@galatea_test one");
+    // Who we are 0.010, and one mention 0.001.
+    config.daily_limit = Usd(11_000);
+    let running = at(config, folder.path(), &gateway(), clock.shared());
+    running.messages(1).await;
+    let told = |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("GAL-X-BUDGET") && reason.contains("midnight"));
+    patient("health", running.gateway.wait_for(|g| g.health().iter().any(told).then_some(()))).await;
+    let remarks = running.connector.remarks();
+    assert_eq!((remarks[0].id.as_str(), remarks[0].severity), ("GAL-X-BUDGET", Severity::Warning));
+    ann.posts("@galatea_test two");
+    clock.wait_for_sleepers(1).await;
+    clock.advance_to_next();
+    clock.wait_for_sleepers(1).await;
+    assert_eq!(api.calls_of(LOOK).len(), 1, "nothing is read while there is no money for it");
+    clock.advance_to_next();
+    assert_eq!(clock.shared().now().0.rem_euclid(24 * 3600 * 1000), 0, "it slept until midnight");
+    assert_eq!(running.messages(2).await[1].1.content.text, "@galatea_test two", "what was said meanwhile is read then");
+    assert!(running.connector.remarks().is_empty());
     running.end().await;
 }
 

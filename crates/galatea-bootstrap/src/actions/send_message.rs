@@ -85,7 +85,9 @@ impl Action for SendMessage {
 /// The room of that id, ours or the platform's: in this World, or in any when asked in private or by an owner.
 async fn room_of_id(turn: &Turn<'_>, here: &World, wanted: &str, source: Option<&str>, owner: bool) -> Result<Vec<(Room, World)>> {
     let mut found = Vec::new();
-    for id in wanted.parse().into_iter().chain([RoomId(turn.agent.identity.swizzle(wanted))]) {
+    let identity = &turn.agent.identity;
+    let derived = [RoomId(identity.swizzle(wanted)), RoomId(identity.swizzle_for(&turn.room.account, wanted))];
+    for id in wanted.parse().into_iter().chain(derived) {
         let Some(room) = turn.store.room(id).await? else { continue };
         let ours = room.agent_id == turn.agent.identity.id() && source.is_none_or(|s| room.source.as_str().eq_ignore_ascii_case(s));
         let near = owner || !room.kind.is_direct() && (room.world_id == here.id || turn.room.kind.is_direct());
@@ -112,8 +114,17 @@ async fn named_rooms(turn: &Turn<'_>, world: &World, wanted: &str, source: Optio
 async fn private_room(turn: &Turn<'_>, wanted: &str) -> Result<Option<Room>> {
     let person = if same(wanted, "me") { Some(turn.message.entity_id) } else { one_named(&turn.store.entities_in_room(turn.room.id).await?, wanted) };
     let Some(person) = person else { return Ok(None) };
-    let room = turn.store.room(RoomId(person.0)).await?;
-    Ok(room.filter(|room| room.kind == ChannelType::Dm && room.agent_id == turn.agent.identity.id()))
+    let private = |room: &Room| room.kind == ChannelType::Dm && room.agent_id == turn.agent.identity.id();
+    let room = turn.store.room(RoomId(person.0)).await?.filter(|room| private(room) && room.account == turn.room.account);
+    if room.is_some() {
+        return Ok(room);
+    }
+    // An account that is not the platform's first has ids of its own.
+    let people = turn.store.entities(&[person]).await?;
+    let remote = people.first().and_then(|p| p.metadata.get(turn.room.source.as_str())?.get("id")?.as_str().map(str::to_owned));
+    let Some(remote) = remote else { return Ok(None) };
+    let room = turn.store.room(RoomId(turn.agent.identity.swizzle_for(&turn.room.account, &remote))).await?;
+    Ok(room.filter(private))
 }
 
 /// Whether everybody who asks may have the agent speak there: they are in that room, or have a say in its World.
@@ -123,7 +134,14 @@ async fn may_write(turn: &Turn<'_>, room: &Room, world: &World) -> Result<bool> 
         return Ok(true);
     }
     if room.kind.is_direct() {
-        return Ok(speakers().all(|speaker| RoomId(speaker.0) == room.id));
+        let of = |speaker: EntityId| RoomId(speaker.0) == room.id;
+        if speakers().all(of) {
+            return Ok(true);
+        }
+        // Elsewhere a person's private room has another id: it is theirs if nobody but they and the agent takes part.
+        let (there, own) = (turn.store.participants(room.id).await?, turn.agent.identity.entity());
+        let alone = |speaker: EntityId| there.iter().any(|p| p.entity_id == speaker) && there.iter().all(|p| [own, speaker].contains(&p.entity_id));
+        return Ok(room.kind == ChannelType::Dm && speakers().all(alone));
     }
     let there = turn.store.participants(room.id).await?;
     Ok(speakers().all(|speaker| there.iter().any(|p| p.entity_id == speaker)))

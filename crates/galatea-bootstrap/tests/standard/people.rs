@@ -1,6 +1,6 @@
 //! Roles, messages to other places, and what people tell about themselves.
 
-use galatea_core::{ChannelType, Entity, EntityId, MemoryKind, Participant, Role, RoomId, Settings, WorldId, WorldMetadata, store::Effect};
+use galatea_core::{Account, ChannelType, Entity, EntityId, MemoryKind, Participant, Role, RoomId, Settings, WorldId, WorldMetadata, store::Effect};
 use serde_json::{Map, json};
 
 use crate::scene::{ADMIN, BOB, MARIA, OWNER, Scene, someone};
@@ -96,6 +96,35 @@ async fn somebody_is_reached_in_private_by_themselves_or_an_admin() {
     assert!(!scene.does("SEND_MESSAGE", json!({ "target": "Bob", "text": "x" })).await.success);
     let admin = scene.by(ADMIN);
     assert!(admin.does("SEND_MESSAGE", json!({ "target": "Bob", "text": "x" })).await.success);
+}
+
+#[tokio::test]
+async fn another_account_speaks_where_it_is_and_finds_its_own_private_rooms() {
+    let mut scene = Scene::group();
+    let first = scene.a_room(RoomId(someone(MARIA).0), WorldId(someone(MARIA).0), "private", ChannelType::Dm);
+    scene.room.account = Account("2".into());
+    let world = scene.world.as_ref().unwrap().id;
+    let twin = scene.a_room(RoomId(uuid::Uuid::from_u128(202)), world, "staff", ChannelType::Group);
+    let second = RoomId(scene.agent.identity.swizzle_for(&scene.room.account, "77"));
+    let private = scene.a_room(second, world, "private", ChannelType::Dm);
+    {
+        let mut tables = scene.double.tables();
+        tables.rooms.extend([first, twin, private]);
+        let maria = tables.entities.iter_mut().find(|e| e.id == someone(MARIA)).unwrap();
+        maria.metadata.insert("test".into(), json!({ "id": "77" }));
+    }
+    for room in [staff(), RoomId(uuid::Uuid::from_u128(202))] {
+        scene.joins(MARIA, room);
+    }
+    let done = scene.does("SEND_MESSAGE", json!({ "target": "#staff", "text": "x" })).await;
+    assert_eq!(done.elsewhere[0].0.account.0, "2", "the account that is spoken to speaks");
+    // A room is somebody's own only once they are in it, and nobody else is.
+    assert!(!scene.does("SEND_MESSAGE", json!({ "target": "me", "text": "x" })).await.success);
+    scene.joins(MARIA, second);
+    let done = scene.does("SEND_MESSAGE", json!({ "target": "me", "text": "x" })).await;
+    assert_eq!(done.elsewhere[0].0.room, second);
+    scene.joins(BOB, second);
+    assert!(!scene.does("SEND_MESSAGE", json!({ "target": "me", "text": "x" })).await.success);
 }
 
 #[tokio::test]

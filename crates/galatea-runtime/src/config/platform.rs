@@ -1,6 +1,8 @@
 //! Per-platform forms of the policies (`TELEGRAM_DM_POLICY`, …): declared once, for every platform alike.
 
-use galatea_core::{Source, Variable};
+use galatea_core::{Result, Settings, Source, Variable};
+
+use super::Policy;
 
 /// One form: what follows the platform's name, other endings that are read, and what it is for, with `{}` for the platform's name.
 struct Form {
@@ -54,11 +56,39 @@ pub fn platform_variables(source: &Source, title: &str) -> Vec<Variable> {
         .collect()
 }
 
+impl Policy {
+    /// Reads the settings of a further account; in explanations its settings carry its number, such as `_2`.
+    ///
+    /// # Errors
+    /// As [`Policy::from_settings`].
+    pub fn of_account(settings: &Settings, source: &Source, suffix: &str) -> Result<Self> {
+        let mut policy = Self::from_settings(settings, source)?;
+        let prefix = format!("{}_", source.as_str().to_ascii_uppercase());
+        let named = [
+            &mut policy.dm_setting,
+            &mut policy.group_setting,
+            &mut policy.allowed_rooms_setting,
+            &mut policy.listen_rooms_setting,
+            &mut policy.only_users_setting,
+            &mut policy.allow_bots_setting,
+        ];
+        for name in named {
+            *name = format!("{}{name}{suffix}", if name.starts_with(&prefix) { "" } else { &prefix });
+        }
+        Ok(policy)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Policy;
-    use galatea_core::Settings;
+
+    #[test]
+    fn what_would_change_a_further_accounts_verdict_carries_its_number() {
+        let settings = Settings::from_pairs([("DM_POLICY", "disabled"), ("IRC_GROUP_POLICY", "always")]);
+        let policy = Policy::of_account(&settings, &Source::new("irc"), "_2").unwrap();
+        assert_eq!((policy.dm_setting.as_str(), policy.group_setting.as_str()), ("IRC_DM_POLICY_2", "IRC_GROUP_POLICY_2"));
+    }
 
     #[test]
     fn what_is_declared_is_what_is_read() {

@@ -11,6 +11,7 @@ mod prompt;
 mod queue;
 mod seat;
 mod see;
+mod silence;
 mod think;
 mod typing;
 

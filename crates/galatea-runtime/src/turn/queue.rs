@@ -10,7 +10,9 @@ use std::{ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use super::{
     Ended, Seat, commit,
     gate::{self, Case, Judged},
-    run_turn, think,
+    run_turn,
+    silence::{drop_late, give_up, skip},
+    think,
 };
 use crate::{
     agent::Agent,
@@ -38,8 +40,6 @@ pub(crate) struct Waiting {
 pub(crate) const IN_MEMORY: usize = 256;
 /// Turns begun for one message before it is given up: it seems to kill the program.
 const ATTEMPTS: u32 = 5;
-/// Messages without an answer that are finished in one commit.
-const SKIPS: usize = 100;
 const PAGE: u32 = 10_000;
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -99,7 +99,7 @@ pub(crate) async fn recover(agent: &Agent, route: &Route) {
     }
 }
 
-fn waiting(item: InboxItem) -> Waiting {
+pub(super) fn waiting(item: InboxItem) -> Waiting {
     Waiting { entry: item.entry, received_at: item.received_at, attempts: item.attempts, read_back: true }
 }
 
@@ -167,7 +167,7 @@ async fn one(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waiting) -
     }
 }
 
-fn ids(taken: &[Waiting]) -> Vec<MemoryId> {
+pub(super) fn ids(taken: &[Waiting]) -> Vec<MemoryId> {
     taken.iter().map(|waiting| waiting.entry.memory.id).collect()
 }
 
@@ -220,7 +220,7 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut V
     let (source, account) = (&first.entry.source, &first.entry.account);
     let route = agent.route(source, account).ok_or_else(|| Error::new(ErrorKind::Unavailable, "the platform's connector is not running yet"))?;
     let policy = agent.policy(source, account)?;
-    let parent = parent_remote(&info);
+    let parent = info.parent.as_ref().map(galatea_core::RemoteId::as_str);
     if first.read_back
         && let Err(error) = agent.store.begin_turn(&[first.entry.memory.id]).await
     {
@@ -292,46 +292,6 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut V
     Ok(())
 }
 
-/// Skips what came while an answer was made, if that is the policy: what waits in memory, then what did not fit there.
-async fn drop_late(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, room: RoomId) {
-    let (now, plain) = (agent.clock.now(), |w: &Waiting| w.entry.envelope.command.is_none());
-    let late = lane.take_while(usize::MAX, plain);
-    if !late.is_empty() && !drop_all(agent, lane, room, late).await {
-        return;
-    }
-    while lane.has_spilled() {
-        let limit = u32::try_from(IN_MEMORY).unwrap_or(u32::MAX);
-        let Ok(items) = agent.store.unfinished_in_room(room, limit).await else { return };
-        let stored = items.into_iter().map(waiting).filter(|w| !agent.in_turn.contains_key(&w.entry.memory.id));
-        let late: Vec<Waiting> = stored.take_while(|w| plain(w) && w.received_at <= now).collect();
-        // Marked, so that nothing else takes them up meanwhile.
-        if late.is_empty() || !late.iter().all(|w| agent.in_turn.insert(w.entry.memory.id, ()).is_none()) || !drop_all(agent, lane, room, late).await {
-            return;
-        }
-    }
-}
-
-/// True when they are finished; otherwise they wait again.
-async fn drop_all(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, room: RoomId, late: Vec<Waiting>) -> bool {
-    let mut verdict = Verdict::default();
-    verdict.step("busy", "skip", "it came while another message was being answered");
-    verdict.change = Some(galatea_core::verdict::Change { setting: "BUSY_POLICY".into(), value: "collect".into() });
-    let finished = late.iter().map(|waiting| (waiting.clone(), verdict.clone())).collect();
-    match commit::silently(agent, room, finished).await {
-        Ok(()) => {
-            ids(&late).iter().for_each(|id| {
-                agent.in_turn.remove(id);
-            });
-            true
-        }
-        Err(error) => {
-            tracing::warn!(room = %room, error = %error.report(), "messages could not be dropped and are answered instead");
-            lane.put_front(late);
-            false
-        }
-    }
-}
-
 /// A message whose room is gone: the room has moved while it waited, so it goes on in the new one.
 async fn follow(agent: &Agent, taken: &mut Vec<Waiting>, room: RoomId) -> Result<()> {
     let Some(first) = taken.first() else { return Ok(()) };
@@ -385,11 +345,6 @@ fn judge(agent: &Agent, policy: &Policy, info: &RoomInfo, route: &Route, parent:
     })
 }
 
-/// A World's own id is its main room's on platforms where threads are rooms of a chat.
-fn parent_remote(info: &RoomInfo) -> Option<&str> {
-    info.room.parent_id.and(info.world.as_ref()).map(|world| world.remote.as_str())
-}
-
 async fn approved(agent: &Agent, policy: &Policy, waiting: &Waiting) -> Result<bool> {
     if policy.dm != crate::config::DmPolicy::Pairing {
         return Ok(false);
@@ -398,7 +353,7 @@ async fn approved(agent: &Agent, policy: &Policy, waiting: &Waiting) -> Result<b
 }
 
 /// Answers to bots in a row. A person who speaks ends the run, answered or not.
-fn count_hops(agent: &Agent, room: RoomId, from_bot: bool, decision: Decision) {
+pub(super) fn count_hops(agent: &Agent, room: RoomId, from_bot: bool, decision: Decision) {
     if !from_bot {
         agent.hops.invalidate(&room);
     } else if decision == Decision::Answer {
@@ -408,36 +363,6 @@ fn count_hops(agent: &Agent, room: RoomId, from_bot: bool, decision: Decision) {
 
 fn busy_policy(agent: &Agent, info: &RoomInfo) -> BusyPolicy {
     agent.limits.busy.unwrap_or(if info.room.kind.is_direct() { BusyPolicy::Collect } else { BusyPolicy::Each })
-}
-
-/// Finishes messages without an answer: this one, and those after it that get none either, in one commit.
-async fn skip(
-    agent: &Agent,
-    lane: &Lane<RoomId, Waiting>,
-    taken: &mut Vec<Waiting>,
-    first: Waiting,
-    verdict: Verdict,
-    judge: impl Fn(&Waiting) -> Judged,
-) -> Result<()> {
-    let room = first.entry.memory.room_id;
-    let heard = |waiting: &Waiting| {
-        if !waiting.entry.envelope.from_self {
-            count_hops(agent, room, waiting.entry.envelope.from_bot, Decision::Skip);
-        }
-    };
-    heard(&first);
-    let mut verdicts = Vec::new();
-    let more = lane.take_while(SKIPS, |next| match judge(next) {
-        Judged::Skip(verdict) | Judged::Expired(verdict) => {
-            heard(next);
-            verdicts.push(verdict);
-            true
-        }
-        _ => false,
-    });
-    taken.extend(more.iter().cloned());
-    let finished = std::iter::once((first, verdict)).chain(more.into_iter().zip(verdicts)).collect();
-    commit::silently(agent, room, finished).await
 }
 
 async fn pair(agent: &Arc<Agent>, info: Arc<RoomInfo>, route: Arc<Route>, waiting: Waiting, mut verdict: Verdict) -> Result<()> {
@@ -463,11 +388,4 @@ async fn pair(agent: &Arc<Agent>, info: Arc<RoomInfo>, route: Arc<Route>, waitin
     commit::commit(agent, &seat, outcome, vec![(waiting, verdict)]).await?;
     agent.events.publish(galatea_core::Event::TurnDecided { agent: agent.view.identity.id(), room, turn: seat.turn, memory, decision });
     Ok(())
-}
-
-async fn give_up(agent: &Agent, room: RoomId, waiting: Waiting) -> Result<()> {
-    let mut verdict = Verdict { decision: Decision::Failed, ..Verdict::default() };
-    verdict.step("attempts", "failed", format!("{} turns were begun for it, and none was finished", waiting.attempts));
-    tracing::error!(room = %room, message = %waiting.entry.memory.id, attempts = waiting.attempts, "a message is given up: it seems to end the program");
-    commit::silently(agent, room, vec![(waiting, verdict)]).await
 }

@@ -206,6 +206,18 @@ impl Handle {
         place.messages.values().filter(|m| m.author == state.world.bot && m.flags & LOADING == 0).map(shown).collect()
     }
 
+    /// Ephemeral lines in a channel, oldest first.
+    pub fn whispered(&self, channel: u64) -> Vec<String> {
+        self.shared.lock().whispers.iter().filter(|(_, place, _)| *place == channel).map(|(_, _, text)| text.clone()).collect()
+    }
+
+    /// Places of answers in a channel that still say that the bot is thinking.
+    pub fn thinking(&self, channel: u64) -> usize {
+        let state = self.shared.lock();
+        let messages = state.world.channels.get(&channel).map(|c| c.messages.values().filter(|m| m.flags & LOADING != 0).count());
+        messages.unwrap_or_default()
+    }
+
     /// The bot's reactions on a message.
     pub fn bot_reactions(&self, channel: u64, id: u64) -> Vec<String> {
         let state = self.shared.lock();

@@ -92,6 +92,19 @@ pub(crate) fn edit_original(state: &mut State, request: &Request) -> Answer {
     Ok(channels::change(state, known.channel, id, &body))
 }
 
+pub(crate) fn delete_original(state: &mut State, request: &Request) -> Answer {
+    let known = pending(state, request)?;
+    let gone = || Refusal::new(404, 10008, "Unknown Message");
+    let id = known.original.ok_or_else(gone)?;
+    let channel = state.world.channels.get_mut(&known.channel).ok_or_else(gone)?;
+    channel.messages.remove(&id).ok_or_else(gone)?;
+    state.interactions.values_mut().filter(|i| i.token == known.token).for_each(|i| i.original = None);
+    Ok(Value::Null)
+}
+
+/// Whoever asked sees it, and nobody else.
+const EPHEMERAL: u64 = 1 << 6;
+
 pub(crate) fn follow_up(state: &mut State, request: &Request) -> Answer {
     let known = pending(state, request)?;
     if known.acknowledged.is_none() {
@@ -99,6 +112,17 @@ pub(crate) fn follow_up(state: &mut State, request: &Request) -> Answer {
     }
     let body = validate::message(request, state.options.pings, true)?.clone();
     let (now, files) = (state.now(), state.files(request));
+    if body.get("flags").and_then(Value::as_u64).is_some_and(|flags| flags & EPHEMERAL != 0) {
+        // While a deferred answer waits, the first follow-up fills its place and is as public as it (Discord, "Create Followup Message").
+        let loading = known.original.and_then(|id| state.world.message(known.channel, id)).is_some_and(|m| m.flags & LOADING != 0);
+        if loading {
+            return Err(Refusal::form("flags", "the deferred answer waits, so this would not be ephemeral").wrong("an ephemeral line that everybody would see"));
+        }
+        let text = body.get("content").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+        state.whispers.push((request.id(0), known.channel, text));
+        let id = state.world.id(now);
+        return Ok(serde_json::json!({ "id": id.to_string(), "channel_id": known.channel.to_string(), "flags": EPHEMERAL }));
+    }
     let message = Message {
         id: state.world.id(now),
         channel: known.channel,

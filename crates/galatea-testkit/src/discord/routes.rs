@@ -32,6 +32,7 @@ const ROUTES: &[(&str, Does)] = &[
     ("POST /channels/{}/typing", channels::typing),
     ("POST /interactions/{}/{}/callback", interactions::callback),
     ("PATCH /webhooks/{}/{}/messages/@original", interactions::edit_original),
+    ("DELETE /webhooks/{}/{}/messages/@original", interactions::delete_original),
     ("POST /webhooks/{}/{}", interactions::follow_up),
 ];
 

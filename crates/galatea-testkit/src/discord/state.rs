@@ -120,6 +120,8 @@ pub struct State {
     /// A benchmark's load.
     pub(crate) load: Option<Load>,
     pub(crate) typing: Vec<u64>,
+    /// Ephemeral lines: application, channel, text.
+    pub(crate) whispers: Vec<(u64, u64, String)>,
     pub(crate) identified: Vec<(Instant, u64)>,
     pub(crate) resumed: usize,
     /// What the gateway is to do out of turn, to every connection.
@@ -162,6 +164,7 @@ impl Scene for State {
             nonces: HashMap::new(),
             load: None,
             typing: Vec::new(),
+            whispers: Vec::new(),
             identified: Vec::new(),
             resumed: 0,
             orders: broadcast::Sender::new(64),

@@ -19,7 +19,7 @@ pub(super) const PAGES: &[Explanation] = &[
     page(
         "GAL-CFG-UNUSED",
         "Settings of elizaOS that this build has no use for",
-        "A .env that comes from elizaOS names platforms or features that are not here, such as Discord.",
+        "A .env that comes from elizaOS names features that are not here, such as voice.",
         "Nothing has to be done. Remove them if you do not need them elsewhere.",
     ),
     page(

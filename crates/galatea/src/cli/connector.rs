@@ -230,7 +230,7 @@ async fn paid(connector: &dyn galatea_core::Connector, yes: bool, context: &Cont
 }
 
 /// What stands in place of a check that nobody agreed to pay.
-pub(super) fn unasked(cost: &str, source: &galatea_core::Source) -> Finding {
+pub(crate) fn unasked(cost: &str, source: &galatea_core::Source) -> Finding {
     Finding::new(Severity::Info, "GAL-CONNECTOR-PAID", "connector", format!("not asked whether it works. {cost}"))
         .with_fix(format!("`galatea connector check {source} --yes` asks"))
 }

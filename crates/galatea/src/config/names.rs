@@ -11,7 +11,6 @@ use crate::{accounts, report::Report};
 
 /// elizaOS's names that mean nothing in this build. They are no mistakes: people bring their `.env` along.
 pub(crate) const ELIZAOS_ONLY: &[&str] = &[
-    "DISCORD_LISTEN_CHANNEL_IDS",
     "DISCORD_VOICE_CHANNEL_ID",
     "DISCORD_AUDIT_LOG_ENABLED",
     "DISCORD_TEST_CHANNEL_ID",

@@ -161,6 +161,6 @@ async fn an_account_may_have_a_policy_of_its_own() {
     assert_eq!(galatea.finish().await.code, Some(0));
     assert!(all.telegram[1].shown(shut.direct().id).is_empty());
     let database = Database::open(all.stage.home.path()).await;
-    let states = database.rows("SELECT account, state FROM inbox ORDER BY account").await;
-    assert_eq!(states, [["7000000021", "done"], ["7000000022", "skipped"]], "message {asked}");
+    let states = database.rows("SELECT account, state, verdict ->> '$.change.setting' FROM inbox ORDER BY account").await;
+    assert_eq!(states, [["7000000021", "done", ""], ["7000000022", "skipped", "TELEGRAM_DM_POLICY_2"]], "message {asked}");
 }

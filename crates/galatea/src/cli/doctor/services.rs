@@ -78,7 +78,11 @@ pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona], re
     let answers = join_all(asked.iter().map(|(title, connector)| async move {
         match connector.check_cost() {
             // Nothing spends money unasked.
-            Some(cost) => vec![crate::cli::connector::unasked(&cost, &connector.info().source)],
+            Some(cost) => {
+                let mut known = connector.remarks();
+                known.push(crate::cli::connector::unasked(&cost, &connector.info().source));
+                known
+            }
             None => patiently("connector", title, "GAL-HTTP-TIMEOUT", connector.check()).await,
         }
     }))

@@ -10,6 +10,7 @@ use std::io::{BufRead, Read};
 
 use super::{Init, ollama::Found};
 use crate::{
+    connectors::{PLATFORMS, Platform},
     context::Context,
     failure::{Failure, Result},
 };
@@ -18,9 +19,6 @@ use crate::{
 const MAX_SECRET: u64 = 16 << 10;
 /// Name of a character when none is given.
 pub(super) const USUAL_NAME: &str = "Helper";
-/// Telegram's token.
-pub(super) const TELEGRAM_TOKEN: &str = "TELEGRAM_BOT_TOKEN";
-
 /// Which model answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Brain {
@@ -121,20 +119,48 @@ impl Answers {
         self.settings.iter().map(|(name, value)| (name.clone(), setting(value))).collect()
     }
 
-    /// Whether a setting of this name is among them.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.settings.iter().any(|(known, _)| known == name)
+    /// Whether the login of a platform is among them.
+    pub(super) fn connects(&self, platform: &Platform) -> bool {
+        platform.login_secrets().any(|secret| self.settings.iter().any(|(known, _)| known == secret.name))
+    }
+
+    /// Whether anything but logins of platforms is among them.
+    pub(super) fn has_model(&self) -> bool {
+        let login = |name: &str| PLATFORMS.iter().flat_map(Platform::login_secrets).any(|secret| secret.name == name);
+        self.settings.iter().any(|(name, _)| !login(name))
     }
 }
 
-/// The answers of options, secrets from `input`: one line each, the Telegram token first.
+/// The platforms that options name, in the order their secrets are read.
+///
+/// # Errors
+/// Exit 2 for a name that is none, or one without a login.
+pub(super) fn platforms(init: &Init) -> Result<Vec<&'static Platform>> {
+    let known = || PLATFORMS.iter().filter(|p| p.has_login());
+    for name in &init.connect {
+        if !known().any(|p| p.source.as_str() == name.to_lowercase()) {
+            let names: Vec<_> = known().map(|p| p.source.as_str()).collect();
+            return Err(Failure::usage(format!("there is no platform named {name} to connect"), format!("choose one of: {}", names.join(", "))));
+        }
+    }
+    let wanted = |p: &&Platform| {
+        let name = p.source.as_str();
+        init.connect.iter().any(|wanted| wanted.to_lowercase() == name) || (init.telegram_token_stdin && name == "telegram")
+    };
+    Ok(known().filter(wanted).collect())
+}
+
+/// The answers of options, secrets from `input`: one line each, those of the platforms first.
 ///
 /// # Errors
 /// Exit 2 when a line is missing or a provider's key is neither given nor configured.
 pub(super) fn given(init: &Init, context: &Context, mut input: impl BufRead) -> Result<Answers> {
     let mut answers = Answers::named(init.name.as_deref());
-    if init.telegram_token_stdin {
-        answers.set(TELEGRAM_TOKEN, &line(&mut input, "the Telegram token")?, context);
+    for platform in platforms(init)? {
+        for secret in platform.login_secrets() {
+            let what = format!("{} for {}", secret.name, platform.title);
+            answers.set(secret.name, &line(&mut input, &what)?, context);
+        }
     }
     let Some(brain) = init.model else { return Ok(answers) };
     answers.choose(brain);
@@ -164,7 +190,10 @@ fn line(input: &mut impl BufRead, what: &str) -> Result<String> {
         .map_err(|e| Error::invalid(format!("{what} cannot be read from standard input")).with_code("GAL-CLI-USAGE").with("cause", e))?;
     let text = text.trim();
     if text.is_empty() {
-        return Err(Failure::usage(format!("{what} is missing on standard input"), "give one secret per line, the Telegram token first"));
+        return Err(Failure::usage(
+            format!("{what} is missing on standard input"),
+            "give one secret per line: those of the platforms in the order of `galatea init --help`, then the provider's key",
+        ));
     }
     Ok(text.to_owned())
 }

@@ -4,10 +4,11 @@ use std::{io, path::Path};
 
 use super::{
     Init,
-    answers::{Answers, Brain, TELEGRAM_TOKEN, USUAL_NAME},
+    answers::{self, Answers, Brain, USUAL_NAME},
     ollama, verify, write,
 };
 use crate::{
+    connectors::{PLATFORMS, Platform},
     context::Context,
     failure::{Failure, Result},
 };
@@ -30,10 +31,16 @@ enum Choice {
 pub(super) async fn answers(init: &Init, context: &Context) -> Result<Answers> {
     cliclack::intro("galatea init").map_err(ended)?;
     let mut answers = Answers::named(init.name.as_deref());
-    let telegram: bool = init.telegram_token_stdin
-        || cliclack::select("Connect").item(true, "Telegram", "").item(false, "this terminal only", "no account needed").interact().map_err(ended)?;
-    if telegram {
-        token(&mut answers, init, context).await?;
+    let mut chosen = answers::platforms(init)?;
+    if chosen.is_empty() {
+        let mut select = cliclack::multiselect("Connect (space selects; nothing: this terminal only)").required(false);
+        for (n, platform) in PLATFORMS.iter().enumerate().filter(|(_, p)| p.has_login()) {
+            select = select.item(n, platform.title, "");
+        }
+        chosen = select.interact().map_err(ended)?.into_iter().filter_map(|n| PLATFORMS.get(n)).collect();
+    }
+    for platform in chosen {
+        login(platform, &mut answers, init, context).await?;
     }
     model(&mut answers, init, context).await?;
     if init.name.is_none() {
@@ -43,17 +50,25 @@ pub(super) async fn answers(init: &Init, context: &Context) -> Result<Answers> {
     Ok(answers)
 }
 
-async fn token(answers: &mut Answers, init: &Init, context: &Context) -> Result<()> {
+/// Asks for a platform's secrets, each by what its declaration says it is, until the platform accepts them.
+async fn login(platform: &Platform, answers: &mut Answers, init: &Init, context: &Context) -> Result<()> {
     loop {
-        let token: String = cliclack::password("Bot token from @BotFather (hidden)")
-            .validate(|text: &String| if looks_like_a_token(text) { Ok(()) } else { Err("expected digits, a colon, then about 35 characters") })
-            .interact()
-            .map_err(ended)?;
-        answers.set(TELEGRAM_TOKEN, &token, context);
+        for secret in platform.login_secrets() {
+            let telegram = platform.source.as_str() == "telegram";
+            let check = move |text: &String| match () {
+                () if text.trim().is_empty() => Err("this is needed"),
+                () if telegram && !looks_like_a_token(text) => Err("expected digits, a colon, then about 35 characters"),
+                () => Ok(()),
+            };
+            let text: String = cliclack::password(format!("{}: {} (hidden)", platform.title, secret.help)).validate(check).interact().map_err(ended)?;
+            answers.set(secret.name, &text, context);
+        }
         if init.no_check {
             return Ok(());
         }
-        let findings = verify::telegram(answers, context).await?;
+        let agreed =
+            |cost: &str| cliclack::confirm(format!("{cost} Ask {} whether it works?", platform.title)).initial_value(false).interact().unwrap_or(false);
+        let findings = verify::platform(platform, answers, context, agreed).await?;
         verify::show(&findings, context);
         if verify::fatal(&findings).is_none() {
             return Ok(());

@@ -4,10 +4,11 @@ use galatea_core::{AgentIdentity, Clock, Finding, Host, Settings, Severity, Syst
 use galatea_http::{HttpClient, HttpOptions};
 use std::sync::Arc;
 
-use super::answers::{Answers, TELEGRAM_TOKEN};
+use super::answers::Answers;
 use crate::{
     accounts::AccountSettings,
-    connectors::{Built, PLATFORMS, Taken},
+    cli::connector::unasked,
+    connectors::{Built, PLATFORMS, Platform, Taken},
     context::Context,
     data_dir::DataDir,
     exit::Exit,
@@ -17,7 +18,19 @@ use crate::{
 };
 
 /// Codes after which writing the answers would only move the failure to the first start.
-const FATAL: &[&str] = &["GAL-TG-401", "GAL-TG-TOKEN", "GAL-MODEL-401", "GAL-MODEL-403", "GAL-MODEL-URL", "GAL-CFG-VALUE", "GAL-MODEL-CONFIG"];
+const FATAL: &[&str] = &[
+    "GAL-TG-401",
+    "GAL-TG-TOKEN",
+    "GAL-DC-4004",
+    "GAL-DC-TOKEN",
+    "GAL-X-401",
+    "GAL-X-TOKEN",
+    "GAL-MODEL-401",
+    "GAL-MODEL-403",
+    "GAL-MODEL-URL",
+    "GAL-CFG-VALUE",
+    "GAL-MODEL-CONFIG",
+];
 
 /// Checks all that was answered.
 ///
@@ -25,10 +38,10 @@ const FATAL: &[&str] = &["GAL-TG-401", "GAL-TG-TOKEN", "GAL-MODEL-401", "GAL-MOD
 /// When the configuration cannot be read.
 pub(super) async fn everything(answers: &Answers, context: &Context) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
-    if answers.has(TELEGRAM_TOKEN) {
-        found.extend(telegram(answers, context).await?);
+    for connected in PLATFORMS.iter().filter(|p| answers.connects(p)) {
+        found.extend(platform(connected, answers, context, |_| false).await?);
     }
-    if answers.settings.iter().any(|(name, _)| name != TELEGRAM_TOKEN) {
+    if answers.has_model() {
         found.extend(model(answers, context).await?);
     }
     Ok(found)
@@ -38,19 +51,21 @@ fn settings(answers: &Answers, context: &Context) -> Result<Settings> {
     Ok(context.configuration()?.settings.with_layer(answers.layer()))
 }
 
-/// Asks Telegram about the token: who it is, what is in the way, what it sees in groups.
+/// Asks a platform about the login: who it is, what is in the way, what it sees. Where that costs something, only if `agreed` to it.
 ///
 /// # Errors
 /// When the configuration cannot be read.
-pub(super) async fn telegram(answers: &Answers, context: &Context) -> Result<Vec<Finding>> {
+pub(super) async fn platform(platform: &Platform, answers: &Answers, context: &Context, agreed: impl Fn(&str) -> bool) -> Result<Vec<Finding>> {
     let settings = settings(answers, context)?;
-    let Some(platform) = PLATFORMS.iter().find(|p| p.source.as_str() == "telegram") else { return Ok(Vec::new()) };
     let data_dir = DataDir::locate(&settings, &context.working_dir).path().to_owned();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let host = Host { agent: AgentIdentity::new(None, &answers.name), agent_name: answers.name.clone(), data_dir, clock };
     Ok(match platform.connector(&AccountSettings { number: 1, settings: settings.clone() }, &host, &mut Taken::default()) {
-        Ok(Built::On(connector)) => connector.check().await,
-        Ok(Built::Off(why)) => vec![Finding::new(Severity::Error, "GAL-CONNECTOR-OFF", "connector", "Telegram is off").with_fix(why)],
+        Ok(Built::On(connector)) => match connector.check_cost() {
+            Some(cost) if !agreed(&cost) => vec![unasked(&cost, &platform.source)],
+            _ => connector.check().await,
+        },
+        Ok(Built::Off(why)) => vec![Finding::new(Severity::Error, "GAL-CONNECTOR-OFF", "connector", format!("{} is off", platform.title)).with_fix(why)],
         Err(error) => vec![Finding::failure("connector", &error)],
     })
 }
@@ -71,7 +86,7 @@ pub(super) async fn model(answers: &Answers, context: &Context) -> Result<Vec<Fi
 /// The exit code for findings after which nothing should be written.
 pub(super) fn fatal(findings: &[Finding]) -> Option<Exit> {
     let worst = findings.iter().find(|f| f.severity == Severity::Error && FATAL.contains(&f.id.as_str()))?;
-    Some(if worst.id.ends_with("401") || worst.id.ends_with("403") || worst.id == "GAL-TG-TOKEN" { Exit::Authentication } else { Exit::Configuration })
+    Some(if ["401", "403", "4004", "-TOKEN"].iter().any(|end| worst.id.ends_with(end)) { Exit::Authentication } else { Exit::Configuration })
 }
 
 /// Shows findings as talk.
@@ -99,7 +114,9 @@ mod tests {
     fn only_what_can_never_work_stops() {
         let finding = |severity, id: &str| Finding::new(severity, id, "x", "x");
         assert_eq!(fatal(&[finding(Severity::Ok, "GAL-TG-TOKEN"), finding(Severity::Error, "GAL-TG-CONNECT")]), None);
-        assert_eq!(fatal(&[finding(Severity::Error, "GAL-TG-401")]), Some(Exit::Authentication));
+        for refused in ["GAL-TG-401", "GAL-DC-TOKEN", "GAL-X-401"] {
+            assert_eq!(fatal(&[finding(Severity::Error, refused)]), Some(Exit::Authentication));
+        }
         assert_eq!(fatal(&[finding(Severity::Error, "GAL-MODEL-URL")]), Some(Exit::Configuration));
     }
 }
