@@ -203,7 +203,7 @@ async fn what_nobody_summoned_is_not_sent() {
         for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
             match entry.file_name().to_str() {
                 _ if entry.path().is_dir() => folders.push(entry.path()),
-                Some(name) if name == "posts.log" => std::fs::remove_file(entry.path()).unwrap(),
+                Some("posts.log") => std::fs::remove_file(entry.path()).unwrap(),
                 _ => {}
             }
         }
