@@ -108,11 +108,11 @@ async fn a_load_is_said_answered_and_measured() {
     assert_eq!(payload(&mut socket).await.unwrap()["t"], "READY");
     api.load(LoadPlan::new(250, 10));
     let (client, mut rooms, mut echoes) = (reqwest::Client::new(), BTreeSet::new(), 0);
-    let mut answered = 0;
+    let (bot, mut answered) = (json!(api.bot_id().to_string()), 0);
     while answered < 250 || echoes < 250 {
         let event = payload(&mut socket).await.unwrap();
         assert_eq!(event["t"], "MESSAGE_CREATE");
-        if event["d"]["author"]["id"] == api.bot_id().to_string() {
+        if event["d"]["author"]["id"] == bot {
             assert_eq!((&event["d"]["content"], &event["d"]["nonce"]), (&json!("re"), &json!("n")));
             echoes += 1;
             continue;
