@@ -158,6 +158,21 @@ async fn where_it_only_listens_it_remembers_and_says_nothing() {
 }
 
 #[tokio::test]
+async fn its_own_words_are_remembered_once() {
+    let stage = Stage::set().await;
+    let _galatea = stage.start().await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1").send();
+    stage.wait_text(&direct, "A1").await;
+    // Discord tells a bot of its own messages, too.
+    stage.discord.wait_acknowledged().await;
+    stage.ann.says(&direct, "Q2").send();
+    stage.wait_text(&direct, "A2").await;
+    let read = stage.model.last().unwrap().body["messages"].to_string();
+    assert_eq!(read.matches("A1").count(), 1, "{read}");
+}
+
+#[tokio::test]
 async fn long_answers_and_code_arrive_whole() {
     let stage = Stage::set().await;
     let _galatea = stage.start().await;

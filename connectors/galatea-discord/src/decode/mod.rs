@@ -111,7 +111,8 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
     let nonce = data["nonce"].as_str().map(str::to_owned).or_else(|| data["nonce"].as_u64().map(|n| n.to_string()));
     let echo = nonce.filter(|_| from_self).map(|nonce| (nonce, remote.clone()));
     let mut out = Decoded { echo, newest, direct, ..Decoded::default() };
-    if !is_speech(m.kind) {
+    // What we say is stored as it is sent; a second copy would have the model read itself twice.
+    if from_self || !is_speech(m.kind) {
         return out;
     }
     let content = content(&m, guild, directory, me);
@@ -129,7 +130,7 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
         addressed: Addressed { mention: text::mentions(&m, reply_to.is_some(), &mine, me), reply: reply_to.is_some() && to_us },
         reply_to: reply_to.map(RemoteId::new),
         command: None,
-        from_self,
+        from_self: false,
     });
     out.events = one(said_by(&m, data, directory), event, time_of(m.id.get()));
     out

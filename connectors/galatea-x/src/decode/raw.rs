@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use twitter_v2::data::{Media, Tweet, User};
+use twitter_v2::data::{FullTextEntities, Media, Tweet, User};
 
 /// One page of a timeline.
 #[derive(Debug, Default)]
@@ -25,6 +25,8 @@ pub(crate) struct Post {
     pub(crate) tweet: Tweet,
     /// The whole text of a long post, which twitter-v2 does not know (X API, `note_tweet`).
     pub(crate) note: Option<String>,
+    /// Links of that text, which are not among the post's own.
+    pub(crate) note_entities: Option<FullTextEntities>,
 }
 
 /// Expansions (X API, `includes`).
@@ -84,8 +86,10 @@ pub(crate) fn page(body: Value) -> Page {
 }
 
 fn post(item: Value) -> Option<Post> {
-    let note = item.get("note_tweet").and_then(|note| note.get("text")).and_then(Value::as_str).map(str::to_owned);
-    Some(Post { tweet: lenient(item)?, note })
+    let long = item.get("note_tweet");
+    let note = long.and_then(|note| note.get("text")).and_then(Value::as_str).map(str::to_owned);
+    let note_entities = long.and_then(|note| note.get("entities")).cloned().and_then(lenient::<FullTextEntities>);
+    Some(Post { tweet: lenient(item)?, note, note_entities })
 }
 
 /// Reads a value; where a field stops that, it is left out.

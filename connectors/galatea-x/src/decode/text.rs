@@ -6,9 +6,8 @@ use super::raw::Post;
 
 /// The text with its links written out, without those that only stand for its own pictures.
 pub(crate) fn words(post: &Post) -> String {
-    let (text, entities) = (post.note.as_deref().unwrap_or(&post.tweet.text), post.tweet.entities.as_ref());
-    let mut text = text.to_owned();
-    for url in urls(entities) {
+    let mut text = post.note.as_deref().unwrap_or(&post.tweet.text).to_owned();
+    for url in urls(post.tweet.entities.as_ref()).iter().chain(urls(post.note_entities.as_ref())) {
         if url.url.is_empty() {
             continue;
         }

@@ -1,8 +1,12 @@
 //! The gateway: greeting, identify, heartbeats, resume, close codes.
 
 use futures::{SinkExt, StreamExt};
-use galatea_testkit::discord::{DiscordApi, Options};
+use galatea_testkit::{
+    discord::{DiscordApi, Options},
+    load::LoadPlan,
+};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use tokio::net::TcpStream;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async, tungstenite::Message};
 
@@ -93,4 +97,36 @@ async fn identifying_again_at_once_is_noticed() {
     assert_eq!(payload(&mut second).await.unwrap()["op"], 9);
     assert!(api.violations()[0].contains("five seconds"));
     api.allow_violation("five seconds");
+}
+
+#[tokio::test]
+async fn a_load_is_said_answered_and_measured() {
+    let api = DiscordApi::with(Options::fast()).await;
+    let mut socket = connect(&api).await;
+    // Direct messages with their words.
+    send(&mut socket, 2, identify(&api, 1 << 12 | 1 << 15)).await;
+    assert_eq!(payload(&mut socket).await.unwrap()["t"], "READY");
+    api.load(LoadPlan::new(250, 10));
+    let (client, mut rooms, mut echoes) = (reqwest::Client::new(), BTreeSet::new(), 0);
+    let (bot, mut answered) = (json!(api.bot_id().to_string()), 0);
+    while answered < 250 || echoes < 250 {
+        let event = payload(&mut socket).await.unwrap();
+        assert_eq!(event["t"], "MESSAGE_CREATE");
+        if event["d"]["author"]["id"] == bot {
+            assert_eq!((&event["d"]["content"], &event["d"]["nonce"]), (&json!("re"), &json!("n")));
+            echoes += 1;
+            continue;
+        }
+        let room = event["d"]["channel_id"].as_str().unwrap();
+        rooms.insert(room.to_owned());
+        let url = format!("{}/api/v10/channels/{room}/messages", api.url());
+        let sent = client.post(url).json(&json!({ "content": "re", "nonce": "n", "enforce_nonce": true })).send().await.unwrap();
+        assert!(sent.headers()["x-ratelimit-remaining"].to_str().unwrap().parse::<u64>().unwrap() > 1_000);
+        assert_eq!(sent.json::<Value>().await.unwrap()["channel_id"], room);
+        answered += 1;
+    }
+    let trips = api.wait_load().await;
+    assert_eq!((trips.len(), rooms.len()), (250, 10));
+    assert!(trips.iter().all(|t| t.answered.unwrap() >= t.handed_out.unwrap() && t.handed_out.unwrap() >= t.due));
+    assert!(api.calls().is_empty(), "nothing is remembered");
 }

@@ -151,6 +151,20 @@ async fn a_read_only_token_is_told_before_anything_is_posted() {
 }
 
 #[tokio::test]
+async fn check_asks_before_it_pays_and_tells_dry_run_and_cap() {
+    let (mut scene, x) = set().await;
+    scene.env("TWITTER_DRY_RUN", "");
+    let unasked = scene.run(&["connector", "check", "x"]).await;
+    says(&unasked.stdout, &["not asked whether it works. This makes one paid read (about $0.01).", "fix: `galatea connector check x --yes` asks"]);
+    assert!(x.calls().is_empty(), "nobody agreed to pay");
+    let check = scene.run(&["connector", "check", "x", "--yes"]).await;
+    assert_eq!(check.code, Some(0), "{}", check.stdout);
+    let cap = "cap $1.00/day: mention read $0.001*, post $0.015, with link $0.20, reply when summoned $0.01";
+    says(&check.stdout, &["✓ keys sign correctly: @galatea_test", "! posting is a dry run until TWITTER_DRY_RUN=false", "GAL-X-DRY-RUN", "fix:", cap]);
+    assert_eq!(x.calls().len(), 1, "one paid read");
+}
+
+#[tokio::test]
 async fn an_app_that_is_not_enrolled_is_told_where_to_go() {
     let (scene, x) = set().await;
     x.set_enrolled(false);
@@ -203,7 +217,7 @@ async fn what_nobody_summoned_is_not_sent() {
         for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
             match entry.file_name().to_str() {
                 _ if entry.path().is_dir() => folders.push(entry.path()),
-                Some(name) if name == "posts.log" => std::fs::remove_file(entry.path()).unwrap(),
+                Some("posts.log") => std::fs::remove_file(entry.path()).unwrap(),
                 _ => {}
             }
         }

@@ -114,10 +114,11 @@ async fn killed_after_a_send_that_was_done_but_answered_500() {
 #[tokio::test]
 async fn a_limit_of_everything_is_waited_for_and_each_answer_comes_once() {
     let stage = Stage::set().await;
-    let _galatea = stage.start().await;
+    let galatea = stage.start().await;
     let (direct, general) = (stage.ann.direct(), stage.guild.general());
     stage.discord.fault(Fault::new(Effect::GlobalLimit(Duration::from_secs(2))).on(SEND));
     stage.ann.says(&direct, "Q1").send();
+    galatea.wait_for_line("GAL-DC-429").await;
     stage.ann.says(&general, &format!("{} Q2", stage.discord.mention())).send();
     // Calls before the time are violations of the server.
     stage.wait_text(&direct, "A1").await;
