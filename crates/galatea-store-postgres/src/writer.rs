@@ -109,11 +109,12 @@ impl Writer {
                 reply(group.remove(at), Err(told));
             } else if error::is_collision(&failure.error) && collisions < COLLISIONS {
                 collisions += 1;
-            } else if failure.sent && error::is_environment(&failure.error) && begun.elapsed() < self.settle_within {
+            } else if (failure.sent || again) && error::is_environment(&failure.error) && begun.elapsed() < self.settle_within {
                 // It may stand. Asking again tells, and does what is missing.
+                if again {
+                    sleep(PAUSE).await;
+                }
                 again = true;
-            } else if again && error::is_environment(&failure.error) && begun.elapsed() < self.settle_within {
-                sleep(PAUSE).await;
             } else if group.len() == 1 || error::is_environment(&failure.error) {
                 return refuse(group, if again { error::unsettled(failure.error) } else { error::store(failure.error) });
             } else {
