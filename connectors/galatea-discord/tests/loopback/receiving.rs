@@ -93,9 +93,9 @@ async fn comings_and_goings_are_told() {
     bob.joins(&guild);
     bob.leaves(&guild);
     let who = |entities: &[galatea_core::EntityRef]| entities[0].name.clone().unwrap();
-    let came = running.event("Bob", |e| if let IncomingEvent::Joined { entities } = &e.event { Some(who(&entities)) } else { None });
+    let came = running.event("Bob", |e| if let IncomingEvent::Joined { entities } = &e.event { Some(who(entities)) } else { None });
     assert_eq!(came.await, "Bob");
-    let left = running.event("Bob going", |e| if let IncomingEvent::Left { entities } = &e.event { Some(who(&entities)) } else { None });
+    let left = running.event("Bob going", |e| if let IncomingEvent::Left { entities } = &e.event { Some(who(entities)) } else { None });
     assert_eq!(left.await, "Bob");
     let side = guild.channel("side", 0);
     side.is_removed();
