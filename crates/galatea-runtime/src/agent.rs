@@ -5,6 +5,7 @@ use galatea_core::{Account, AgentView, Clock, ConnectorInfo, EventBus, Health, M
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -60,6 +61,8 @@ pub(crate) struct Agent {
     pub(crate) in_turn: DashMap<MemoryId, ()>,
     /// Deliveries in hand.
     pub(crate) on_the_way: OnTheWay,
+    /// How often the outbox is searched for what others put there.
+    pub(crate) look_around: Duration,
     /// Turns; set once, right after assembly.
     pub(crate) turns: OnceLock<Lanes<RoomId, Waiting>>,
     /// Sends; set once, right after assembly.

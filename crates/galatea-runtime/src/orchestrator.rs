@@ -34,6 +34,8 @@ pub struct RuntimeOptions {
     pub clock: Arc<dyn Clock>,
     /// Where events go.
     pub events: EventBus,
+    /// How often the outbox is searched for what others put there, such as an operator who wants a part sent again.
+    pub look_around: Duration,
 }
 
 /// What one agent is made of.
@@ -140,6 +142,7 @@ impl Orchestrator {
             hops: moka::sync::Cache::new(4096),
             in_turn: DashMap::new(),
             on_the_way: delivery::OnTheWay::default(),
+            look_around: self.options.look_around,
             turns: OnceLock::new(),
             sends: OnceLock::new(),
             settler: OnceLock::new(),

@@ -16,6 +16,9 @@ use crate::{
     presence::Presence,
 };
 
+/// How soon an operator's decision about the outbox takes effect.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
+
 /// Which platforms to be on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Platforms {
@@ -66,7 +69,8 @@ pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<
     let (database, created) = Database::open(settings, data_dir).await?;
     let store = database.store();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let orchestrator = Orchestrator::new(RuntimeOptions { store: Arc::clone(&store), clock: Arc::clone(&clock), events: EventBus::default() });
+    let orchestrator =
+        Orchestrator::new(RuntimeOptions { store: Arc::clone(&store), clock: Arc::clone(&clock), events: EventBus::default(), look_around: LOOK_AROUND });
     let http = HttpClient::new(HttpOptions::default())?;
     let mut taken = Taken::default();
     let mut agents = Vec::new();

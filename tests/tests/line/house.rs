@@ -44,6 +44,7 @@ pub(crate) struct Plan {
     pub(crate) models: Models,
     pub(crate) plugins: Vec<Plugin>,
     pub(crate) platform: Arc<Platform>,
+    pub(crate) look_around: Duration,
 }
 
 impl Plan {
@@ -55,6 +56,8 @@ impl Plan {
             models: models::all(model),
             plugins: Vec::new(),
             platform: Platform::new("1000"),
+            // Nobody else works on this store, and tests count statements.
+            look_around: Duration::from_secs(3600),
         }
     }
 
@@ -88,7 +91,12 @@ impl Plan {
             Some(store) => store,
             None => SqliteStore::in_memory().await.unwrap(),
         };
-        let orchestrator = Orchestrator::new(RuntimeOptions { store: Arc::new(store.clone()), clock: Arc::clone(&self.clock), events: EventBus::default() });
+        let orchestrator = Orchestrator::new(RuntimeOptions {
+            store: Arc::new(store.clone()),
+            clock: Arc::clone(&self.clock),
+            events: EventBus::default(),
+            look_around: self.look_around,
+        });
         let character = character("Eliza");
         let identity = character.identity();
         let agent = orchestrator

@@ -9,8 +9,6 @@ use crate::agent::Agent;
 /// All of them, as there is no later moment to read the rest: what waits here is bounded by the age at which answers expire.
 const ALL: u32 = u32::MAX;
 const PAUSE: Duration = Duration::from_secs(1);
-/// How soon an operator's decision takes effect.
-const LOOK_AROUND: Duration = Duration::from_secs(1);
 /// The oldest rows are read first, and these are the oldest.
 const AT_ONCE: u32 = 256;
 
@@ -53,7 +51,7 @@ async fn look_around(agent: &Agent, route: &Route) {
         tokio::select! {
             () = agent.stop.cancelled() => return,
             // The machine's time: nothing is decided by when somebody looks.
-            () = tokio::time::sleep(LOOK_AROUND) => {}
+            () = tokio::time::sleep(agent.look_around) => {}
         }
         // A failure is told by whoever writes; this one tries again anyway.
         let items = agent.store.unsettled(id, &route.info.source, &route.info.account, AT_ONCE).await.unwrap_or_default();
