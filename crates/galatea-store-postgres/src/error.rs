@@ -90,7 +90,10 @@ pub(crate) fn open(place: &Place, error: sqlx::Error) -> Error {
         sqlx::Error::Database(database) => Some(database.message().to_owned()),
         _ => None,
     };
-    let told = store(error).with("database", place.show());
+    let told = store(error);
+    // Nobody tries again what could not be opened.
+    let told = if told.code() == Some("GAL-DB-HOST") { told.with_fix("Start it, or correct host and port in DATABASE_URL.") } else { told };
+    let told = told.with("database", place.show());
     match cause {
         Some(cause) => told.with("cause", cause),
         None => told,

@@ -1,6 +1,9 @@
 //! Presence: where several processes can share a database, one of them at a time answers for an agent.
 
-use galatea_core::{AgentId, Error, ErrorKind, MemberId, Result, Store, store::Part};
+use galatea_core::{
+    AgentId, Error, ErrorKind, MemberId, Result, Store,
+    store::{Lease, Part},
+};
 use std::{
     fs,
     sync::Arc,
@@ -40,9 +43,16 @@ impl Presence {
         let (member, begun) = (member(data_dir)?, Instant::now());
         let name = format!("process {} on {}", std::process::id(), host());
         store.beat(member, &name, HELD).await?;
+        // Whoever runs with a copy of this data folder loses what it holds: taken anew, the leases have another epoch.
+        store.release(member, &agents.iter().map(|(agent, _)| Part::agent(*agent)).collect::<Vec<_>>()).await?;
+        let mut leases = Vec::new();
         for (agent, called) in agents {
             let part = [Part::agent(*agent)];
-            while store.claim(member, &part, HELD).await?.held.is_empty() {
+            loop {
+                if let Some(lease) = store.claim(member, &part, HELD).await?.held.pop() {
+                    leases.push(lease);
+                    break;
+                }
                 if begun.elapsed() > HELD + SIGN {
                     return Err(taken(&**store, &part[0], called).await?);
                 }
@@ -50,8 +60,7 @@ impl Presence {
             }
         }
         let (lost, stop) = (CancellationToken::new(), CancellationToken::new());
-        let parts: Vec<Part> = agents.iter().map(|(agent, _)| Part::agent(*agent)).collect();
-        tokio::spawn(keep(Arc::clone(store), member, name, parts, lost.clone(), stop.clone()));
+        tokio::spawn(keep(Arc::clone(store), member, name, leases, lost.clone(), stop.clone()));
         Ok(Some(Self { store: Arc::clone(store), member, lost, _stop: stop.drop_guard() }))
     }
 
@@ -68,7 +77,7 @@ impl Presence {
     }
 }
 
-async fn keep(store: Arc<dyn Store>, member: MemberId, name: String, parts: Vec<Part>, lost: CancellationToken, stop: CancellationToken) {
+async fn keep(store: Arc<dyn Store>, member: MemberId, name: String, leases: Vec<Lease>, lost: CancellationToken, stop: CancellationToken) {
     let mut ticks = interval(SIGN);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -81,7 +90,7 @@ async fn keep(store: Arc<dyn Store>, member: MemberId, name: String, parts: Vec<
             store.renew(member, HELD).await
         };
         match held.await {
-            Ok(held) if parts.iter().all(|part| held.iter().any(|lease| lease.part == *part)) => {}
+            Ok(held) if leases.iter().all(|lease| held.contains(lease)) => {}
             Ok(_) => return lost.cancel(),
             // Whoever cannot reach the database commits nothing either; it is asked again.
             Err(error) => tracing::debug!("no sign of life could be given: {error}"),

@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 
 use super::Examined;
 use crate::{
+    config::check_database,
     data_dir::DataDir,
     database::{self, Database},
 };
@@ -24,6 +25,10 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
         return vec![unwritable(writable, &error)];
     }
     let settings = &examined.configuration.settings;
+    if check_database(settings).is_err() {
+        // The setting itself is wrong, which the look at the configuration has told.
+        return Vec::new();
+    }
     let found = match database::look(settings).await {
         Some(Ok(seen)) => {
             let made = if seen.tables { "" } else { "; the tables are made at the first start" };
