@@ -91,7 +91,8 @@ async fn statements(turns: usize) -> u64 {
 async fn an_ordinary_turn_of_a_known_room_costs_six_statements_at_most() {
     let (one, eleven) = (statements(1).await, statements(11).await);
     let each = (eleven - one) as f64 / 10.0;
-    assert!((3.0..=6.0).contains(&each), "{each} statements for each turn");
+    // Ingest, recall, commit, settle, and what evaluators read.
+    assert!(each <= 6.0, "{each} statements for each turn");
 }
 
 #[tokio::test]
