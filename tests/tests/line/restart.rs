@@ -1,8 +1,11 @@
 //! The program ends at the worst moment and starts again on the same file.
 
-use galatea_core::store::InboxState;
+use galatea_core::{
+    Content, Memory, MemoryId, RemoteId,
+    store::{InboxState, InboxStore, Ingest},
+};
 use galatea_store_sqlite::{SqliteOptions, SqliteStore};
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 use tokio::runtime::Runtime;
 
 use crate::{
@@ -128,4 +131,19 @@ fn a_message_that_ends_the_program_every_time_is_given_up() {
         house.receive(vec![dm("7").message(house.clock.now(), "7-new", "still there?")]).await;
         platform.until_shown("7", 1).await;
     });
+}
+
+#[tokio::test]
+async fn what_is_stored_and_in_nobodys_hands_is_answered_without_a_restart() {
+    let mut plan = Plan::new(echo());
+    plan.look_around = Duration::from_millis(5);
+    let house = plan.build().await;
+    let known = house.say(&dm("7"), "one").await;
+    house.platform.until_shown("7", 1).await;
+    let mut entry = house.store.inbox_item(known).await.unwrap().unwrap().entry;
+    entry.memory = Memory { id: MemoryId::fresh(), content: Content::text("two"), created_at: house.clock.now(), ..entry.memory };
+    entry.remote = RemoteId::new("7-late");
+    // As when the commit succeeds and its answer is lost: the connector hands it over again, and it is known already.
+    house.store.ingest(Ingest { messages: vec![entry], ..Ingest::default() }).await.unwrap();
+    assert_eq!(house.platform.until_shown("7", 2).await[1], "re: two");
 }

@@ -11,6 +11,8 @@ const ALL: u32 = u32::MAX;
 const PAUSE: Duration = Duration::from_secs(1);
 /// The oldest rows are read first, and these are the oldest.
 const AT_ONCE: u32 = 256;
+/// The inbox is hardly ever ahead of its lanes.
+const LOOKS_PER_SWEEP: u64 = 10;
 
 /// Puts one account's unsettled deliveries into their lanes, in order of commit. Until then nothing new is sent through it,
 /// or the same row could be read back here and sent twice.
@@ -44,10 +46,11 @@ fn push(agent: &Agent, item: OutboxItem, ticket: Ticket) {
     }
 }
 
-/// Takes up what somebody else put into the outbox, such as an operator who wants a part sent again.
+/// Takes up what somebody else put into the outbox, such as an operator who wants a part sent again, and now and then what the inbox holds
+/// and nobody has.
 async fn look_around(agent: &Agent, route: &Route) {
     let id = agent.view.identity.id();
-    loop {
+    for look in 1_u64.. {
         tokio::select! {
             () = agent.stop.cancelled() => return,
             // The machine's time: nothing is decided by when somebody looks.
@@ -63,6 +66,9 @@ async fn look_around(agent: &Agent, route: &Route) {
             {
                 push(agent, item, ticket);
             }
+        }
+        if look.is_multiple_of(LOOKS_PER_SWEEP) {
+            crate::turn::sweep(agent, route).await;
         }
     }
 }

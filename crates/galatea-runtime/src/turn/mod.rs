@@ -18,7 +18,7 @@ mod typing;
 use galatea_core::{Decision, Event, FinishedTurn, Memory, Result, State, Verdict};
 use std::sync::Arc;
 
-pub(crate) use queue::{IN_MEMORY, Waiting, enqueue, recover, work};
+pub(crate) use queue::{IN_MEMORY, Waiting, enqueue, recover, sweep, work};
 pub(crate) use seat::Seat;
 
 use crate::agent::Agent;

@@ -42,6 +42,8 @@ pub(crate) const IN_MEMORY: usize = 256;
 const ATTEMPTS: u32 = 5;
 const PAGE: u32 = 10_000;
 const PAUSE: Duration = Duration::from_secs(1);
+/// Messages looked at in one sweep; the oldest come first.
+const SWEPT: u32 = 256;
 
 /// Puts a stored message into its room's lane. Before the leftovers of the last run are taken up it stays in the store,
 /// behind them, and is read with them.
@@ -95,6 +97,26 @@ pub(crate) async fn recover(agent: &Agent, route: &Route) {
             agent.clock.sleep(PAUSE).await;
         } else if route.takeover.open() {
             return;
+        }
+    }
+}
+
+/// Answers what is stored and in nobody's hands: a message whose commit succeeded although its connector was told otherwise.
+pub(crate) async fn sweep(agent: &Agent, route: &Route) {
+    let id = agent.view.identity.id();
+    // A failure is told by whoever writes; the next sweep tries again.
+    let items = agent.store.unfinished(id, &route.info.source, &route.info.account, SWEPT).await.unwrap_or_default();
+    for item in items {
+        let id = item.entry.memory.id;
+        if agent.in_turn.insert(id, ()).is_some() {
+            continue;
+        }
+        // It may have been finished between the reading and now; whoever did stored that before letting it go.
+        match agent.store.inbox_item(id).await {
+            Ok(Some(item)) if item.state == InboxState::New => queue(agent, waiting(item)),
+            _ => {
+                agent.in_turn.remove(&id);
+            }
         }
     }
 }
