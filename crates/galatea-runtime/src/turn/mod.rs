@@ -12,14 +12,16 @@ mod queue;
 mod seat;
 mod see;
 mod silence;
+mod take_up;
 mod think;
 mod typing;
 
 use galatea_core::{Decision, Event, FinishedTurn, Memory, Result, State, Verdict};
 use std::sync::Arc;
 
-pub(crate) use queue::{IN_MEMORY, Waiting, enqueue, recover, sweep, work};
+pub(crate) use queue::{IN_MEMORY, Waiting, enqueue, work};
 pub(crate) use seat::Seat;
+pub(crate) use take_up::{recover, sweep};
 
 use crate::agent::Agent;
 
