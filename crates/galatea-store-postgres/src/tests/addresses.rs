@@ -47,8 +47,8 @@ async fn a_user_without_rights_is_told() {
     assert_eq!(refusal(&url, "GAL-DB-RIGHTS", "canary").await.kind(), ErrorKind::Forbidden);
     let name = database.url().rsplit('/').next().unwrap().split('?').next().unwrap().to_owned();
     admin.execute(AssertSqlSafe(format!("GRANT CREATE ON DATABASE {name} TO {role}"))).await.unwrap();
+    // The role stays: it ends with the server, and its session may take a moment longer than the store.
     open_at(&url).await.unwrap().close().await;
-    admin.execute(AssertSqlSafe(format!("DROP SCHEMA galatea CASCADE; REVOKE CREATE ON DATABASE {name} FROM {role}; DROP ROLE {role}"))).await.unwrap();
 }
 
 #[tokio::test]
