@@ -68,6 +68,9 @@ pub struct Envelope {
     pub user_name: Option<String>,
     /// Platform id of the message replied to.
     pub reply_to: Option<RemoteId>,
+    /// The platform shows the speaker that an answer is coming.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub awaited: bool,
 }
 
 /// An inbox row as read back.
