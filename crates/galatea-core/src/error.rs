@@ -176,6 +176,20 @@ impl Error {
         &self.0.context
     }
 
+    /// The sentence and what was seen, in a few words, for lists of failures.
+    pub fn brief(&self) -> String {
+        let cause = self.0.context.iter().find(|(key, _)| *key == "cause");
+        cause.map_or_else(|| self.0.message.to_string(), |(_, cause)| format!("{}: {cause}", self.0.message))
+    }
+
+    /// The same failure once more, for somebody else who meets it; without its source.
+    #[must_use]
+    pub fn retold(&self) -> Self {
+        let Inner { kind, retry, message, code, fix, context, sent, source: _ } = &*self.0;
+        let (message, fix, context) = (message.clone(), fix.clone(), context.clone());
+        Self(Box::new(Inner { kind: *kind, retry: *retry, message, code: *code, fix, context, sent: *sent, source: None }))
+    }
+
     /// The sentence, the context and every source, for a log line.
     pub fn report(&self) -> String {
         let mut text = self.to_string();

@@ -1,6 +1,7 @@
 //! The contract of Galatea: nouns, traits, errors. No SQL, no HTTP, no platform, no runtime.
 
 pub mod action;
+pub mod breaker;
 pub mod character;
 pub mod clock;
 pub mod command;

@@ -12,7 +12,7 @@ use galatea_core::{
     model::{ChatMessage, ChatPart, ChatRole, Finish, Sampling, TextRequest, ToolSpec, Usage},
 };
 use galatea_http::{HttpClient, HttpOptions};
-use galatea_models::{Configured, build};
+use galatea_models::{Configured, Dependencies, build};
 use galatea_testkit::models::{Answer, AnthropicServer, Dialect, Fault, GoogleServer, ModelServer, OllamaServer, OpenAi, OpenAiServer, Reply};
 use serde_json::{Value, json};
 
@@ -32,8 +32,10 @@ impl Clock for Patient {
 
 fn configure(pairs: &[(&str, &str)]) -> Configured {
     let quick = [("MODEL_FIRST_TOKEN_TIMEOUT", "0.3"), ("MODEL_IDLE_TIMEOUT", "0.3"), ("MODEL_TOTAL_TIMEOUT", "3")];
-    let settings = Settings::from_pairs(quick.iter().chain(pairs).map(|(k, v)| ((*k).to_owned(), Value::from(*v))));
-    build(&settings, &HttpClient::new(HttpOptions::default()).unwrap(), Arc::new(Patient)).unwrap()
+    // Each model by itself, and asked as the caller wants.
+    let plain = [("MODEL_FALLBACK", "none"), ("MODEL_STREAM", "false")];
+    let settings = Settings::from_pairs(quick.iter().chain(&plain).chain(pairs).map(|(k, v)| ((*k).to_owned(), Value::from(*v))));
+    build(&settings, &HttpClient::new(HttpOptions::default()).unwrap(), Arc::new(Patient), &Dependencies::default()).unwrap()
 }
 
 fn clean(error: &Error) {
@@ -74,6 +76,7 @@ fn request(stream: bool) -> TextRequest {
             stop: ["a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec(),
         },
         stream,
+        deadline: None,
     }
 }
 

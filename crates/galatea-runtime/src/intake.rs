@@ -75,7 +75,7 @@ impl GatewayBackend for Intake {
         let key = (info.source.clone(), info.account.clone());
         let known = agent.any_route(&info.source, &info.account).map(|route| Arc::clone(&route.takeover));
         let first = known.is_none();
-        let route = Arc::new(delivery::Route::new(info.clone(), handler, &agent.clock, known.unwrap_or_default()));
+        let route = Arc::new(delivery::Route::new(info.clone(), handler, &agent.clock, agent.events.clone(), known.unwrap_or_default()));
         agent.routes.insert(key, Arc::clone(&route));
         // A connector that restarts registers again; what was in flight then is still in its lane.
         if first {

@@ -15,7 +15,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     accounts::Accounts,
     agent::Agent,
-    config::{Limits, Policy},
+    config::{Limits, MODEL_NOTICE, Policy},
     delivery,
     intake::KnownConnections,
     itself,
@@ -116,6 +116,7 @@ impl Orchestrator {
             let own = spec.account_settings.get(&(source.clone(), account.clone()));
             Policy::from_settings(own.map_or(&spec.settings, |own| &own.settings), source)?;
         }
+        let speechless = spec.settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"));
         let registry = Registry::load(spec.plugins)?;
         self.options.store.save_agent(id, &spec.character).await?;
         itself::remember(&*self.options.store, &identity, &spec.character.name).await?;
@@ -138,7 +139,8 @@ impl Orchestrator {
             routes: DashMap::new(),
             policies: DashMap::new(),
             health: DashMap::new(),
-            notices: moka::sync::Cache::builder().max_capacity(4096).time_to_live(Duration::from_secs(600)).build(),
+            speechless,
+            notices: moka::sync::Cache::new(4096),
             hops: moka::sync::Cache::new(4096),
             in_turn: DashMap::new(),
             on_the_way: delivery::OnTheWay::default(),

@@ -1,6 +1,5 @@
 //! Delivery: from committed outbox rows to the platform, in order per Room.
 
-mod breaker;
 mod on_the_way;
 mod rate_limit;
 mod recover;
@@ -10,7 +9,7 @@ mod takeover;
 mod timeout;
 mod worker;
 
-use galatea_core::{Clock, ConnectorInfo, Delivery, SendHandler, protocol::Part};
+use galatea_core::{Clock, ConnectorInfo, Delivery, EventBus, SendHandler, protocol::Part};
 use std::sync::Arc;
 
 pub(crate) use on_the_way::{OnTheWay, Ticket};
@@ -44,8 +43,8 @@ pub(crate) struct Route {
 
 impl Route {
     /// Wraps a handler.
-    pub(crate) fn new(info: ConnectorInfo, handler: Arc<dyn SendHandler>, clock: &Arc<dyn Clock>, takeover: Arc<Takeover>) -> Self {
-        let stack = stack::Stack::new(&info, Arc::clone(&handler), Arc::clone(clock));
+    pub(crate) fn new(info: ConnectorInfo, handler: Arc<dyn SendHandler>, clock: &Arc<dyn Clock>, events: EventBus, takeover: Arc<Takeover>) -> Self {
+        let stack = stack::Stack::new(&info, Arc::clone(&handler), Arc::clone(clock), events);
         Self { info, handler, stack, takeover }
     }
 }
