@@ -1,8 +1,8 @@
 //! Chain: the models that can answer in place of each other, asked in order: another key, a sibling model, another provider.
 //!
 //! One deadline bounds the whole chain. What cannot help is passed over: a refused key refuses every model, a conversation that is too long for
-//! a model is so with every key, an address where nobody listens is the same for all. When all that could be asked want to be left alone for
-//! a while, the first of them is waited for.
+//! a model is so with every key, an address where nobody listens is the same for all. When nobody could be asked, because all are left
+//! alone by their breakers or want to be for a while, the first of them is waited for.
 
 use std::{
     sync::{
@@ -53,7 +53,13 @@ impl Chain {
         Self { links, first: info, total, clock }
     }
 
-    async fn round(&self, request: &TextRequest, deadline: Timestamp, misses: &mut Misses, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Option<Result<TextAnswer>> {
+    async fn round(
+        &self,
+        request: &TextRequest,
+        deadline: Timestamp,
+        misses: &mut Misses,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Option<Result<TextAnswer>> {
         let shown = AtomicBool::new(false);
         let on_piece = |text: &str| {
             shown.store(true, Ordering::Relaxed);
@@ -123,6 +129,10 @@ fn tailored(request: &TextRequest, info: &ModelInfo, deadline: Timestamp) -> Tex
     asked
 }
 
+fn is_paused(error: &Error) -> bool {
+    error.code() == Some(codes::PAUSED)
+}
+
 fn shows_pictures(request: &TextRequest) -> bool {
     request.messages.iter().flat_map(|message| &message.parts).any(|part| matches!(part, ChatPart::Image { .. }))
 }
@@ -132,7 +142,10 @@ struct Misses(Vec<Option<Error>>);
 
 impl Misses {
     fn note(&mut self, at: usize, error: Error) {
-        self.0[at] = Some(error);
+        // That it is left alone by now says less than what it did when it was asked.
+        if error.code() != Some(codes::PAUSED) || self.0[at].as_ref().is_none_or(is_paused) {
+            self.0[at] = Some(error);
+        }
     }
 
     /// Whether an earlier failure says that this link cannot help.
@@ -145,8 +158,9 @@ impl Misses {
     fn wait(&self) -> Option<Duration> {
         // One that stands alone has waited for the service's wish by itself.
         let alone = self.0.len() == 1;
+        let nobody_was_asked = self.0.iter().flatten().all(|error| is_paused(error) || error.retry() == Retry::Never);
         let waits = self.0.iter().flatten().filter_map(|error| match error.retry() {
-            Retry::After(wait) if error.code() == Some(codes::PAUSED) => Some(wait).filter(|wait| *wait <= LONGEST_PAUSE),
+            Retry::After(wait) if error.code() == Some(codes::PAUSED) => Some(wait).filter(|wait| nobody_was_asked && *wait <= LONGEST_PAUSE),
             Retry::After(wait) => Some(wait).filter(|_| !alone),
             Retry::Soon | Retry::Never => None,
         });

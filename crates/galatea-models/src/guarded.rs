@@ -45,9 +45,9 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         // Counted in here: a model that hangs longer than anybody waits would otherwise never be found out.
         let outcome = match select(Box::pin(work), self.clock.sleep(patience)).await {
             Either::Left((outcome, _)) => outcome,
-            Either::Right(((), _)) => {
-                Err(Error::new(ErrorKind::Timeout, "the model did not answer within the time allowed").with_code(codes::TIMEOUT).with("seconds", patience.as_secs_f32()))
-            }
+            Either::Right(((), _)) => Err(Error::new(ErrorKind::Timeout, "the model did not answer within the time allowed")
+                .with_code(codes::TIMEOUT)
+                .with("seconds", patience.as_secs_f32())),
         };
         let now = self.clock.now();
         let call = match &outcome {

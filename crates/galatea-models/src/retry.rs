@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -75,14 +75,19 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
         self.budget.call(start);
         let total = deadline.map_or(self.policy.total, |end| end.since(start).min(self.policy.total));
         let clock = self.clock.clone();
+        let asked = Arc::new(Mutex::new(None));
+        let last = Arc::clone(&asked);
         let tries = attempt
             .retry(FullJitter { left: self.policy.attempts.saturating_sub(1), ceiling: self.policy.base, cap: self.policy.cap })
             .sleep(move |wait| sleep(clock.clone(), wait))
+            .notify(move |error: &Error, _| *lock(&last) = Some(error.retold()))
             .when(move |error: &Error| self.is_worth_it(error) && !shown.load(Ordering::Relaxed))
             .adjust(move |error: &Error, wait| wait.and_then(|wait| self.wait(start, total, error, wait)));
         let deadline = self.clock.sleep(total.saturating_add(GRACE));
         let seconds = total.as_secs_f32();
         let race = select(Box::pin(tries.into_future()), deadline).map(move |first| match first {
+            // A breaker that opened between two attempts says less than the attempt before.
+            Either::Left((Err(error), _)) if error.code() == Some(codes::PAUSED) => Err(lock(&asked).take().unwrap_or(error)),
             Either::Left((result, _)) => result,
             Either::Right(((), _)) => {
                 Err(Error::new(ErrorKind::Timeout, "the model did not answer within the time allowed").with_code(codes::TIMEOUT).with("seconds", seconds))
@@ -131,6 +136,10 @@ impl<M: EmbeddingModel + ?Sized> EmbeddingModel for Retrying<M> {
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
         self.run(&AtomicBool::new(false), None, || self.inner.embed(texts)).await
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn sleep(clock: Arc<dyn Clock>, wait: Duration) -> BoxFuture<'static, ()> {

@@ -91,6 +91,7 @@ struct Pair<D: Dialect> {
     server: ModelServer<D>,
     models: Models,
     configured: Configured,
+    settings: Vec<(String, String)>,
 }
 
 impl<D: Dialect> Pair<D> {
@@ -98,7 +99,13 @@ impl<D: Dialect> Pair<D> {
         let base = server.base_url();
         let pairs: Vec<(&str, &str)> = settings.iter().map(|(k, v)| (*k, if *v == "BASE" { base.as_str() } else { *v })).collect();
         let configured = configure(&pairs);
-        Self { models: configured.models.clone(), server, configured }
+        let settings = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Self { models: configured.models.clone(), server, configured, settings }
+    }
+
+    /// The same models once more, whose breakers know of no failure.
+    fn fresh(&self) -> Models {
+        configure(&self.settings.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect::<Vec<_>>()).models
     }
 
     /// Text, tools, usage and finish, whole and streamed, torn into single bytes too.
@@ -135,7 +142,7 @@ impl<D: Dialect> Pair<D> {
             self.server.enqueue(fault.clone());
         }
         let before = self.server.count();
-        let error = match ask(&self.models.large, &request(stream)).await.0 {
+        let error = match ask(&self.fresh().large, &request(stream)).await.0 {
             Err(error) => error,
             Ok(answer) => panic!("{fault:?}: {answer:?}"),
         };
@@ -144,7 +151,7 @@ impl<D: Dialect> Pair<D> {
         assert!((1..=3).contains(&used), "{fault:?}: {used}");
         // What was not used must not hit the next case.
         for _ in used..3 {
-            let _ = ask(&self.models.small, &TextRequest::prompt(None, "drain")).await;
+            let _ = ask(&self.fresh().small, &TextRequest::prompt(None, "drain")).await;
         }
         error
     }
@@ -227,7 +234,7 @@ impl<D: Dialect> Pair<D> {
         assert!(model.embed(&[]).await.unwrap().is_empty());
         for fault in [Fault::BadKey, Fault::Empty, Fault::Garbage] {
             self.server.enqueue(fault.clone());
-            clean(&model.embed(&texts[..2]).await.unwrap_err());
+            clean(&self.fresh().embedding.unwrap().embed(&texts[..2]).await.unwrap_err());
         }
         self.server.assert_clean();
     }

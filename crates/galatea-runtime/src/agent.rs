@@ -1,7 +1,9 @@
 //! The parts of one agent, assembled; no behaviour.
 
 use dashmap::DashMap;
-use galatea_core::{Account, AgentView, Clock, ConnectorInfo, EventBus, Health, MemoryId, Models, Outbound, Result, RoomId, Services, Source, Store, Timestamp};
+use galatea_core::{
+    Account, AgentView, Clock, ConnectorInfo, EventBus, Health, MemoryId, Models, Outbound, Result, RoomId, Services, Source, Store, Timestamp,
+};
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},

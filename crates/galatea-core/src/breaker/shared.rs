@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Admission, Breaker, BreakerLimits, BreakerState, Call, Pass};
+use super::{Admission, Breaker, BreakerLimits, BreakerState, Call, Pass, Phase};
 use crate::{
     clock::Timestamp,
     event::{Event, EventBus},
@@ -62,7 +62,13 @@ impl SharedBreaker {
         if before != after {
             let BreakerState { name, cause, .. } = breaker.state(&self.name);
             drop(breaker);
-            tracing::warn!(breaker = name, before = before.as_str(), after = after.as_str(), cause, "circuit breaker changed");
+            let (from, to) = (before.as_str(), after.as_str());
+            // One alarm per trouble: that it is looked at now and then in between is no news.
+            if before == Phase::Closed || (after == Phase::Latched && before != Phase::HalfOpen) {
+                tracing::warn!(breaker = name, from, to, cause, "circuit breaker opened");
+            } else {
+                tracing::info!(breaker = name, from, to, cause, "circuit breaker changed");
+            }
             self.events.publish(Event::BreakerChanged { name, state: after, cause });
         }
         outcome

@@ -136,7 +136,9 @@ fn is_private(site: &str) -> bool {
     match host {
         Some(url::Host::Ipv4(ip)) => galatea_http::denied(ip.into()).is_some(),
         Some(url::Host::Ipv6(ip)) => galatea_http::denied(ip.into()).is_some(),
-        Some(url::Host::Domain(name)) => !name.contains('.') || [".local", ".localhost", ".internal", ".lan", ".home.arpa"].iter().any(|end| name.ends_with(end)),
+        Some(url::Host::Domain(name)) => {
+            !name.contains('.') || [".local", ".localhost", ".internal", ".lan", ".home.arpa"].iter().any(|end| name.ends_with(end))
+        }
         None => false,
     }
 }

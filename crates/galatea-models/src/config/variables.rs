@@ -19,7 +19,11 @@ pub const MODEL_TOOLS: Variable =
     Variable::new("MODEL_TOOLS", "Let models call tools natively: true, false, or auto (true everywhere but with Ollama, where it depends on the model).")
         .or("auto");
 /// Patience before the first piece.
-pub const MODEL_FIRST_TOKEN_TIMEOUT: Variable = Variable::new("MODEL_FIRST_TOKEN_TIMEOUT", "Seconds until the first piece of an answer; with Ollama, which may have to load the model first, MODEL_TOTAL_TIMEOUT until this is set.").or("30");
+pub const MODEL_FIRST_TOKEN_TIMEOUT: Variable = Variable::new(
+    "MODEL_FIRST_TOKEN_TIMEOUT",
+    "Seconds until the first piece of an answer; with Ollama, which may have to load the model first, MODEL_TOTAL_TIMEOUT until this is set.",
+)
+.or("30");
 /// Patience between pieces.
 pub const MODEL_IDLE_TIMEOUT: Variable = Variable::new("MODEL_IDLE_TIMEOUT", "Seconds between two pieces of an answer.").or("30");
 /// Patience in all.

@@ -136,7 +136,8 @@ async fn the_deadline_ends_a_model_that_never_answers() {
     }
     let info = ModelInfo { provider: "p".into(), model: "m".into(), tools: false, vision: false, scripted: false };
     let policy = RetryPolicy { total: Duration::from_millis(20), ..RetryPolicy::default() };
-    let error = Retrying::new(Arc::new(Silent(info)), policy, Arc::default(), Arc::new(SystemClock)).generate(&TextRequest::default(), &|_| ()).await.unwrap_err();
+    let error =
+        Retrying::new(Arc::new(Silent(info)), policy, Arc::default(), Arc::new(SystemClock)).generate(&TextRequest::default(), &|_| ()).await.unwrap_err();
     assert_eq!(error.code(), Some(codes::TIMEOUT));
 }
 

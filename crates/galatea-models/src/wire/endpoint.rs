@@ -120,7 +120,19 @@ impl Endpoint {
         let place = galatea_http::client::place(&url);
         let site = url.origin().ascii_serialization();
         let base = url.as_str().trim_end_matches('/').to_owned();
-        Ok(Self { http, names, base, place, site, auth, key: Cow::Borrowed(names.key), headers: Vec::new(), times, max_body: 16 << 20, origins: Origins::default() })
+        Ok(Self {
+            http,
+            names,
+            base,
+            place,
+            site,
+            auth,
+            key: Cow::Borrowed(names.key),
+            headers: Vec::new(),
+            times,
+            max_body: 16 << 20,
+            origins: Origins::default(),
+        })
     }
 
     /// With a public header on every call.
