@@ -73,9 +73,9 @@ impl GatewayBackend for Intake {
     fn register_send_handler(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>) {
         let agent = &self.0;
         let key = (info.source.clone(), info.account.clone());
-        let known = agent.any_route(&info.source, &info.account).map(|route| Arc::clone(&route.takeover));
+        let known = agent.any_route(&info.source, &info.account);
         let first = known.is_none();
-        let route = Arc::new(delivery::Route::new(info.clone(), handler, &agent.clock, agent.events.clone(), known.unwrap_or_default()));
+        let route = Arc::new(delivery::Route::new(info.clone(), handler, &agent.clock, agent.events.clone(), known.as_deref()));
         agent.routes.insert(key, Arc::clone(&route));
         // A connector that restarts registers again; what was in flight then is still in its lane.
         if first {

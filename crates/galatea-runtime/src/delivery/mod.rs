@@ -1,7 +1,7 @@
 //! Delivery: from committed outbox rows to the platform, in order per Room.
 
+mod gate;
 mod on_the_way;
-mod rate_limit;
 mod recover;
 mod settle;
 mod stack;
@@ -33,18 +33,19 @@ pub(crate) struct Job {
 pub(crate) struct Route {
     /// Whose.
     pub(crate) info: ConnectorInfo,
-    /// The connector's outbound side, for encoding and typing.
+    /// The connector's outbound side, for what needs no call.
     pub(crate) handler: Arc<dyn SendHandler>,
-    /// The handler with its layers, for sending.
+    /// The handler with its layers, for every call.
     pub(crate) stack: stack::Stack,
     /// How far the work left over from the last run is taken up; shared by the routes of one account.
     pub(crate) takeover: Arc<Takeover>,
 }
 
 impl Route {
-    /// Wraps a handler.
-    pub(crate) fn new(info: ConnectorInfo, handler: Arc<dyn SendHandler>, clock: &Arc<dyn Clock>, events: EventBus, takeover: Arc<Takeover>) -> Self {
-        let stack = stack::Stack::new(&info, Arc::clone(&handler), Arc::clone(clock), events);
+    /// Wraps a handler. What an earlier route of this account knows of limits and leftovers is kept.
+    pub(crate) fn new(info: ConnectorInfo, handler: Arc<dyn SendHandler>, clock: &Arc<dyn Clock>, events: EventBus, before: Option<&Self>) -> Self {
+        let (takeover, gate) = before.map_or_else(Default::default, |route| (Arc::clone(&route.takeover), Arc::clone(route.stack.gate())));
+        let stack = stack::Stack::new(&info, Arc::clone(&handler), Arc::clone(clock), events, gate);
         Self { info, handler, stack, takeover }
     }
 }

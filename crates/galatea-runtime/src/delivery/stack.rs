@@ -1,13 +1,14 @@
-//! The layers around a send handler, in the one order: `rate_limit(breaker(timeout(handler)))`.
+//! The layers around a send handler, in the one order: `gate(breaker(timeout(handler)))`. Every call of an account goes through here.
 
 use futures::FutureExt;
 use galatea_core::{
-    Clock, ConnectorInfo, Delivery, Error, ErrorKind, EventBus, Found, Receipt, Result, Retry, SendHandler, Sent, Timestamp, Trail,
-    breaker::{Admission, BreakerLimits, BreakerState, Call, Permit, SharedBreaker},
+    Address, Clock, ConnectorInfo, Delivery, Error, ErrorKind, EventBus, Found, Media, Priority, Receipt, RemoteId, Result, Retry, RoomId, SendHandler, Sent,
+    Timestamp, Trail,
+    breaker::{Admission, BreakerLimits, BreakerState, Call, Permit, Phase, SharedBreaker},
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use super::{rate_limit::RateLimit, timeout};
+use super::{gate::Gate, timeout};
 
 /// Half of what a connector's own HTTP timeout allows (15 to 20 s) is slow; a probe has a while longer than any attempt.
 const LIMITS: BreakerLimits = BreakerLimits { slow: Duration::from_secs(10), probe: Duration::from_secs(45) };
@@ -15,7 +16,7 @@ const LIMITS: BreakerLimits = BreakerLimits { slow: Duration::from_secs(10), pro
 /// A send handler with its layers.
 pub(crate) struct Stack {
     handler: Arc<dyn SendHandler>,
-    limit: RateLimit,
+    gate: Arc<Gate>,
     breaker: SharedBreaker,
     clock: Arc<dyn Clock>,
 }
@@ -31,9 +32,9 @@ pub(crate) enum Missed {
 
 impl Stack {
     /// Fresh layers for one account.
-    pub(crate) fn new(info: &ConnectorInfo, handler: Arc<dyn SendHandler>, clock: Arc<dyn Clock>, events: EventBus) -> Self {
+    pub(crate) fn new(info: &ConnectorInfo, handler: Arc<dyn SendHandler>, clock: Arc<dyn Clock>, events: EventBus, gate: Arc<Gate>) -> Self {
         let breaker = SharedBreaker::new(format!("{}:{}", info.source, info.account), LIMITS, events, clock.now());
-        Self { handler, limit: RateLimit::new(), breaker, clock }
+        Self { handler, gate, breaker, clock }
     }
 
     /// How its breaker stands.
@@ -44,7 +45,8 @@ impl Stack {
     /// One attempt.
     pub(crate) async fn send(&self, delivery: &Delivery) -> Result<Receipt, Missed> {
         // Outermost, because a send that waits for its turn must neither count as slow nor hold a probe.
-        self.limit.admit(delivery, self.clock.now()).map_err(Missed::Held)?;
+        let (room, priority) = (delivery.address.room, self.handler.priority(&delivery.body));
+        self.gate.admit(room, priority, self.clock.now()).map_err(Missed::Held)?;
         // Inside, because our own waiting says nothing about the platform's health.
         let started = self.clock.now();
         let permit = self.pass(started)?;
@@ -52,7 +54,7 @@ impl Stack {
         let outcome = guarded(timeout::within(self.handler.send(delivery))).await;
         let now = self.clock.now();
         settle(permit, &outcome, started, now);
-        self.limit.learn(delivery, &outcome, now);
+        self.gate.learn(room, priority, &outcome, now);
         outcome.map_err(Missed::Failed)
     }
 
@@ -73,10 +75,45 @@ impl Stack {
     /// Read-back of an unknown outcome. Passes the breaker too: a dead platform cannot be asked either.
     pub(crate) async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found, Missed> {
         let started = self.clock.now();
+        // An answer waits for it.
+        self.gate.admit(delivery.address.room, Priority::Answer, started).map_err(Missed::Held)?;
         let permit = self.pass(started)?;
         let outcome = guarded(timeout::within(self.handler.find(delivery, trail))).await;
-        settle(permit, &outcome, started, self.clock.now());
+        let now = self.clock.now();
+        settle(permit, &outcome, started, now);
+        self.gate.learn(delivery.address.room, Priority::Answer, &outcome, now);
         outcome.map_err(Missed::Failed)
+    }
+
+    /// Shows that an answer is coming; not while anything is in the way, and never again for that.
+    pub(crate) async fn typing(&self, address: &Address) -> Result<()> {
+        if self.breaker.state().phase != Phase::Closed || self.gate.admit(address.room, Priority::Typing, self.clock.now()).is_err() {
+            return Ok(());
+        }
+        let outcome = guarded(timeout::within(self.handler.typing(address))).await;
+        self.gate.learn(address.room, Priority::Typing, &outcome, self.clock.now());
+        outcome
+    }
+
+    /// Tells whoever pressed or called that there is no answer. Tried once.
+    pub(crate) async fn unanswered(&self, address: &Address, message: &RemoteId, why: &str) -> Result<()> {
+        self.gate.admit(address.room, Priority::Callback, self.clock.now())?;
+        let outcome = guarded(timeout::within(self.handler.unanswered(address, message, why))).await;
+        self.gate.learn(address.room, Priority::Callback, &outcome, self.clock.now());
+        outcome
+    }
+
+    /// Downloads a file of a received message.
+    pub(crate) async fn fetch(&self, room: RoomId, media: &Media, limit: usize) -> Result<Vec<u8>> {
+        self.gate.admit(room, Priority::Callback, self.clock.now())?;
+        let outcome = self.handler.fetch(media, limit).await;
+        self.gate.learn(room, Priority::Callback, &outcome, self.clock.now());
+        outcome
+    }
+
+    /// The gate, which outlives a connector that restarts.
+    pub(crate) fn gate(&self) -> &Arc<Gate> {
+        &self.gate
     }
 }
 
