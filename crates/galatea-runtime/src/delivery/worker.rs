@@ -19,6 +19,8 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
     let mut before: Option<Before> = None;
     loop {
         match lane.take() {
+            // What is marked already was about to be sent; the next holder would have to find out whether it was.
+            Taken::Item(job) if !job.tenure.is_held() || !(job.tenure.is_open() || job.part.marked) => {}
             Taken::Item(job) => {
                 let (turn, part) = (job.delivery.turn, job.delivery.part);
                 let broken = match &before {
@@ -33,11 +35,13 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
                     continue;
                 } else {
                     match deliver(&agent, &settler, &lane, job).await {
-                        Outcome::Ended { follows } => follows,
-                        Outcome::StoodBack(job) => {
+                        Some(Outcome::Ended { follows }) => follows,
+                        Some(Outcome::StoodBack(job)) => {
                             lane.put_back(vec![*job], true);
                             continue;
                         }
+                        // Another process goes on with it, and with whatever follows.
+                        None => continue,
                     }
                 };
                 before = Some(Before { turn, broken: !delivered });
@@ -91,13 +95,15 @@ async fn broke_off(agent: &Agent, delivery: &Delivery) -> bool {
     earlier.into_iter().any(|p| matches!(p.state, OutboxState::Dead | OutboxState::Expired))
 }
 
-/// Does what the protocol says until the part has ended, or stands back for what is worth more.
-async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::RoomId, Job>, mut job: Job) -> Outcome {
+/// Does what the protocol says until the part has ended, or stands back for what is worth more. None when the account is another process's
+/// before that.
+async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::RoomId, Job>, mut job: Job) -> Option<Outcome> {
     let Some(route) = agent.any_route(&job.delivery.address.source, &job.delivery.address.account) else {
         // Stays pending in the store; sent once its connector registers.
         tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery yet");
-        return Outcome::Ended { follows: true };
+        return Some(Outcome::Ended { follows: true });
     };
+    let tenure = job.tenure.clone();
     let rules = Rules { resend_unsure: agent.limits.resend_unsure };
     let (mut receipt, mut failure) = (None, None);
     let mut effect = hear(agent, &mut job, rules, &Event::Ready);
@@ -106,20 +112,26 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
             Effect::Wait(until) => {
                 tokio::select! {
                     () = agent.clock.sleep(until.since(agent.clock.now())) => {}
-                    () = overtaken(agent, lane, &job) => return Outcome::StoodBack(Box::new(job)),
+                    () = tenure.closed() => return None,
+                    () = overtaken(agent, lane, &job) => return Some(Outcome::StoodBack(Box::new(job))),
                 }
                 hear(agent, &mut job, rules, &Event::Ready)
             }
             Effect::Look => {
                 settler.flush().await;
-                let (looked, found) = look(agent, &route, &job.delivery).await;
+                let (looked, found) = tenure.run(look(agent, &route, &job.delivery)).await?;
                 receipt = found;
                 hear(agent, &mut job, rules, &Event::Looked(looked))
             }
             Effect::Mark => {
+                if !tenure.is_open() {
+                    return None;
+                }
                 settler.settle_now(settlement(&job, OutboxState::Sending, agent)).await;
                 hear(agent, &mut job, rules, &Event::Marked)
             }
+            // The last moment to find out that this process was paused and another one sends now.
+            Effect::Send if !tenure.is_held() => return None,
             Effect::Send => match route.stack.send(&job.delivery).await {
                 Ok(answer) => {
                     receipt = Some(answer);
@@ -142,12 +154,12 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
             Effect::Again(_, until) => Effect::Wait(until),
             Effect::End(OutboxState::Sent, _) => {
                 sent(agent, settler, job, receipt.unwrap_or_default()).await;
-                return Outcome::Ended { follows: true };
+                return Some(Outcome::Ended { follows: true });
             }
             Effect::End(state, why) => {
                 ended(agent, settler, job, state, &reason(why, failure)).await;
                 // What may have arrived lets the others follow.
-                return Outcome::Ended { follows: state == OutboxState::Ambiguous };
+                return Some(Outcome::Ended { follows: state == OutboxState::Ambiguous });
             }
         };
     }
@@ -267,5 +279,14 @@ async fn ended(agent: &Agent, settler: &Settler, mut job: Job, state: OutboxStat
 }
 
 fn settlement(job: &Job, state: OutboxState, agent: &Agent) -> Settlement {
-    Settlement { id: job.delivery.id, state, attempt: job.part.attempt, not_before: agent.clock.now(), remote: None, error: None, doubt: job.part.doubt }
+    Settlement {
+        id: job.delivery.id,
+        state,
+        attempt: job.part.attempt,
+        not_before: agent.clock.now(),
+        remote: None,
+        error: None,
+        doubt: job.part.doubt,
+        fence: job.tenure.fence(),
+    }
 }
