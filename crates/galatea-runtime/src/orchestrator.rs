@@ -1,6 +1,7 @@
 //! Orchestrator: many agents in one process: create, start, stop, remove, watch.
 
 use dashmap::DashMap;
+use galatea_core::breaker::BreakerState;
 use galatea_core::{
     Account, Address, AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, Event, EventBus, Health, Models, Outgoing, Plugin,
     Result, Services, Settings, Source, Store, store::Role,
@@ -308,6 +309,15 @@ impl Orchestrator {
                 all.push(ConnectorStatus { agent: *id, agent_name: entry.name.clone(), info: info.clone(), health });
             }
         }
+        all
+    }
+
+    /// How the circuit breaker of every account stands through which this process sends.
+    pub fn breakers(&self) -> Vec<BreakerState> {
+        let agents = self.lock();
+        let routes = agents.values().flat_map(|entry| entry.agent.routes.iter().map(|route| Arc::clone(route.value())).collect::<Vec<_>>());
+        let mut all: Vec<BreakerState> = routes.filter(|route| route.tenure.is_some()).map(|route| route.stack.breaker()).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
         all
     }
 

@@ -108,6 +108,13 @@ async fn nobody_answers_and_the_room_is_told_once() {
         );
     }
     says(&told(&stage, first).await, &["the room was told"]);
+    let status = stage.program().arg("status").run().await;
+    says(
+        &status.stdout,
+        &["openai gpt-large is left alone since", "its circuit breaker is", "GAL-BREAKER", "cause: the model server has a fault or is overloaded: HTTP 500"],
+    );
+    let doctor = stage.program().args(["doctor", "--offline"]).run().await;
+    says(&doctor.stdout, &["openai gpt-small is left alone since", "GAL-BREAKER"]);
     says(&running.stderr(), &["circuit breaker opened", "\"breaker\":\"openai gpt-large\""]);
 }
 

@@ -1,8 +1,9 @@
 //! A house: one store, one orchestrator, agents with their platforms and models.
 
 use galatea_core::{
-    Account, Address, Addressed, AgentId, AgentIdentity, Batch, ChannelType, Character, Clock, Command, Connection, Content, EntityId, EntityRef, EventBus, Gateway, Incoming,
-    IncomingEvent, IncomingMessage, MemoryId, Models, Outgoing, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, SystemClock, TextModel, WorldId, WorldRef,
+    Account, Address, Addressed, AgentId, AgentIdentity, Batch, ChannelType, Character, Clock, Command, Connection, Content, EntityId, EntityRef, EventBus,
+    Gateway, Incoming, IncomingEvent, IncomingMessage, MemoryId, Models, Outgoing, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, SystemClock,
+    TextModel, WorldId, WorldRef,
     store::{InboxState, InboxStore, OutboxState, OutboxStore},
 };
 use galatea_runtime::{

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, Address, Capabilities, Connector, ConnectorInfo, Delivery, Encoded, Error, ErrorKind, Finding, Found, Gateway, Outgoing, Priority, Reach, ReadBack,
-    Receipt, RemoteId, Result, Retry, SendHandler, Sent, Source, TextUnit, Trail,
+    Account, Address, Capabilities, Connector, ConnectorInfo, Delivery, Encoded, Error, ErrorKind, Finding, Found, Gateway, Outgoing, Priority, Reach,
+    ReadBack, Receipt, RemoteId, Result, Retry, SendHandler, Sent, Source, TextUnit, Trail,
 };
 use std::{
     collections::{HashMap, VecDeque},
@@ -230,9 +230,7 @@ impl SendHandler for Hand {
         let lost = || Error::new(ErrorKind::Timeout, "no answer");
         let outcome = match doing {
             None | Some(Doing::Fine) => Ok(platform.show(delivery)),
-            Some(Doing::FloodAll(delay)) => {
-                Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay)).with_reach(Reach::Account))
-            }
+            Some(Doing::FloodAll(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay)).with_reach(Reach::Account)),
             Some(Doing::Flood(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay))),
             Some(Doing::Unavailable) => Err(Error::new(ErrorKind::Unavailable, "connection refused").with_sent(Sent::No)),
             Some(Doing::LostAfter) => {

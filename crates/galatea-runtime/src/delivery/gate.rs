@@ -171,7 +171,13 @@ mod tests {
     fn waits(gate: &Gate, n: u128, now: i64) -> [u128; 4] {
         ALL.map(|priority| match gate.admit(room(n), priority, Timestamp(now)) {
             Ok(()) => 0,
-            Err(error) => if let Retry::After(delay) = error.retry() { delay.as_millis() } else { u128::MAX },
+            Err(error) => {
+                if let Retry::After(delay) = error.retry() {
+                    delay.as_millis()
+                } else {
+                    u128::MAX
+                }
+            }
         })
     }
 
