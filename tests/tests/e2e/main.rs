@@ -10,6 +10,7 @@ mod crashes;
 mod discord;
 mod errors;
 mod explains;
+mod fallback;
 mod faults;
 mod init;
 mod ledger;
