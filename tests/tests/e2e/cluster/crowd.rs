@@ -113,6 +113,23 @@ impl Crowd {
         took
     }
 
+    /// Asks in every room, and how long each waits for that answer.
+    pub(super) async fn silence(&mut self) -> Vec<Duration> {
+        self.ask();
+        let (begun, last) = (Instant::now(), format!("A{}", self.asked));
+        let mut waited: BTreeMap<String, Duration> = BTreeMap::new();
+        while waited.len() < self.chats.len() + self.channels.len() {
+            for (room, texts) in self.shown() {
+                if texts.last() == Some(&last) {
+                    waited.entry(room).or_insert_with(|| begun.elapsed());
+                }
+            }
+            assert!(begun.elapsed() < Duration::from_secs(120), "not all is answered: {:#?}", self.unlike());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        waited.into_values().collect()
+    }
+
     /// Rooms that show anything but every answer once and in order.
     fn unlike(&self) -> BTreeMap<String, Vec<String>> {
         let expected: Vec<String> = (1..=self.asked).map(|n| format!("A{n}")).collect();
