@@ -31,6 +31,10 @@ pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
     /// Completes after `duration` of this clock's time.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+    /// How far wall clock time was set forward since this clock began; zero for a clock that nobody sets, or that cannot tell.
+    fn ahead(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// The machine's clock and tokio's timer.

@@ -22,7 +22,7 @@ mod memory;
 mod outbox;
 mod turn;
 
-pub use audit::{AuditLine, AuditStore, Exceptions};
+pub use audit::{AuditLine, AuditStore, Exceptions, Missing};
 pub use change::{ConnectionChange, Effect, EntityChange, RoomChange, WorldChange};
 pub use inbox::{Envelope, InboxEntry, InboxItem, InboxState, InboxStore, Ingest};
 pub use lease::{Claimed, Fence, Lease, LeaseStatus, LeaseStore, Member, Part, ROOM_PARTS, fair_share, room_part};

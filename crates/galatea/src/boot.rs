@@ -1,6 +1,6 @@
 //! Boot: storage, agents and their connectors, put together. Nothing here waits for a network.
 
-use galatea_core::{AgentId, Clock, Error, EventBus, Host, Result, Settings, Store, SystemClock};
+use galatea_core::{AgentId, Clock, Error, EventBus, Host, Result, Settings, Store};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_runtime::{AgentSpec, Orchestrator, RuntimeOptions};
 use std::{sync::Arc, time::Duration};
@@ -10,6 +10,7 @@ use crate::{
     connectors::{Built, PLATFORMS, Taken, with_policies},
     data_dir::DataDir,
     database::Database,
+    machine_clock::MachineClock,
     models::{self, ModelHealth},
     personas::Persona,
     plugins,
@@ -68,7 +69,7 @@ pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<
     galatea_http::warm_up();
     let (database, created) = Database::open(settings, data_dir).await?;
     let store = database.store();
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let clock: Arc<dyn Clock> = Arc::new(MachineClock::new());
     let orchestrator =
         Orchestrator::new(RuntimeOptions { store: Arc::clone(&store), clock: Arc::clone(&clock), events: EventBus::default(), look_around: LOOK_AROUND });
     let http = HttpClient::new(HttpOptions::default())?;

@@ -18,6 +18,7 @@ mod findings;
 mod health;
 mod lock;
 mod logging;
+mod machine_clock;
 mod models;
 mod output;
 mod panic;

@@ -3,6 +3,7 @@
 
 mod house;
 mod models;
+mod outage;
 mod platform;
 
 mod busy;

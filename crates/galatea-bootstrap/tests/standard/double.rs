@@ -7,8 +7,8 @@ use galatea_core::{
     content::Content,
     store::{
         AgentStore, AuditLine, AuditStore, CacheStore, Claimed, ConnectionChange, EntityStore, Exceptions, InboxItem, InboxState, InboxStore, Ingest, Lease,
-        LeaseStatus, LeaseStore, Member, MemoryQuery, MemoryStore, NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Part, RelationshipStore,
-        Resolution, RoomStore, Settlement, TaskStore, TurnRecord, WorldStore,
+        LeaseStatus, LeaseStore, Member, MemoryQuery, MemoryStore, Missing, NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Part,
+        RelationshipStore, Resolution, RoomStore, Settlement, TaskStore, TurnRecord, WorldStore,
     },
 };
 use serde_json::Value;
@@ -319,6 +319,9 @@ impl AuditStore for Double {
         no_queue()
     }
     async fn exceptions(&self, _: u32) -> Result<Exceptions> {
+        no_queue()
+    }
+    async fn missing(&self) -> Result<Vec<Missing>> {
         no_queue()
     }
 }

@@ -132,7 +132,8 @@ impl Machine {
     fn admit(&mut self, now: Timestamp) -> Admission {
         match self {
             Self::Closed { .. } => Admission::Go,
-            Self::Open { until, .. } if *until > now => Admission::Wait(until.since(now)),
+            // A wait longer than the pause means that the machine's clock was set back.
+            Self::Open { until, pause } if *until > now && until.since(now) <= *pause => Admission::Wait(until.since(now)),
             Self::Open { pause, .. } => {
                 *self = Self::HalfOpen { running: 1, good: 0, pause: *pause };
                 Admission::Go
@@ -223,6 +224,16 @@ mod tests {
             assert!(call(&breaker, &Ok(()), 6_000 + n));
         }
         assert_eq!(breaker.lock().name(), "closed");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_holds_nothing_up() {
+        let breaker = Breaker::new("t".into());
+        for n in 0..5 {
+            call(&breaker, &bad(), 10_000_000 + n);
+        }
+        assert!(!call(&breaker, &Ok(()), 10_000_010));
+        assert!(call(&breaker, &Ok(()), 10_000_010 - 3_600_000));
     }
 
     #[test]

@@ -6,7 +6,14 @@ use std::time::Duration;
 
 /// Deadlines given by the platform, per Room.
 pub(super) struct RateLimit {
-    rooms: Cache<RoomId, Timestamp>,
+    rooms: Cache<RoomId, Rest>,
+}
+
+/// A room told to wait.
+#[derive(Debug, Clone, Copy)]
+struct Rest {
+    told: Timestamp,
+    until: Timestamp,
 }
 
 /// Telegram's flood waits have grown to hours in reports; a day bounds what we keep.
@@ -20,7 +27,8 @@ impl RateLimit {
     /// Refuses a send to a Room whose deadline has not passed.
     pub(super) fn admit(&self, delivery: &Delivery, now: Timestamp) -> Result<()> {
         match self.rooms.get(&delivery.address.room) {
-            Some(until) if until > now => Err(wait(until.since(now))),
+            // Before it was told means that the machine's clock was set back.
+            Some(rest) if rest.until > now && rest.told <= now => Err(wait(rest.until.since(now))),
             Some(_) => {
                 self.rooms.invalidate(&delivery.address.room);
                 Ok(())
@@ -35,7 +43,7 @@ impl RateLimit {
             && error.kind() == ErrorKind::RateLimited
             && let Retry::After(delay) = error.retry()
         {
-            self.rooms.insert(delivery.address.room, now.plus(delay.min(LONGEST)));
+            self.rooms.insert(delivery.address.room, Rest { told: now, until: now.plus(delay.min(LONGEST)) });
         }
     }
 }
@@ -58,6 +66,8 @@ mod tests {
         let refused = limit.admit(&here, Timestamp(3_000)).unwrap_err();
         assert_eq!(refused.retry(), Retry::After(Duration::from_secs(5)));
         assert!(limit.admit(&there, Timestamp(3_000)).is_ok());
+        assert!(limit.admit(&here, Timestamp(1_000 - 3_600_000)).is_ok(), "a clock that is set back holds nothing up");
+        limit.learn(&here, &flood, Timestamp(1_000));
         assert!(limit.admit(&here, Timestamp(8_000)).is_ok());
     }
 }

@@ -67,6 +67,8 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> bool {
         effect = match effect {
             Effect::Wait(until) => {
                 agent.clock.sleep(until.since(agent.clock.now())).await;
+                // Waited for as long as it had to be, wherever the machine's clock was set meanwhile.
+                job.part.not_before = job.part.not_before.min(agent.clock.now());
                 hear(agent, &mut job, rules, &Event::Ready)
             }
             Effect::Look => {

@@ -75,6 +75,12 @@ impl Start {
         let lost = tokio::select! {
             () = signals.next() => false,
             () = booted.lost() => true,
+            broken = booted.database.broken() => {
+                stopping.store(true, Ordering::Relaxed);
+                // Nothing can be finished: whoever restarts it goes on with what is really there.
+                booted.stop(Duration::ZERO).await;
+                return Err(broken.into());
+            }
         };
         stopping.store(true, Ordering::Relaxed);
         if lost {
