@@ -35,7 +35,7 @@ pub mod world;
 
 pub use action::{Action, ActionDocs, ActionResult, AnyAction};
 pub use character::Character;
-pub use clock::{Clock, SystemClock, Timestamp};
+pub use clock::{Clock, Deadline, SystemClock, Timestamp};
 pub use command::{COMMANDS, Command};
 pub use connector::{
     BrowserLogin, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, ReadBack, SendHandler, Severity, TextUnit, Variable,

@@ -1,7 +1,7 @@
 //! Discord's rate limits as it tells them, and the guard against a ban of the address. Nothing here waits: whoever would have to is told how long.
 
 use dashmap::DashMap;
-use galatea_core::Timestamp;
+use galatea_core::{Deadline, Timestamp};
 use galatea_http::Response;
 use std::{
     collections::VecDeque,
@@ -36,10 +36,10 @@ pub(crate) struct Limits {
     /// Which bucket a route is in.
     buckets: DashMap<&'static str, String>,
     /// How much is left of a bucket, per major id, and when it is full again.
-    left: DashMap<(String, String), (u64, Timestamp)>,
+    left: DashMap<(String, String), (u64, Deadline)>,
     /// One route rests until then.
-    routes: DashMap<Route, Timestamp>,
-    global: Mutex<Timestamp>,
+    routes: DashMap<Route, Deadline>,
+    global: Mutex<Deadline>,
     invalid: Mutex<VecDeque<Timestamp>>,
     storm: Mutex<Storm>,
     /// Until when everything rests, for whoever shows it.
@@ -112,23 +112,23 @@ impl Limits {
             return rests(wait);
         }
         let global = *self.global.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut until = if interaction { Timestamp(0) } else { global };
+        let mut wait = if interaction { None } else { global.left(now) };
         if let Some(rest) = self.routes.get(route) {
-            until = until.max(*rest);
+            wait = wait.max(rest.left(now));
         }
         if let Some(bucket) = self.buckets.get(route.template) {
             let key = (bucket.clone(), route.major.clone());
             if let Some(mut left) = self.left.get_mut(&key) {
                 if left.0 == 0 {
-                    until = until.max(left.1);
-                } else if left.1 > now {
+                    wait = wait.max(left.1.left(now));
+                } else if left.1.left(now).is_some() {
                     // Calls made side by side must not all see the same last one.
                     left.0 -= 1;
                 }
             }
         }
-        if until > now {
-            return Some((until.since(now), false));
+        if let Some(wait) = wait {
+            return Some((wait, false));
         }
         self.lock_storm().admit(now).and_then(rests)
     }
@@ -168,20 +168,20 @@ impl Limits {
             self.buckets.insert(route.template, bucket.clone());
         }
         if self.left.len() >= MAX_BUCKETS {
-            self.left.retain(|_, (_, until)| *until > now);
+            self.left.retain(|_, (_, until)| until.left(now).is_some());
         }
-        self.left.insert((bucket, route.major.clone()), (remaining, now.plus(after)));
+        self.left.insert((bucket, route.major.clone()), (remaining, Deadline::after(now, after)));
     }
 
     /// Notes a 429.
     pub(crate) fn limited(&self, route: &Route, scope: Scope, wait: Duration, now: Timestamp) {
-        let until = now.plus(wait);
+        let until = Deadline::after(now, wait);
         if scope == Scope::Global {
             let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
-            *global = (*global).max(until);
+            *global = until.later(*global);
         } else {
             if self.routes.len() >= MAX_BUCKETS {
-                self.routes.retain(|_, until| *until > now);
+                self.routes.retain(|_, until| until.left(now).is_some());
             }
             self.routes.insert(route.clone(), until);
         }

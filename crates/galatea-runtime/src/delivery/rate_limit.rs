@@ -1,19 +1,12 @@
 //! Rate limits: the server's word rules. A Room told to wait waits, an account told to wait waits.
 
-use galatea_core::{Delivery, Error, ErrorKind, Receipt, Result, Retry, RoomId, Timestamp};
+use galatea_core::{Deadline, Delivery, Error, ErrorKind, Receipt, Result, Retry, RoomId, Timestamp};
 use moka::sync::Cache;
 use std::time::Duration;
 
 /// Deadlines given by the platform, per Room.
 pub(super) struct RateLimit {
-    rooms: Cache<RoomId, Rest>,
-}
-
-/// A room told to wait.
-#[derive(Debug, Clone, Copy)]
-struct Rest {
-    told: Timestamp,
-    until: Timestamp,
+    rooms: Cache<RoomId, Deadline>,
 }
 
 /// Telegram's flood waits have grown to hours in reports; a day bounds what we keep.
@@ -26,15 +19,12 @@ impl RateLimit {
 
     /// Refuses a send to a Room whose deadline has not passed.
     pub(super) fn admit(&self, delivery: &Delivery, now: Timestamp) -> Result<()> {
-        match self.rooms.get(&delivery.address.room) {
-            // Before it was told means that the machine's clock was set back.
-            Some(rest) if rest.until > now && rest.told <= now => Err(wait(rest.until.since(now))),
-            Some(_) => {
-                self.rooms.invalidate(&delivery.address.room);
-                Ok(())
-            }
-            None => Ok(()),
+        let Some(rest) = self.rooms.get(&delivery.address.room) else { return Ok(()) };
+        if let Some(left) = rest.left(now) {
+            return Err(wait(left));
         }
+        self.rooms.invalidate(&delivery.address.room);
+        Ok(())
     }
 
     /// Remembers what the platform said.
@@ -43,7 +33,7 @@ impl RateLimit {
             && error.kind() == ErrorKind::RateLimited
             && let Retry::After(delay) = error.retry()
         {
-            self.rooms.insert(delivery.address.room, Rest { told: now, until: now.plus(delay.min(LONGEST)) });
+            self.rooms.insert(delivery.address.room, Deadline::after(now, delay.min(LONGEST)));
         }
     }
 }
