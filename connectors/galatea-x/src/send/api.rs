@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use dashmap::DashMap;
-use galatea_core::{Clock, Error, Result, Retry, Timestamp};
+use galatea_core::{Clock, Deadline, Error, Result, Retry, Timestamp};
 use galatea_http::{Form, HttpClient, HttpOptions, Method, Part, Response, retry_after::parse_http_date};
 use serde_json::Value;
 use std::{
