@@ -1,5 +1,5 @@
 /* Preloaded into a program under test: a machine whose disk is full, whose disk cannot flush, or whose clock is wrong, as the file named by
- * GALATEA_TEST_MACHINE says at this moment. Only files below GALATEA_TEST_MACHINE_DISK are met. Calls go to the kernel directly. */
+ * MACHINE_UNDER_TEST says at this moment. Only files below MACHINE_UNDER_TEST_DISK are met. Calls go to the kernel directly. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static struct machine *machine = &fine;
 static char disk[PATH_MAX];
 
 __attribute__((constructor)) static void begin(void) {
-    const char *file = getenv("GALATEA_TEST_MACHINE"), *below = getenv("GALATEA_TEST_MACHINE_DISK");
+    const char *file = getenv("MACHINE_UNDER_TEST"), *below = getenv("MACHINE_UNDER_TEST_DISK");
     if (!file || !below) return;
     int fd = (int)syscall(SYS_openat, AT_FDCWD, file, O_RDWR, 0);
     if (fd < 0) return;

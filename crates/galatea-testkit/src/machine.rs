@@ -43,7 +43,7 @@ impl Machine {
     /// The program on this machine.
     #[must_use]
     pub fn runs(&self, program: Program) -> Program {
-        program.env("LD_PRELOAD", library()).env("GALATEA_TEST_MACHINE", &self.path).env("GALATEA_TEST_MACHINE_DISK", &self.disk)
+        program.env("LD_PRELOAD", library()).env("MACHINE_UNDER_TEST", &self.path).env("MACHINE_UNDER_TEST_DISK", &self.disk)
     }
 
     /// Adds this to the time of day from now on.
