@@ -11,7 +11,7 @@ use serenity::{
     all::{CommandOptionType, GatewayIntents},
     builder::{CreateCommand, CreateCommandOption},
 };
-use std::{fmt, sync::Arc};
+use std::{convert::Infallible, fmt, sync::Arc};
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -284,36 +284,36 @@ impl Connector for DiscordConnector {
         let intake = Intake::new(self.api.clone(), self.book.clone(), self.directory.clone(), Arc::new(me), gateway.clone(), inner.clone());
         let board = Arc::new(Board::new(gateway, name, shards, lacking, intake.directory.clone()));
         let intents = intents(application.flags).bits();
-        let guard = tokio::spawn(watch_guard(self.api.resting(), board.clone(), inner.clone()));
-        let fleet = Fleet { intake, token: self.token.clone(), address, tunnels: Tunnels::from_environment(), shards, intents, quota, board };
+        let fleet = Fleet { intake, token: self.token.clone(), address, tunnels: Tunnels::from_environment(), shards, intents, quota, board: board.clone() };
         let mut tasks = JoinSet::new();
         for number in 0..shards {
             tasks.spawn(shard::run(fleet.clone(), number));
         }
-        let mut outcome = Ok(());
-        while let Some(ended) = tasks.join_next().await {
-            let ended = ended.unwrap_or_else(|e| Err(Error::unexpected("a shard ended in a panic").with_source(e)));
-            inner.cancel();
-            // The first failure tells why; the others follow from it.
-            outcome = outcome.and(ended.map_err(|e| self.api.placed(e)));
+        let running = async {
+            let mut outcome = Ok(());
+            while let Some(ended) = tasks.join_next().await {
+                let ended = ended.unwrap_or_else(|e| Err(Error::unexpected("a shard ended in a panic").with_source(e)));
+                inner.cancel();
+                // The first failure tells why; the others follow from it.
+                outcome = outcome.and(ended.map_err(|e| self.api.placed(e)));
+            }
+            outcome
+        };
+        tokio::select! {
+            outcome = running => outcome,
+            never = watch_guard(self.api.resting(), &board) => match never {},
         }
-        let _ = guard.await;
-        outcome
     }
 }
 
 /// Shows when calls rest, and when they go on.
-async fn watch_guard(mut resting: watch::Receiver<Option<Timestamp>>, board: Arc<Board>, stop: CancellationToken) {
-    let watching = async {
-        loop {
-            let rests = resting.borrow_and_update().is_some();
-            board.rests(rests);
-            if resting.changed().await.is_err() {
-                return;
-            }
+async fn watch_guard(mut resting: watch::Receiver<Option<Timestamp>>, board: &Board) -> Infallible {
+    loop {
+        board.rests(resting.borrow_and_update().is_some());
+        if resting.changed().await.is_err() {
+            std::future::pending::<()>().await;
         }
-    };
-    stop.run_until_cancelled(watching).await;
+    }
 }
 
 /// How many sessions may still be begun today.

@@ -30,7 +30,7 @@ const MESSAGES: &str = "WHERE i.state IN ('expired', 'dead') ORDER BY i.seq LIMI
 const UNEXPLAINED: &str = "WHERE i.state <> 'new' AND (i.turn_id IS NULL OR i.verdict IS NULL) ORDER BY i.seq LIMIT $1";
 const PARTS: &str = "WHERE state IN ('ambiguous', 'expired', 'dead') ORDER BY seq LIMIT $1";
 
-pub(crate) const MISSING: &str = "SELECT source, account, position FROM cursors WHERE stream = $1 ORDER BY source, account";
+const MISSING: &str = "SELECT source, account, position FROM cursors WHERE stream = $1 ORDER BY source, account";
 
 #[derive(FromRow)]
 struct Line {

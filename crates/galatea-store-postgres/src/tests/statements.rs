@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, Executor, SqlSafeStr};
 
 use super::open;
 use crate::{
-    PostgresStore, agent, apply, audit, cache, cursor, entity, event, inbox, lease,
+    PostgresStore, agent, apply, cache, cursor, entity, event, inbox, lease,
     memory::{self, filter_statements},
     outbox, relationship, room, task, world,
 };
@@ -38,7 +38,6 @@ fn every_statement() -> Vec<String> {
         apply::APPLY,
         agent::AGENTS,
         cache::CACHED,
-        audit::MISSING,
         cursor::CURSOR,
         entity::ENTITIES,
         entity::ENTITIES_IN_ROOM,

@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Row, SqliteConnection};
 
 use super::batch;
 use crate::{
-    SqliteStore, agent, apply, audit, cache, cursor, entity, inbox,
+    SqliteStore, agent, apply, cache, cursor, entity, inbox,
     memory::{self, filter_statements},
     outbox,
     read::Readers,
@@ -39,7 +39,6 @@ fn every_statement() -> Vec<String> {
         apply::APPLY_ANSWERED,
         agent::AGENTS,
         cache::CACHED,
-        audit::MISSING,
         cursor::CURSOR,
         entity::ENTITIES,
         entity::ENTITIES_IN_ROOM,
