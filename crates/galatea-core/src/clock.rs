@@ -26,7 +26,7 @@ impl Timestamp {
 }
 
 /// A moment that is waited for. It keeps when it was set: whoever looks before that looks at a clock that was set back, and has waited enough.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Deadline {
     set: Timestamp,
     end: Timestamp,
@@ -41,6 +41,11 @@ impl Deadline {
     /// How long is left; none when it has passed.
     pub fn left(&self, now: Timestamp) -> Option<Duration> {
         (self.set <= now && now < self.end).then(|| self.end.since(now))
+    }
+
+    /// When it ends, unless the clock is set.
+    pub fn end(&self) -> Timestamp {
+        self.end
     }
 
     /// The one of two that ends later.

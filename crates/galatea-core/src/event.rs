@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use crate::{
+    breaker::Phase,
     gap::Gap,
     gateway::Health,
     ids::{Account, AgentId, DeliveryId, EntityId, MemoryId, RoomId, Source, TurnId, WorldId},
@@ -39,7 +40,7 @@ pub enum Event {
     DeliverySent { agent: AgentId, room: RoomId, delivery: DeliveryId, attempt: u32 },
     DeliveryRetrying { agent: AgentId, room: RoomId, delivery: DeliveryId, attempt: u32, reason: String, millis: u64 },
     DeliveryFailed { agent: AgentId, room: RoomId, delivery: DeliveryId, reason: String },
-    BreakerChanged { source: Source, account: Account, state: String },
+    BreakerChanged { name: String, state: Phase, cause: Option<String> },
 }
 
 /// Publishes events to any number of listeners; slow listeners miss some, turns never wait.

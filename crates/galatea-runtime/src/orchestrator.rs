@@ -1,6 +1,7 @@
 //! Orchestrator: many agents in one process: create, start, stop, remove, watch.
 
 use dashmap::DashMap;
+use galatea_core::breaker::BreakerState;
 use galatea_core::{
     Account, Address, AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, Event, EventBus, Health, Models, Outgoing, Plugin,
     Result, Services, Settings, Source, Store, store::Role,
@@ -15,7 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     accounts::Accounts,
     agent::Agent,
-    config::{Limits, Policy},
+    config::{Limits, MODEL_NOTICE, Policy},
     delivery,
     intake::KnownConnections,
     itself,
@@ -128,6 +129,7 @@ impl Orchestrator {
             let own = spec.account_settings.get(&(source.clone(), account.clone()));
             Policy::from_settings(own.map_or(&spec.settings, |own| &own.settings), source)?;
         }
+        let speechless = spec.settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"));
         let registry = Registry::load(spec.plugins)?;
         self.options.store.save_agent(id, &spec.character).await?;
         itself::remember(&*self.options.store, &identity, &spec.character.name).await?;
@@ -154,9 +156,11 @@ impl Orchestrator {
             routes: DashMap::new(),
             policies: DashMap::new(),
             health: DashMap::new(),
-            notices: moka::sync::Cache::builder().max_capacity(4096).time_to_live(Duration::from_secs(600)).build(),
+            speechless,
+            notices: moka::sync::Cache::new(4096),
             hops: moka::sync::Cache::new(4096),
             in_turn: DashMap::new(),
+            polling: tokio::sync::Mutex::default(),
             awaited: DashMap::new(),
             on_the_way: delivery::OnTheWay::default(),
             look_around: self.options.look_around,
@@ -195,18 +199,17 @@ impl Orchestrator {
         }
         let agent = &entry.agent;
         assemble_lanes(agent);
-        let role = self.options.cluster.as_ref().map_or(Role::All, |cluster| cluster.role);
         for connector in &agent.connectors {
             if agent.shares.is_leased(&connector.info().source) {
                 // The keeper connects it once it has the account.
                 supervise::idle(agent, connector.as_ref());
-            } else if role == Role::All {
+            } else if !self.leaves_out(agent, connector.info()) {
                 agent.connections.spawn(supervise::connector(Arc::clone(agent), Arc::clone(connector), Tenure::always()));
             }
         }
         if self.options.cluster.is_none() {
             supervise::services(agent, &Tenure::always());
-        } else if role.answers() {
+        } else if self.role().answers() {
             agent.connections.spawn(turn::watch_rooms(Arc::clone(agent)));
         }
         entry.running = true;
@@ -274,6 +277,15 @@ impl Orchestrator {
         Ok(())
     }
 
+    fn role(&self) -> Role {
+        self.options.cluster.as_ref().map_or(Role::All, |cluster| cluster.role)
+    }
+
+    /// What is this machine's own, such as its terminal, needs a process that connects and answers.
+    fn leaves_out(&self, agent: &Agent, info: &ConnectorInfo) -> bool {
+        self.role() != Role::All && !agent.shares.is_leased(&info.source)
+    }
+
     fn running(&self) -> Vec<Arc<Agent>> {
         self.lock().values().filter(|entry| entry.agent.turns.get().is_some()).map(|entry| Arc::clone(&entry.agent)).collect()
     }
@@ -302,10 +314,22 @@ impl Orchestrator {
         for (id, entry) in agents.iter() {
             for connector in &entry.agent.connectors {
                 let info = connector.info();
+                if self.leaves_out(&entry.agent, info) {
+                    continue;
+                }
                 let health = entry.agent.health.get(&(info.source.clone(), info.account.clone())).map_or(Health::Starting, |h| h.1.clone());
                 all.push(ConnectorStatus { agent: *id, agent_name: entry.name.clone(), info: info.clone(), health });
             }
         }
+        all
+    }
+
+    /// How the circuit breaker of every account stands through which this process sends.
+    pub fn breakers(&self) -> Vec<BreakerState> {
+        let agents = self.lock();
+        let routes = agents.values().flat_map(|entry| entry.agent.routes.iter().map(|route| Arc::clone(route.value())).collect::<Vec<_>>());
+        let mut all: Vec<BreakerState> = routes.filter(|route| route.tenure.is_some()).map(|route| route.stack.breaker()).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
         all
     }
 

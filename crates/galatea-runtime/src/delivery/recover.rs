@@ -1,6 +1,6 @@
 //! Recover: after a start, deliveries that were committed but not settled go on where they were.
 
-use galatea_core::{protocol::Part, store::OutboxItem};
+use galatea_core::{Result, protocol::Part, store::OutboxItem};
 use std::{sync::Arc, time::Duration};
 
 use super::{Job, Route, Ticket};
@@ -45,6 +45,33 @@ async fn recover(agent: &Agent, route: &Route, tenure: &Tenure) {
     }
 }
 
+/// Where an account's pause is kept until it is over.
+fn pause_key(route: &Route) -> String {
+    format!("pause:{}:{}", route.info.source, route.info.account)
+}
+
+/// What an account was told to wait holds after a restart, too.
+async fn restore_pauses(agent: &Agent, route: &Route) {
+    match agent.store.cached(agent.view.identity.id(), &pause_key(route), agent.clock.now()).await {
+        Ok(kept) => {
+            if let Some(pauses) = kept.and_then(|value| serde_json::from_value(value).ok()) {
+                tracing::info!(source = %route.info.source, account = %route.info.account, "the platform had asked this account to wait, which still holds");
+                route.stack.gate().restore(pauses, agent.clock.now());
+            }
+        }
+        Err(error) => tracing::warn!(error = %error.report(), "whether the platform had asked to wait could not be read"),
+    }
+}
+
+/// Stores what an account was told to wait, if that is new. Losing it costs one refused call.
+pub(super) async fn keep_pauses(agent: &Agent, route: &Route) {
+    let Some((pauses, until)) = route.stack.gate().to_keep() else { return };
+    let kept = agent.store.cache(agent.view.identity.id(), &pause_key(route), &serde_json::json!(pauses), Some(until)).await;
+    if let Err(error) = kept {
+        tracing::warn!(error = %error.report(), "that the platform asked to wait could not be stored");
+    }
+}
+
 fn push(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) {
     let part = Part::stored(&item).by(item.delivery.created_at, agent.clock.now());
     let job = Job { delivery: item.delivery, part, ticket: Some(ticket), tenure: tenure.clone() };
@@ -54,25 +81,38 @@ fn push(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) {
 }
 
 /// Takes up what somebody else put into the outbox: another process that answers, or an operator who wants a part sent again.
-pub(crate) async fn look(agent: &Agent, route: &Route) {
+async fn look(agent: &Agent, route: &Route) -> Result<()> {
     let id = agent.view.identity.id();
-    let Some(tenure) = route.sends().filter(|_| route.takeover.sends.is_open()) else { return };
+    let Some(tenure) = route.sends() else { return Ok(()) };
     let _one_at_a_time = route.takeover.looking.lock().await;
     loop {
-        // A failure is told by whoever writes; this one tries again anyway.
-        let items = agent.store.unsettled(id, &route.info.source, &route.info.account, &agent.on_the_way.ids(), AT_ONCE).await.unwrap_or_default();
+        let items = agent.store.unsettled(id, &route.info.source, &route.info.account, &agent.on_the_way.ids(), AT_ONCE).await?;
         let all = items.len() < AT_ONCE as usize;
         for item in items {
             let Some(ticket) = agent.on_the_way.begin(item.delivery.id) else { continue };
             // It may have ended between the reading and now; whoever ended it stored that before letting it go.
-            if let Ok(Some(item)) = agent.store.outbox_item(item.delivery.id).await
+            if let Some(item) = agent.store.outbox_item(item.delivery.id).await?
                 && item.state.is_open()
             {
                 push(agent, item, ticket, &tenure);
             }
         }
         if all {
-            return;
+            return Ok(());
+        }
+    }
+}
+
+/// Before Rooms are taken from another process: what it committed for them goes out before what is committed here.
+pub(crate) async fn look_behind(agent: &Agent, route: &Route) {
+    // Not open yet: this makes it read once more.
+    while route.sends().is_some() && route.takeover.sends.admits() {
+        match look(agent, route).await {
+            Ok(()) => return,
+            Err(error) => {
+                tracing::error!(error = %error.report(), "cannot read what another process left to send; trying again");
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 }
@@ -86,7 +126,8 @@ async fn look_around(agent: &Agent, route: &Route) {
             // The machine's time: nothing is decided by when somebody looks.
             () = tokio::time::sleep(pause) => {}
         }
-        look(agent, route).await;
+        // A failure is told by whoever writes; the next look tries again.
+        let _ = look(agent, route).await;
         crate::turn::tell_awaited(agent, route).await;
         if turn.is_multiple_of(LOOKS_PER_SWEEP) && !agent.shares.is_leased(&route.info.source) {
             crate::turn::sweep(agent, route).await;
@@ -97,9 +138,11 @@ async fn look_around(agent: &Agent, route: &Route) {
 /// Takes up an account's leftovers: sends first, then turns; then keeps an eye on the outbox.
 pub(crate) async fn take_over(agent: Arc<Agent>, route: Arc<Route>, tenure: Tenure) {
     let work = async {
+        restore_pauses(&agent, &route).await;
         recover(&agent, &route, &tenure).await;
-        // Where processes share the work, messages are taken up by their Rooms.
-        if !agent.shares.is_leased(&route.info.source) {
+        if agent.shares.is_leased(&route.info.source) {
+            crate::turn::recover_shared(&agent, &route).await;
+        } else {
             crate::turn::recover(&agent, &route).await;
         }
         look_around(&agent, &route).await;

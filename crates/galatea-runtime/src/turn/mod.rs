@@ -7,6 +7,7 @@ mod compose;
 mod decide;
 mod evaluate;
 mod gate;
+mod journal;
 mod prompt;
 mod queue;
 mod seat;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 pub(crate) use commit::tell_awaited;
 pub(crate) use queue::{IN_MEMORY, Waiting, enqueue, work};
 pub(crate) use seat::Seat;
-pub(crate) use take_up::{recover, sweep, take_up_rooms, watch_rooms};
+pub(crate) use take_up::{recover, recover_shared, sweep, take_up_rooms, watch_rooms};
 
 use crate::agent::Agent;
 

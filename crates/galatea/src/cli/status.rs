@@ -7,6 +7,7 @@ use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode, time::Duration};
 
 use crate::{
+    breakers,
     cli::flags::Json,
     context::Context,
     data_dir::DataDir,
@@ -26,6 +27,9 @@ const MAX_ANSWER: usize = 1 << 20;
 /// Tell how the running galatea does: exit 0 when it is ready
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Status {
+    /// Exit 0 as long as it answers, ready or not: what decides about a restart
+    #[arg(long)]
+    alive: bool,
     #[command(flatten)]
     json: Json,
 }
@@ -51,7 +55,7 @@ impl Status {
         } else {
             context.output.data(render(&readiness, context.output.style).trim_end());
         }
-        Ok(if readiness.ready { ExitCode::SUCCESS } else { Exit::Failure.into() })
+        Ok(if readiness.ready || self.alive { ExitCode::SUCCESS } else { Exit::Failure.into() })
     }
 }
 
@@ -79,7 +83,8 @@ fn render(readiness: &Readiness, style: Style) -> String {
             let _ = writeln!(text, "    {name:<9}  {:<9} {}", connector.state, connector.detail);
         }
     }
-    let found: Vec<_> = readiness.reasons.iter().map(finding).collect();
+    let mut found: Vec<_> = readiness.reasons.iter().map(finding).collect();
+    found.extend(breakers::findings(&readiness.breakers));
     if !found.is_empty() {
         text.push('\n');
     }
@@ -136,6 +141,7 @@ mod tests {
                 fix: Some("set another TELEGRAM_BOT_TOKEN".into()),
             }],
             agents: vec![AgentState { name: "Ada".into(), model: "ollama llama3.2".into(), connectors: vec![connector] }],
+            breakers: Vec::new(),
             version: "0.1.0".into(),
             pid: 7,
             uptime: 3_700,
