@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    COMMANDS, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host, ReadBack, Result, SecretString, SendHandler, Severity, TextUnit,
+    COMMANDS, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host, ReadBack, Result, SecretString, SendHandler, Severity, TextUnit, Timestamp,
 };
 use galatea_http::Tunnels;
 use serde::Deserialize;
@@ -11,8 +11,8 @@ use serenity::{
     all::{CommandOptionType, GatewayIntents},
     builder::{CreateCommand, CreateCommandOption},
 };
-use std::{fmt, sync::Arc};
-use tokio::task::JoinSet;
+use std::{convert::Infallible, fmt, sync::Arc};
+use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -45,6 +45,8 @@ const CONTENT: u64 = 1 << 18 | 1 << 19;
 const CONTENT_LIMITED: u64 = 1 << 19;
 /// View, send, threads, embed, attach, history, react; not Administrator.
 const PERMISSIONS: u64 = 274_878_024_768;
+/// Sessions left for a day that are worth a warning: of 1,000.
+const FEW_SESSIONS: u64 = 200;
 /// What it works without.
 const NO_CONTENT: &str = "without Message Content it hears direct messages and messages that mention it only";
 
@@ -244,6 +246,7 @@ impl Connector for DiscordConnector {
             Some(n) => Finding::ok(codes::INVITE, "connector", format!("in {n} servers")).with_fix(link),
             None => Finding::new(Severity::Info, codes::INVITE, "connector", "Discord does not tell how many servers it is in").with_fix(link),
         });
+        findings.extend(self.entry().await.ok().map(|(_, _, limit)| sessions(limit.remaining)));
         findings
     }
 
@@ -281,20 +284,45 @@ impl Connector for DiscordConnector {
         let intake = Intake::new(self.api.clone(), self.book.clone(), self.directory.clone(), Arc::new(me), gateway.clone(), inner.clone());
         let board = Arc::new(Board::new(gateway, name, shards, lacking, intake.directory.clone()));
         let intents = intents(application.flags).bits();
-        let fleet = Fleet { intake, token: self.token.clone(), address, tunnels: Tunnels::from_environment(), shards, intents, quota, board };
+        let fleet = Fleet { intake, token: self.token.clone(), address, tunnels: Tunnels::from_environment(), shards, intents, quota, board: board.clone() };
         let mut tasks = JoinSet::new();
         for number in 0..shards {
             tasks.spawn(shard::run(fleet.clone(), number));
         }
-        let mut outcome = Ok(());
-        while let Some(ended) = tasks.join_next().await {
-            let ended = ended.unwrap_or_else(|e| Err(Error::unexpected("a shard ended in a panic").with_source(e)));
-            inner.cancel();
-            // The first failure tells why; the others follow from it.
-            outcome = outcome.and(ended.map_err(|e| self.api.placed(e)));
+        let running = async {
+            let mut outcome = Ok(());
+            while let Some(ended) = tasks.join_next().await {
+                let ended = ended.unwrap_or_else(|e| Err(Error::unexpected("a shard ended in a panic").with_source(e)));
+                inner.cancel();
+                // The first failure tells why; the others follow from it.
+                outcome = outcome.and(ended.map_err(|e| self.api.placed(e)));
+            }
+            outcome
+        };
+        tokio::select! {
+            outcome = running => outcome,
+            never = watch_guard(self.api.resting(), &board) => match never {},
         }
-        outcome
     }
+}
+
+/// Shows when calls rest, and when they go on.
+async fn watch_guard(mut resting: watch::Receiver<Option<Timestamp>>, board: &Board) -> Infallible {
+    loop {
+        board.rests(resting.borrow_and_update().is_some());
+        if resting.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// How many sessions may still be begun today.
+fn sessions(left: u64) -> Finding {
+    if left < FEW_SESSIONS {
+        let message = format!("only {left} sessions may be begun until Discord counts anew; at none the token is reset");
+        return Finding::new(Severity::Warning, codes::IDENTIFY, "connector", message).with_fix("find out what restarts the bot again and again");
+    }
+    Finding::ok(codes::IDENTIFY, "connector", format!("{left} sessions may still be begun today"))
 }
 
 fn failed(error: &Error) -> Finding {

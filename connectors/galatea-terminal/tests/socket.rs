@@ -5,7 +5,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Address, AgentId, AgentIdentity, Batch, Connection, Connector, ConnectorConfig, ConnectorInfo, Content, Cursor, Delivery, DeliveryId, Error, ErrorKind,
-    Found, Gateway, GatewayBackend, Health, Host, IncomingEvent, MemoryId, Outgoing, Place, Received, RemoteId, Result, RoomId, SendHandler, Settings,
+    Found, Gap, Gateway, GatewayBackend, Health, Host, IncomingEvent, MemoryId, Outgoing, Place, Received, RemoteId, Result, RoomId, SendHandler, Settings,
     SystemClock, Timestamp, Trail, TurnId, WorldSync, error::Sent,
 };
 use galatea_terminal::{Config, Heard, TerminalClient};
@@ -56,6 +56,9 @@ impl GatewayBackend for Recorder {
             }
         }
         Ok(received)
+    }
+    async fn note_gap(&self, _: &ConnectorInfo, _: Gap) -> Result<()> {
+        Ok(())
     }
     async fn cursor(&self, _: &ConnectorInfo, _: &str) -> Result<Option<Cursor>> {
         Ok(None)

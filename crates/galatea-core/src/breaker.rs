@@ -176,7 +176,8 @@ impl Breaker {
                 return self.admit(now, chance);
             }
             Stage::Closed { .. } => return Admission::Go(Pass { epoch: self.epoch, started: now }),
-            Stage::Open { until, .. } if *until > now => return Admission::Wait(until.since(now)),
+            // A wait beyond the longest one that `open` sets means that the machine's clock was set back.
+            Stage::Open { until, pause } if *until > now && until.since(now) <= pause.mul_f64(1.2) => return Admission::Wait(until.since(now)),
             Stage::Latched { until: None } => return Admission::Never,
             Stage::Latched { until: Some(until) } if *until > now => return Admission::Wait(until.since(now)),
             Stage::Open { pause, .. } => Some(*pause),

@@ -25,12 +25,46 @@ impl Timestamp {
     }
 }
 
+/// A moment that is waited for. It keeps when it was set: whoever looks before that looks at a clock that was set back, and has waited enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Deadline {
+    set: Timestamp,
+    end: Timestamp,
+}
+
+impl Deadline {
+    /// So long from now on.
+    pub fn after(now: Timestamp, wait: Duration) -> Self {
+        Self { set: now, end: now.plus(wait) }
+    }
+
+    /// How long is left; none when it has passed.
+    pub fn left(&self, now: Timestamp) -> Option<Duration> {
+        (self.set <= now && now < self.end).then(|| self.end.since(now))
+    }
+
+    /// When it ends, unless the clock is set.
+    pub fn end(&self) -> Timestamp {
+        self.end
+    }
+
+    /// The one of two that ends later.
+    #[must_use]
+    pub fn later(self, other: Self) -> Self {
+        if other.end > self.end { other } else { self }
+    }
+}
+
 /// Now, and waiting. Production uses [`SystemClock`]; tests move a manual one.
 pub trait Clock: Send + Sync + 'static {
     /// Wall clock time.
     fn now(&self) -> Timestamp;
     /// Completes after `duration` of this clock's time.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+    /// How far wall clock time was set forward since this clock began; zero for a clock that nobody sets, or that cannot tell.
+    fn ahead(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// The machine's clock and tokio's timer.
@@ -45,5 +79,19 @@ impl Clock for SystemClock {
 
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_ends_on_time_and_when_the_clock_is_set_back() {
+        let deadline = Deadline::after(Timestamp(10_000), Duration::from_secs(5));
+        let left = [9_999, 10_000, 14_000, 15_000].map(|now| deadline.left(Timestamp(now)));
+        assert_eq!(left, [None, Some(Duration::from_secs(5)), Some(Duration::from_secs(1)), None]);
+        let longer = Deadline::after(Timestamp(11_000), Duration::from_secs(9));
+        assert_eq!((deadline.later(longer), longer.later(deadline)), (longer, longer));
     }
 }

@@ -5,6 +5,7 @@ use tokio::sync::broadcast;
 
 use crate::{
     breaker::Phase,
+    gap::Gap,
     gateway::Health,
     ids::{Account, AgentId, DeliveryId, EntityId, MemoryId, RoomId, Source, TurnId, WorldId},
     model::Usage,
@@ -19,6 +20,7 @@ pub enum Event {
     AgentStarted { agent: AgentId },
     AgentStopped { agent: AgentId },
     ConnectorHealth { agent: AgentId, source: Source, account: Account, health: Health },
+    MessagesMissing { agent: AgentId, source: Source, account: Account, gap: Gap },
     WorldJoined { agent: AgentId, world: WorldId },
     WorldLeft { agent: AgentId, world: WorldId },
     EntityJoined { agent: AgentId, room: RoomId, entity: EntityId },

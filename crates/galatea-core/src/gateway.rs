@@ -7,6 +7,7 @@ use crate::{
     clock::Clock,
     connector::{ConnectorInfo, SendHandler},
     error::Result,
+    gap::Gap,
     ids::AgentIdentity,
     message::{Batch, Connection, Cursor, Place, Received, WorldSync},
 };
@@ -31,6 +32,8 @@ pub trait GatewayBackend: Send + Sync {
     async fn receive(&self, info: &ConnectorInfo, batch: Batch) -> Result<Received>;
     /// See [`Gateway::cursor`].
     async fn cursor(&self, info: &ConnectorInfo, stream: &str) -> Result<Option<Cursor>>;
+    /// See [`Gateway::note_gap`].
+    async fn note_gap(&self, info: &ConnectorInfo, gap: Gap) -> Result<()>;
     /// See [`Gateway::register_send_handler`].
     fn register_send_handler(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>);
     /// See [`Gateway::report`].
@@ -109,6 +112,12 @@ impl Gateway {
     /// The cursor stored last for this account's stream.
     pub async fn cursor(&self, stream: &str) -> Result<Option<Cursor>> {
         self.backend.cursor(&self.info, stream).await
+    }
+
+    /// Notes that messages are missing and cannot be read back, for `audit`, `status`, events and the log. Ok means durable, so the
+    /// platform's offset may move past it.
+    pub async fn note_gap(&self, gap: Gap) -> Result<()> {
+        self.backend.note_gap(&self.info, gap).await
     }
 
     /// Makes this account reachable for sending.

@@ -11,6 +11,7 @@ pub mod entity;
 pub mod error;
 pub mod evaluator;
 pub mod event;
+pub mod gap;
 pub mod gateway;
 pub mod ids;
 pub mod memory;
@@ -35,7 +36,7 @@ pub mod world;
 
 pub use action::{Action, ActionDocs, ActionResult, AnyAction};
 pub use character::Character;
-pub use clock::{Clock, SystemClock, Timestamp};
+pub use clock::{Clock, Deadline, SystemClock, Timestamp};
 pub use command::{COMMANDS, Command};
 pub use connector::{
     BrowserLogin, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, Priority, ReadBack, SendHandler, Severity, TextUnit, Variable,
@@ -45,6 +46,7 @@ pub use entity::{Entity, Participant, ParticipantState};
 pub use error::{Error, ErrorKind, Reach, Result, Retry, Sent};
 pub use evaluator::Evaluator;
 pub use event::{Event, EventBus};
+pub use gap::Gap;
 pub use gateway::{Gateway, GatewayBackend, Health};
 pub use ids::{Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemberId, MemoryId, RelationshipId, RemoteId, RoomId, Source, TaskId, TurnId, WorldId};
 pub use memory::{Memory, MemoryKind};

@@ -24,7 +24,7 @@ mod outbox;
 mod step;
 mod turn;
 
-pub use audit::{AuditLine, AuditStore, Exceptions};
+pub use audit::{AuditLine, AuditStore, Exceptions, Missing};
 pub use change::{ConnectionChange, Effect, EntityChange, RoomChange, WorldChange};
 pub use event::{EventPosition, EventStore};
 pub use inbox::{Envelope, InboxEntry, InboxItem, InboxState, InboxStore, Ingest};

@@ -6,8 +6,9 @@ mod known;
 
 use async_trait::async_trait;
 use galatea_core::{
-    Batch, Connection, ConnectorInfo, Cursor, Error, ErrorKind, Event, GatewayBackend, Health, IncomingEvent, OwnStatus, Place, Received, Result, RoomId,
+    Batch, Connection, ConnectorInfo, Cursor, Error, ErrorKind, Event, Gap, GatewayBackend, Health, IncomingEvent, OwnStatus, Place, Received, Result, RoomId,
     SendHandler, WorldSync,
+    gap::GAPS,
     store::{ConnectionChange, InboxEntry, Ingest},
 };
 use std::sync::Arc;
@@ -78,6 +79,18 @@ impl GatewayBackend for Intake {
 
     async fn cursor(&self, info: &ConnectorInfo, stream: &str) -> Result<Option<Cursor>> {
         self.0.store.cursor(self.0.view.identity.id(), &info.source, &info.account, stream).await
+    }
+
+    async fn note_gap(&self, info: &ConnectorInfo, gap: Gap) -> Result<()> {
+        let known = Gap::read(self.cursor(info, GAPS).await?.as_ref());
+        let Some(cursor) = Gap::noted(known, gap.clone()) else { return Ok(()) };
+        self.receive(info, Batch { events: Vec::new(), cursor: Some(cursor) }).await?;
+        let Gap { from, to, place, count, reason, .. } = &gap;
+        let (from, to) = (from.map(|t| t.0), to.map(|t| t.0));
+        tracing::warn!(code = "GAL-GAP", source = %info.source, account = %info.account, from, to, place, count, reason, "messages are missing and cannot be read back");
+        let agent = self.0.view.identity.id();
+        self.0.events.publish(Event::MessagesMissing { agent, source: info.source.clone(), account: info.account.clone(), gap });
+        Ok(())
     }
 
     fn register_send_handler(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>) {

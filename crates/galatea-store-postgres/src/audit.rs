@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Result, Source,
-    store::{AuditLine, AuditStore, Exceptions},
+    Account, Cursor, Gap, Result, Source,
+    gap::GAPS,
+    store::{AuditLine, AuditStore, Exceptions, Missing},
 };
 use sqlx::FromRow;
 
@@ -28,6 +29,8 @@ const AUDIT: &str = "WITH answers AS (
 const MESSAGES: &str = "WHERE i.state IN ('expired', 'dead') ORDER BY i.seq LIMIT $1";
 const UNEXPLAINED: &str = "WHERE i.state <> 'new' AND (i.turn_id IS NULL OR i.verdict IS NULL) ORDER BY i.seq LIMIT $1";
 const PARTS: &str = "WHERE state IN ('ambiguous', 'expired', 'dead') ORDER BY seq LIMIT $1";
+
+const MISSING: &str = "SELECT source, account, position FROM cursors WHERE stream = $1 ORDER BY source, account";
 
 #[derive(FromRow)]
 struct Line {
@@ -82,5 +85,14 @@ impl AuditStore for PostgresStore {
         out.parts.truncate(most);
         out.unexplained.truncate(most);
         Ok(out)
+    }
+
+    async fn missing(&self) -> Result<Vec<Missing>> {
+        let rows = self.all(select::<(String, String, String)>(MISSING).text(GAPS)).await?;
+        let of_account = |(source, account, position): (String, String, String)| {
+            let gaps = Gap::read(Some(&Cursor { stream: GAPS.to_owned(), position }));
+            gaps.into_iter().map(move |gap| Missing { source: Source::from_name(source.clone()), account: Account(account.clone()), gap })
+        };
+        Ok(rows.into_iter().flat_map(of_account).collect())
     }
 }

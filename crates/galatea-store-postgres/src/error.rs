@@ -82,6 +82,18 @@ pub(crate) fn unsettled(error: sqlx::Error) -> Error {
     store(error).with_sent(Sent::Maybe)
 }
 
+/// Errors are not `Clone`; everybody who asks gets their own.
+pub(crate) fn copy(error: &Error) -> Error {
+    let mut out = Error::new(error.kind(), error.message().to_owned()).with_retry(error.retry()).with_sent(error.sent()).with_source(error.report());
+    if let Some(code) = error.code() {
+        out = out.with_code(code);
+    }
+    if let Some(fix) = error.fix() {
+        out = out.with_fix(fix.to_owned());
+    }
+    out
+}
+
 /// The same failure while opening: told with the place.
 pub(crate) fn open(place: &Place, error: sqlx::Error) -> Error {
     let cause = match &error {

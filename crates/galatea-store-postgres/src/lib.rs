@@ -34,13 +34,13 @@ mod writer;
 pub use open::Seen;
 pub use options::PostgresOptions;
 
-use galatea_core::{Clock, Result, Timestamp};
+use galatea_core::{Clock, Error, Result, Timestamp};
 use secrecy::SecretString;
 use sqlx::{FromRow, PgPool, postgres::PgRow};
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
 };
@@ -64,6 +64,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     /// The latest `now` a reader of the cache named: what expired before it is removed with the next write to the cache.
     cache_now: AtomicI64,
+    trouble: Arc<Mutex<Option<Error>>>,
 }
 
 impl fmt::Debug for PostgresStore {
@@ -85,12 +86,14 @@ impl PostgresStore {
         let (orders, receiver) = mpsc::channel(writer::WAITING);
         let statements = Arc::new(AtomicU64::new(0));
         let place = opened.place.show();
+        let trouble = Arc::default();
         let writer = writer::Writer {
             place: opened.place,
             connection: Some(opened.writer),
             orders: receiver,
             statements: Arc::clone(&statements),
             settle_within: options.settle_within,
+            trouble: Arc::clone(&trouble),
         };
         tokio::spawn(writer.run());
         Ok(Self(Arc::new(Inner {
@@ -102,6 +105,7 @@ impl PostgresStore {
             changes: AtomicI64::new(0),
             clock: options.clock,
             cache_now: AtomicI64::new(i64::MIN),
+            trouble,
         })))
     }
 
@@ -136,6 +140,11 @@ impl PostgresStore {
     /// SQL statements executed since the store was opened, by readers and writer together.
     pub fn statements(&self) -> u64 {
         self.0.statements.load(Ordering::Relaxed)
+    }
+
+    /// Why nothing is known to be stored since it was last tried; none when it is.
+    pub fn trouble(&self) -> Option<Error> {
+        self.0.trouble.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(error::copy)
     }
 
     fn now(&self) -> Timestamp {

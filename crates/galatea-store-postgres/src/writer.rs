@@ -5,7 +5,7 @@ use galatea_core::{Error, Result};
 use sqlx::{Connection, PgConnection, Row, query};
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -56,6 +56,8 @@ pub(crate) struct Writer {
     pub(crate) orders: mpsc::Receiver<Order>,
     pub(crate) statements: Arc<AtomicU64>,
     pub(crate) settle_within: Duration,
+    /// Why the last group is not known to be stored; none when it is.
+    pub(crate) trouble: Arc<Mutex<Option<Error>>>,
 }
 
 impl Writer {
@@ -100,7 +102,10 @@ impl Writer {
         let mut collisions = 0;
         while !group.is_empty() {
             let failure = match self.apply(&group, again).await {
-                Ok(hits) => return answer(group, hits),
+                Ok(hits) => {
+                    self.note(None);
+                    return answer(group, hits);
+                }
                 Err(failure) => failure,
             };
             if let Some((id, told)) = apply::conflict(&failure.error)
@@ -116,13 +121,22 @@ impl Writer {
                 }
                 again = true;
             } else if group.len() == 1 || error::is_environment(&failure.error) {
-                return refuse(group, if again { error::unsettled(failure.error) } else { error::store(failure.error) });
+                let environment = error::is_environment(&failure.error);
+                let told = if again { error::unsettled(failure.error) } else { error::store(failure.error) };
+                if environment {
+                    self.note(Some(error::copy(&told)));
+                }
+                return refuse(group, told);
             } else {
                 // Halves find the one at fault in a few commits more, and keep the order.
                 let second = group.split_off(group.len() / 2);
                 Box::pin(self.commit(std::mem::replace(&mut group, second), again)).await;
             }
         }
+    }
+
+    fn note(&self, trouble: Option<Error>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
     /// One statement for all changes: (change, answer number, rows touched).
@@ -205,23 +219,11 @@ fn answer(group: Vec<Waiting>, hits: Vec<(i64, usize, u64)>) {
 fn refuse(group: Vec<Waiting>, told: Error) {
     tracing::warn!(code = told.code(), changes = group.len(), "nothing of this group is known to be stored: {}", told.report());
     for waiting in group {
-        reply(waiting, Err(copy(&told)));
+        reply(waiting, Err(error::copy(&told)));
     }
 }
 
 fn reply(waiting: Waiting, result: Result<Vec<u64>>) {
     // A caller that went away does not want to know; its change stands all the same.
     let _ = waiting.reply.send(result);
-}
-
-/// Errors are not `Clone`; every caller of a failed group gets its own.
-fn copy(error: &Error) -> Error {
-    let mut out = Error::new(error.kind(), error.message().to_owned()).with_retry(error.retry()).with_sent(error.sent()).with_source(error.report());
-    if let Some(code) = error.code() {
-        out = out.with_code(code);
-    }
-    if let Some(fix) = error.fix() {
-        out = out.with_fix(fix.to_owned());
-    }
-    out
 }

@@ -18,9 +18,19 @@ mod code {
     pub(super) const NOTADB: i32 = 26;
 }
 
+/// Extended codes of a failed flush, of a file or of its folder.
+const FSYNC: [i32; 2] = [code::IOERR | 4 << 8, code::IOERR | 5 << 8];
+/// Code of a failed flush.
+pub(crate) const SYNC: &str = "GAL-DB-SYNC";
+
 /// The primary result code: the low byte of SQLite's extended code.
 fn primary(error: &sqlx::Error) -> Option<i32> {
     error.as_database_error()?.code()?.parse::<i32>().ok().map(|extended| extended & 0xff)
+}
+
+/// True for a failed flush.
+pub(crate) fn is_sync(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|e| e.code()?.parse::<i32>().ok()).is_some_and(|extended| FSYNC.contains(&extended))
 }
 
 /// True when the cause lies outside the statement: every statement would fail now.
@@ -37,6 +47,7 @@ pub(crate) fn is_environment(error: &sqlx::Error) -> bool {
 /// A failed read or write.
 pub(crate) fn store(error: sqlx::Error) -> Error {
     let out = match primary(&error) {
+        _ if is_sync(&error) => sync(),
         Some(code::BUSY | code::LOCKED) => Error::new(ErrorKind::Unavailable, "the database is locked by another process")
             .with_code("GAL-DB-LOCKED")
             .with_fix("Stop the other program that uses this database file; the work is tried again by itself."),
@@ -57,6 +68,26 @@ pub(crate) fn store(error: sqlx::Error) -> Error {
     out.with_source(error)
 }
 
+/// A failed flush. Not `Unavailable`: it is not tried again in this process.
+pub(crate) fn sync() -> Error {
+    Error::unexpected("the disk could not keep what was written, so nothing more is stored until the program is started again")
+        .with_code(SYNC)
+        .with_retry(Retry::Soon)
+        .with_fix("Look at the disk and the system log; whatever restarts the program (systemd, Docker) goes on where it was.")
+}
+
+/// Errors are not `Clone`; everybody who asks gets their own.
+pub(crate) fn copy(error: &Error) -> Error {
+    let mut out = Error::new(error.kind(), error.message().to_owned()).with_retry(error.retry()).with_source(error.report());
+    if let Some(code) = error.code() {
+        out = out.with_code(code);
+    }
+    if let Some(fix) = error.fix() {
+        out = out.with_fix(fix.to_owned());
+    }
+    out
+}
+
 fn corrupt() -> Error {
     Error::unexpected("the database file is damaged or not a database")
         .with_code("GAL-DB-CORRUPT")
@@ -66,6 +97,7 @@ fn corrupt() -> Error {
 /// The same failure while opening: told with the file, and not to be tried again before a person has looked.
 pub(crate) fn open(path: &Path, error: sqlx::Error) -> Error {
     let out = match primary(&error) {
+        _ if is_sync(&error) => sync().with_source(error),
         None | Some(code::READONLY | code::CANTOPEN | code::IOERR) => unwritable().with_source(error),
         _ => store(error),
     };

@@ -9,6 +9,7 @@ mod apply;
 mod audit;
 mod cache;
 mod change;
+mod condition;
 mod connect;
 mod convert;
 mod cursor;
@@ -33,7 +34,7 @@ mod writer;
 
 pub use options::{Durability, SqliteOptions};
 
-use galatea_core::{Clock, Result, Timestamp};
+use galatea_core::{Clock, Error, Result, Timestamp};
 use sqlx::{FromRow, sqlite::SqliteRow};
 use std::{
     fmt,
@@ -47,6 +48,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     change::Change,
+    condition::Condition,
     read::{Readers, Select},
     writer::Order,
 };
@@ -66,6 +68,7 @@ struct Inner {
     /// The latest `now` a reader of the cache named: what expired before it is removed with the next write to the cache.
     cache_now: AtomicI64,
     asked: lease::Asked,
+    condition: Arc<Condition>,
 }
 
 impl fmt::Debug for SqliteStore {
@@ -98,7 +101,14 @@ impl SqliteStore {
     fn start(opened: open::Opened, clock: Arc<dyn Clock>) -> Self {
         let (orders, receiver) = mpsc::channel(writer::WAITING);
         let statements = Arc::new(AtomicU64::new(0));
-        let writer = writer::Writer { connection: opened.writer, orders: receiver, statements: Arc::clone(&statements), scrub: false };
+        let condition = Arc::new(Condition::default());
+        let writer = writer::Writer {
+            connection: opened.writer,
+            orders: receiver,
+            statements: Arc::clone(&statements),
+            scrub: false,
+            condition: Arc::clone(&condition),
+        };
         tokio::spawn(writer.run());
         Self(Arc::new(Inner {
             readers: opened.readers,
@@ -108,6 +118,7 @@ impl SqliteStore {
             clock,
             cache_now: AtomicI64::new(i64::MIN),
             asked: lease::Asked::default(),
+            condition,
         }))
     }
 
@@ -127,6 +138,18 @@ impl SqliteStore {
     /// SQL statements executed since the store was opened, by readers and writer together.
     pub fn statements(&self) -> u64 {
         self.0.statements.load(Ordering::Relaxed)
+    }
+
+    /// Why nothing could be stored when it was last tried; none when it could.
+    pub fn trouble(&self) -> Option<Error> {
+        self.0.condition.trouble()
+    }
+
+    /// Waits until the disk could not keep what was written (`GAL-DB-SYNC`). From then on nothing is stored any more: only a new process,
+    /// which reads back what is there and writes it anew before anything else, may go on.
+    pub async fn broken(&self) -> Error {
+        self.0.condition.lost().await;
+        self.trouble().unwrap_or_else(error::sync)
     }
 
     fn now(&self) -> Timestamp {

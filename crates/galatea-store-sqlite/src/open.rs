@@ -4,7 +4,7 @@ use galatea_core::Result;
 use sqlx::{
     Connection, SqliteConnection,
     migrate::Migrator,
-    query_scalar,
+    query, query_scalar,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use std::{fs, path::Path, sync::Arc};
@@ -35,6 +35,7 @@ pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened>
     let connect = connect_options(path, options);
     let mut writer = SqliteConnection::connect_with(&connect).await.map_err(|e| error::open(path, e))?;
     migrate(&mut writer, path).await?;
+    settle(&mut writer, path).await?;
     apply::prepare(&mut writer).await.map_err(|e| error::open(path, e))?;
     let readers = SqlitePoolOptions::new()
         .max_connections(options.readers.max(1))
@@ -45,6 +46,20 @@ pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened>
         // Every commit empties a reader's cache, so it need not be large: 1 MiB.
         .connect_lazy_with(connect.pragma("query_only", "ON").pragma("cache_size", "-1024"));
     Ok(Opened { writer: Arc::new(Mutex::new(writer)), readers: Readers::Pool(readers) })
+}
+
+/// Writes what an earlier process left in the log into the main file, and flushes it, before anything is answered for: after a failed flush
+/// the log may be readable from memory and not be on the disk. Nothing to do after an orderly end.
+async fn settle(connection: &mut SqliteConnection, path: &Path) -> Result<()> {
+    // Passive: it waits for nobody, and without another process it does all there is to do.
+    match query("PRAGMA wal_checkpoint(PASSIVE)").fetch_one(connection).await {
+        Err(failure) if error::is_sync(&failure) => Err(error::open(path, failure)),
+        Err(failure) => {
+            tracing::warn!("the write-ahead log could not be written back yet: {failure}");
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+    }
 }
 
 /// Makes a database in memory.

@@ -61,8 +61,11 @@ const OF_TURN: &str = "WHERE turn_id = ?1 ORDER BY part";
 const BY_ID: &str = "WHERE id = ?1";
 const SELECTED: &str = "WHERE state IN (SELECT value FROM json_each(?1)) ORDER BY seq DESC LIMIT ?2";
 // A memory names its Room through an index, an inbox row does not.
+// Earlier by the order of commits, where what was said is a memory as well: the clock may have been set back in between.
 const RECEIVED: &str = "SELECT i.remote FROM memories m JOIN inbox i ON i.id = m.id \
-     WHERE m.room_id = ?1 AND m.type = 'messages' AND i.received_at <= ?2 ORDER BY m.created_at DESC LIMIT 3";
+     WHERE m.room_id = ?1 AND m.type = 'messages' AND coalesce( \
+        m.seq < (SELECT said.seq FROM outbox d JOIN memories said ON said.id = d.memory_id WHERE d.id = ?3), i.received_at <= ?2) \
+     ORDER BY m.created_at DESC LIMIT 3";
 // The rows committed around it: what is ours and close enough to be taken for it.
 const NEIGHBOURS: &str = "SELECT o.seq < d.seq AND o.room_id = d.room_id, o.remote FROM outbox d JOIN outbox o ON o.seq > d.seq - 512 \
      WHERE d.id = ?1 AND o.agent_id = ?2 AND o.source = ?3 AND o.account = ?4 AND o.remote IS NOT NULL ORDER BY o.seq DESC LIMIT 1024";
@@ -252,7 +255,7 @@ impl OutboxStore for SqliteStore {
         let Delivery { id, agent, address, created_at, .. } = delivery;
         let (source, account) = (address.source.as_str().to_owned(), address.account.0.clone());
         let remotes = |rows: Vec<(String,)>| rows.into_iter().map(|(remote,)| RemoteId(remote)).collect();
-        let received = self.all(select::<(String,)>(RECEIVED).bind(address.room.0).bind(created_at.0)).await?;
+        let received = self.all(select::<(String,)>(RECEIVED).bind(address.room.0).bind(created_at.0).bind(id.0)).await?;
         let neighbours = select::<(bool, String)>(NEIGHBOURS).bind(id.0).bind(agent.0).bind(source.clone()).bind(account.clone());
         let neighbours = self.all(neighbours).await?;
         let doubtful = self.all(select::<(String,)>(DOUBTFUL).bind(agent.0).bind(source).bind(account).bind(address.room.0)).await?;

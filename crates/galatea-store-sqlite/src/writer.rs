@@ -12,6 +12,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use crate::{
     apply::{self, APPLY, APPLY_ANSWERED},
     change::Change,
+    condition::Condition,
     error,
 };
 
@@ -42,6 +43,7 @@ pub(crate) struct Writer {
     pub(crate) statements: Arc<AtomicU64>,
     /// Removed text may still be in the write-ahead log.
     pub(crate) scrub: bool,
+    pub(crate) condition: Arc<Condition>,
 }
 
 impl Writer {
@@ -88,20 +90,27 @@ impl Writer {
     /// Commits a group; a change that fails for its own reasons is taken out and answered alone.
     async fn commit(&mut self, mut group: Vec<Waiting>) {
         while !group.is_empty() {
+            if let Err(told) = self.condition.check() {
+                return refuse(group, &told);
+            }
             match self.apply(group.iter().map(|w| &w.change)).await {
-                Ok(hits) => return answer(group, hits),
+                Ok(hits) => {
+                    self.condition.fine();
+                    return answer(group, hits);
+                }
                 Err(failure) => {
                     if let Some(id) = apply::conflict(&failure)
                         && let Some(at) = group.iter().position(|w| w.change.id == id)
                     {
                         reply(group.remove(at), Err(conflict()));
                     } else if group.len() == 1 || error::is_environment(&failure) {
+                        let environment = error::is_environment(&failure);
                         let told = error::store(failure);
                         tracing::warn!(code = told.code(), changes = group.len(), "nothing of this group was stored: {}", told.report());
-                        for waiting in group {
-                            reply(waiting, Err(copy(&told)));
+                        if environment {
+                            self.condition.failed(&told);
                         }
-                        return;
+                        return refuse(group, &told);
                     } else {
                         // Halves find the one at fault in a few commits more, and keep the order.
                         let second = group.split_off(group.len() / 2);
@@ -150,6 +159,9 @@ impl Writer {
 
     /// Writes the log back and empties it; false when a reader held it (tried again after the next group).
     async fn checkpoint(&self) -> bool {
+        if self.condition.check().is_err() {
+            return false;
+        }
         self.statements.fetch_add(1, Ordering::Relaxed);
         let mut connection = self.connection.lock().await;
         match query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut *connection).await {
@@ -186,6 +198,12 @@ fn answer(group: Vec<Waiting>, hits: Vec<(i64, usize, u64)>) {
     }
 }
 
+fn refuse(group: Vec<Waiting>, told: &Error) {
+    for waiting in group {
+        reply(waiting, Err(error::copy(told)));
+    }
+}
+
 fn reply(waiting: Waiting, result: Result<Vec<u64>>) {
     // A caller that went away does not want to know; its change stands all the same.
     let _ = waiting.reply.send(result);
@@ -193,16 +211,4 @@ fn reply(waiting: Waiting, result: Result<Vec<u64>>) {
 
 fn conflict() -> Error {
     Error::new(ErrorKind::Conflict, "this has been committed already, so nothing was written")
-}
-
-/// Errors are not `Clone`; every caller of a failed group gets its own.
-fn copy(error: &Error) -> Error {
-    let mut out = Error::new(error.kind(), error.message().to_owned()).with_retry(error.retry()).with_source(error.report());
-    if let Some(code) = error.code() {
-        out = out.with_code(code);
-    }
-    if let Some(fix) = error.fix() {
-        out = out.with_fix(fix.to_owned());
-    }
-    out
 }

@@ -4,6 +4,8 @@ pub mod connector_suite;
 pub mod discord;
 pub mod load;
 pub mod loopback;
+#[cfg(target_os = "linux")]
+pub mod machine;
 pub mod models;
 pub mod postgres;
 pub mod process;

@@ -1,6 +1,6 @@
 //! Boot: storage, agents and their connectors, put together. Nothing here waits for a network.
 
-use galatea_core::{AgentId, Clock, Error, EventBus, Host, Result, Settings, Store, SystemClock, store::Role};
+use galatea_core::{AgentId, Clock, Error, EventBus, Host, Result, Settings, Store, store::Role};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::Dependencies;
 use galatea_runtime::{AgentSpec, Orchestrator, RuntimeOptions};
@@ -11,6 +11,7 @@ use crate::{
     connectors::{Built, PLATFORMS, Taken, with_policies},
     data_dir::DataDir,
     database::Database,
+    machine_clock::MachineClock,
     member,
     models::{self, ModelHealth},
     personas::Persona,
@@ -69,7 +70,7 @@ pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<
     galatea_http::warm_up();
     let (database, created) = Database::open(settings, data_dir).await?;
     let store = database.store();
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let clock: Arc<dyn Clock> = Arc::new(MachineClock::new());
     let cluster = match platforms {
         Platforms::All => Some(member::join(&*store, data_dir, role).await?),
         // A terminal is this machine's own.

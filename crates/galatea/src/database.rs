@@ -79,6 +79,22 @@ impl Database {
         }
     }
 
+    /// Why nothing could be stored when it was last tried; none when it could.
+    pub(crate) fn trouble(&self) -> Option<Error> {
+        match self {
+            Self::Sqlite(store) => store.trouble(),
+            Self::Postgres(store) => store.trouble(),
+        }
+    }
+
+    /// Waits until the disk could not keep what was written, after which this process may not go on. A server sees to that by itself.
+    pub(crate) async fn broken(&self) -> Error {
+        match self {
+            Self::Sqlite(store) => store.broken().await,
+            Self::Postgres(_) => std::future::pending().await,
+        }
+    }
+
     /// Finishes what was handed over and closes it.
     pub(crate) async fn close(&self) {
         match self {

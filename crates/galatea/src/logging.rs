@@ -72,7 +72,8 @@ fn filter(settings: &Settings, runs: bool, verbose: u8) -> Result<EnvFilter> {
     };
     // Libraries say little that helps, and some would print what they send.
     let theirs = if ours == "error" { "error" } else { "warn" };
-    EnvFilter::try_new(format!("{theirs},galatea={ours}")).map_err(|_| complain(settings))
+    // Of a database that goes away the stores tell, once; every connection of a pool would say it again.
+    EnvFilter::try_new(format!("{theirs},sqlx=error,galatea={ours}")).map_err(|_| complain(settings))
 }
 
 fn complain(settings: &Settings) -> Error {
@@ -89,11 +90,11 @@ mod tests {
 
     #[test]
     fn levels_filters_and_elizaos_names_are_understood() {
-        assert_eq!(filter_of("WARN", true, 0), "galatea=warn,warn");
-        assert_eq!(filter_of("success", true, 0), "galatea=info,warn");
+        assert_eq!(filter_of("WARN", true, 0), "galatea=warn,sqlx=error,warn");
+        assert_eq!(filter_of("success", true, 0), "galatea=info,sqlx=error,warn");
         assert_eq!(filter_of("warn,galatea_telegram=debug", true, 0), "galatea_telegram=debug,warn");
-        assert_eq!(filter_of("error", true, 2), "galatea=trace,warn");
-        assert_eq!(filter(&Settings::default(), false, 0).unwrap().to_string(), "galatea=error,error");
+        assert_eq!(filter_of("error", true, 2), "galatea=trace,sqlx=error,warn");
+        assert_eq!(filter(&Settings::default(), false, 0).unwrap().to_string(), "galatea=error,sqlx=error,error");
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod findings;
 mod health;
 mod lock;
 mod logging;
+mod machine_clock;
 mod member;
 mod models;
 mod output;

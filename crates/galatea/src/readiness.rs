@@ -1,9 +1,10 @@
 //! Readiness: what is in the way of the process's work, as `/readyz` tells it.
 
-use galatea_core::{AgentId, Health};
+use galatea_core::{AgentId, Clock, Health, SystemClock, store::Missing};
 use galatea_models::Dependencies;
 use galatea_runtime::{ConnectorStatus, Orchestrator};
 use std::{
+    fmt::Write as _,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -21,6 +22,8 @@ use crate::{
 
 /// Longest wait for the database to answer a question.
 const STORAGE_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a gap is shown beside its connector; `audit` lists it for ever.
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 struct Watched {
     orchestrator: Arc<Orchestrator>,
@@ -56,11 +59,16 @@ impl Watched {
         }
         reasons.extend(self.storage().await);
         let statuses = self.orchestrator.statuses();
+        let missing = self.missing().await;
         let mut agents = Vec::new();
         for (id, name, model, health) in &self.agents {
             let mut connectors = Vec::new();
             for status in statuses.iter().filter(|s| s.agent == *id) {
-                let (state, reason) = judge(status);
+                let (mut state, reason) = judge(status);
+                let gaps = missing.iter().filter(|m| m.source == status.info.source && m.account == status.info.account).count();
+                if gaps > 0 {
+                    let _ = write!(state.detail, "; messages are missing ({gaps} in the last day, GAL-GAP): `galatea audit` lists them");
+                }
                 reasons.extend(reason);
                 connectors.push(state);
             }
@@ -82,8 +90,27 @@ impl Watched {
         }
     }
 
+    /// Gaps of the last day.
+    async fn missing(&self) -> Vec<Missing> {
+        let (store, now) = (self.database.store(), SystemClock.now());
+        let found = tokio::time::timeout(STORAGE_PATIENCE, store.missing()).await;
+        let missing = found.ok().and_then(Result::ok).unwrap_or_default();
+        missing.into_iter().filter(|m| now.since(m.gap.noticed) < DAY).collect()
+    }
+
     async fn storage(&self) -> Option<Reason> {
         let subject = "storage".to_owned();
+        if self.database.trouble().is_some()
+            && let Some((agent, ..)) = self.agents.first()
+        {
+            // Tried here, or it would stay so where nobody writes because it is so.
+            let probe = self.database.store();
+            let write = probe.cache(*agent, "readiness", &serde_json::Value::Null, None);
+            if let Ok(Err(error)) = tokio::time::timeout(STORAGE_PATIENCE, write).await {
+                let (code, fix) = (error.code().map(str::to_owned), error.fix().map(str::to_owned));
+                return Some(Reason { subject, message: error.to_string(), code, fix, ..Reason::default() });
+            }
+        }
         match tokio::time::timeout(STORAGE_PATIENCE, self.database.store().agents()).await {
             Ok(Ok(_)) => None,
             Ok(Err(error)) => {

@@ -5,6 +5,7 @@ mod house;
 mod journal;
 mod limits;
 mod models;
+mod outage;
 mod platform;
 
 mod busy;

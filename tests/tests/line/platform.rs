@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, Address, Capabilities, Connector, ConnectorInfo, Delivery, Encoded, Error, ErrorKind, Finding, Found, Gateway, Outgoing, Priority, Reach,
-    ReadBack, Receipt, RemoteId, Result, Retry, SendHandler, Sent, Source, TextUnit, Trail,
+    Account, Address, Capabilities, Clock, Connector, ConnectorInfo, Delivery, Encoded, Error, ErrorKind, Finding, Found, Gateway, Outgoing, Priority, Reach,
+    ReadBack, Receipt, RemoteId, Result, Retry, SendHandler, Sent, Source, TextUnit, Timestamp, Trail,
 };
 use std::{
     collections::{HashMap, VecDeque},
@@ -51,10 +51,15 @@ pub(crate) struct Shown {
     pub(crate) reply_to: Option<String>,
     pub(crate) label: Option<String>,
     pub(crate) key: String,
+    /// When, where the platform was given a clock.
+    pub(crate) at: Option<Timestamp>,
 }
 
 #[derive(Default)]
 struct State {
+    clock: Option<Arc<dyn Clock>>,
+    /// What every attempt does in turn, before what rooms do.
+    outage: VecDeque<Doing>,
     shown: Vec<Shown>,
     attempts: usize,
     finds: usize,
@@ -98,6 +103,16 @@ impl Platform {
     /// The next attempts to send to a room do this.
     pub(crate) fn does(&self, room: &str, doings: impl IntoIterator<Item = Doing>) {
         self.lock().doings.entry(room.to_owned()).or_default().extend(doings);
+    }
+
+    /// What is shown is dated by this clock.
+    pub(crate) fn dated(&self, clock: Arc<dyn Clock>) {
+        self.lock().clock = Some(clock);
+    }
+
+    /// From now on every attempt does one of these, in turn; with none the outage is over.
+    pub(crate) fn outage(&self, doings: impl IntoIterator<Item = Doing>) {
+        self.lock().outage = doings.into_iter().collect();
     }
 
     /// Read-back cannot tell any more.
@@ -167,12 +182,14 @@ impl Platform {
         let body = &delivery.body.0;
         let text = |key: &str| body.get(key).and_then(|v| v.as_str()).map(str::to_owned);
         let mut state = self.lock();
+        let at = state.clock.as_ref().map(|clock| clock.now());
         state.shown.push(Shown {
             room: delivery.address.remote.to_string(),
             text: text("text").unwrap_or_default(),
             reply_to: text("replyTo"),
             label: text("label"),
             key: delivery.key.clone(),
+            at,
         });
         Receipt { id: Some(RemoteId::new(format!("own-{}", state.shown.len()))), moved_to: None }
     }
@@ -225,7 +242,9 @@ impl SendHandler for Hand {
         let doing = {
             let mut state = platform.lock();
             state.attempts += 1;
-            state.doings.get_mut(delivery.address.remote.as_str()).and_then(VecDeque::pop_front)
+            let outage = state.outage.pop_front();
+            state.outage.extend(outage.clone());
+            outage.or_else(|| state.doings.get_mut(delivery.address.remote.as_str()).and_then(VecDeque::pop_front))
         };
         let lost = || Error::new(ErrorKind::Timeout, "no answer");
         let outcome = match doing {

@@ -1,6 +1,6 @@
 //! Messages that were said while nobody listened and no session could be resumed: read from the channel's history.
 
-use galatea_core::Incoming;
+use galatea_core::{Gap, Incoming, Timestamp};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::Intake;
 use crate::{
     decode::{decode, directory::id},
     send::api::Call,
-    snowflake_at,
+    snowflake_at, time_of,
 };
 
 /// Pages of 100 messages per channel (Discord, "Get Channel Messages").
@@ -16,31 +16,59 @@ const PAGES: usize = 5;
 /// Older messages are not looked for: nobody waits for an answer any more.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// Messages of a channel after this one, oldest first, and the newest id.
-pub(super) async fn missed(intake: &Intake, channel: u64, guild: Option<u64>, after: u64) -> (Vec<Incoming>, u64) {
+/// What was said in a channel meanwhile.
+#[derive(Default)]
+pub(super) struct Missed {
+    /// Oldest first.
+    pub(super) events: Vec<Incoming>,
+    /// The newest id.
+    pub(super) newest: u64,
+    /// What could not be read, and why.
+    pub(super) gap: Option<Gap>,
+}
+
+/// Reads what was said after this message. `newest` is the channel's last one, where Discord told it.
+pub(super) async fn missed(intake: &Intake, channel: u64, guild: Option<u64>, after: u64, last: Option<u64>) -> Missed {
     let now = intake.gateway.clock().now();
-    let day = galatea_core::Timestamp(now.0.saturating_sub(i64::try_from(LONGEST.as_millis()).unwrap_or(0)));
-    let mut after = after.max(snowflake_at(day));
-    let (mut events, mut newest) = (Vec::new(), 0);
+    let day = snowflake_at(Timestamp(now.0.saturating_sub(i64::try_from(LONGEST.as_millis()).unwrap_or(0))));
+    let gap = |from: u64, to: Option<u64>, reason: &str| {
+        Some(Gap { from: Some(time_of(from)), to: to.map(time_of), place: Some(format!("channel {channel}")), ..Gap::new(now, reason) })
+    };
+    let mut missed = Missed::default();
+    let page_after = |after: u64, limit: u8| {
+        let path = format!("/channels/{channel}/messages?after={after}&limit={limit}");
+        intake.api.patient(move || Call::new("GET /channels/{}/messages", channel, path.clone()))
+    };
+    // Only where something was said then.
+    if after < day
+        && let Ok(first) = page_after(after, 1).await
+        && id(&first[0]["id"]).is_some_and(|first| first < day)
+    {
+        missed.gap = gap(after, Some(day), "it was away for longer than a day; what was said before that is not looked for");
+    }
+    let mut after = after.max(day);
     for page in 0..=PAGES {
         if page == PAGES {
-            tracing::warn!(channel, "more was said here while away than is looked through; the rest is passed over");
+            missed.gap = gap(after, last, "more was said while away than is looked through");
             break;
         }
-        let call = || Call::new("GET /channels/{}/messages", channel, format!("/channels/{channel}/messages?after={after}&limit=100"));
-        let mut messages = match intake.api.patient(call).await {
+        let mut messages = match page_after(after, 100).await {
             Ok(Value::Array(messages)) => messages,
             Ok(_) => break,
             Err(failure) => {
-                // A channel without its history is nothing new; anything else is.
-                let expected = matches!(failure.code(), Some(50001 | 50013 | 10003));
+                // A channel that it cannot see, or that is gone, was never heard either.
+                let expected = matches!(failure.code(), Some(50001 | 10003));
                 let error = intake.api.error(failure, "get messages");
                 if !expected {
-                    tracing::warn!(channel, error = %error.report(), "what was said here while away could not be read");
+                    missed.gap = gap(after, last, &format!("its history could not be read: {error}"));
                 }
                 break;
             }
         };
+        if page == 0 && messages.is_empty() && last.is_some_and(|last| last > after) {
+            // Without the permission Discord answers with an empty list (Discord, "Get Channel Messages").
+            missed.gap = gap(after, last, "nothing of its history is shown: Read Message History is missing, or what was said was removed");
+        }
         // Discord answers the newest first.
         messages.sort_by_key(|m| id(&m["id"]));
         for message in &mut messages {
@@ -49,13 +77,13 @@ pub(super) async fn missed(intake: &Intake, channel: u64, guild: Option<u64>, af
                 fields.insert("guild_id".into(), json!(guild.to_string()));
             }
             let decoded = decode("MESSAGE_CREATE", message, &intake.directory, &intake.me, now);
-            newest = newest.max(decoded.newest.unwrap_or(0));
-            events.extend(decoded.events);
+            missed.newest = missed.newest.max(decoded.newest.unwrap_or(0));
+            missed.events.extend(decoded.events);
         }
         match messages.last().and_then(|m| id(&m["id"])) {
             Some(last) if messages.len() == 100 => after = last,
             _ => break,
         }
     }
-    (events, newest)
+    missed
 }

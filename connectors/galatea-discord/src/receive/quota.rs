@@ -3,7 +3,7 @@
 use galatea_core::{Batch, Cursor, Error, ErrorKind, Gateway, Result, Retry, Timestamp};
 use serde::Deserialize;
 use std::{collections::HashMap, time::Duration};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::error::codes;
 
@@ -14,6 +14,8 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Beyond this many an hour, per shard, each waits twice as long as the one before.
 const PER_HOUR: usize = 5;
 const FIRST_WAIT: Duration = Duration::from_secs(10);
+/// Beyond this many a day, per shard, one an hour: a loop of crashes costs 44 a day, and what happens now and then is not held up.
+const PER_SHARD_AND_DAY: usize = 20;
 /// Full stop: a tenth is left for other programs with the same token.
 const PER_DAY: usize = 900;
 /// Between two of one concurrency bucket (Discord, "Rate Limiting": gateway), with something for the way.
@@ -45,11 +47,12 @@ impl Default for StartLimit {
     }
 }
 
-/// Gives permits to identify. Shared by all shards.
+/// Gives turns to identify. Shared by all shards.
 pub(crate) struct Quota {
     gateway: Gateway,
     shards: usize,
-    concurrency: u16,
+    /// One turn at a time in each concurrency bucket.
+    turns: Vec<Mutex<()>>,
     state: Mutex<State>,
 }
 
@@ -58,6 +61,13 @@ struct State {
     remaining: u64,
     reset: Timestamp,
     buckets: HashMap<u16, Timestamp>,
+}
+
+/// Leave to identify once.
+pub(crate) struct Turn<'a> {
+    quota: &'a Quota,
+    bucket: u16,
+    _place: MutexGuard<'a, ()>,
 }
 
 impl Quota {
@@ -71,37 +81,60 @@ impl Quota {
             buckets.insert(0, last.plus(SPACING));
         }
         let state = State { times, remaining: limit.remaining, reset: now.plus(Duration::from_millis(limit.reset_after)), buckets };
-        Ok(Self { gateway: gateway.clone(), shards: usize::from(shards.max(1)), concurrency: limit.max_concurrency.max(1), state: Mutex::new(state) })
+        let turns = (0..limit.max_concurrency.max(1)).map(|_| Mutex::default()).collect();
+        Ok(Self { gateway: gateway.clone(), shards: usize::from(shards.max(1)), turns, state: Mutex::new(state) })
     }
 
-    /// Waits for its turn and notes it, before Discord hears of it.
+    /// Waits for a turn; `braked` hears how long, when that is because of many earlier ones. Only [`Turn::take`] counts: whoever does not
+    /// even reach Discord in its turn spends nothing.
     ///
     /// # Errors
     /// `RateLimited` with `GAL-DC-IDENTIFY` when none is left for today.
-    pub(crate) async fn permit(&self, shard: u16) -> Result<()> {
-        let mut state = self.state.lock().await;
+    pub(crate) async fn turn(&self, shard: u16, braked: impl Fn(Duration)) -> Result<Turn<'_>> {
+        let at = usize::from(shard) % self.turns.len();
+        let bucket = u16::try_from(at).unwrap_or(0);
+        let place = self.turns[at].lock().await;
         let clock = self.gateway.clock();
-        let now = clock.now();
-        let wait = wait(&state, shard % self.concurrency, self.shards, now)?;
-        if !wait.is_zero() {
+        loop {
+            let wait = wait(&*self.state.lock().await, bucket, self.shards, clock.now())?;
+            if wait.is_zero() {
+                return Ok(Turn { quota: self, bucket, _place: place });
+            }
             if wait > SPACING {
-                tracing::warn!(seconds = wait.as_secs(), "many sessions were begun lately; the next one waits");
+                braked(wait);
             }
             clock.sleep(wait).await;
         }
-        let now = clock.now();
+    }
+}
+
+impl Turn<'_> {
+    /// Notes it durably, before Discord hears of it.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) async fn take(self) -> Result<()> {
+        let mut state = self.quota.state.lock().await;
+        let now = self.quota.gateway.clock().now();
         state.times.retain(|at| now.since(*at) < DAY);
         state.times.push(now);
         state.remaining = state.remaining.saturating_sub(1);
-        state.buckets.insert(shard % self.concurrency, now.plus(SPACING));
+        state.buckets.insert(self.bucket, now.plus(SPACING));
         let times: Vec<i64> = state.times.iter().map(|t| t.0).collect();
         let cursor = Cursor { stream: STREAM.to_owned(), position: serde_json::to_string(&times).unwrap_or_default() };
-        self.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await?;
+        self.quota.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await?;
         Ok(())
     }
 }
 
-/// How long the next one has to wait.
+/// A wait for many earlier sessions, for people.
+pub(crate) fn braked() -> Error {
+    Error::new(ErrorKind::RateLimited, "many sessions were begun lately, so the next one waits: too many would cost the bot its token")
+        .with_code(codes::IDENTIFY)
+        .with_fix("nothing to do when Discord has a fault; otherwise find out what restarts it again and again")
+}
+
+/// How long the next one has to wait. Pure.
 fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Duration> {
     let today: Vec<Timestamp> = state.times.iter().copied().filter(|at| now.since(*at) < DAY).collect();
     let over = |until: Timestamp| {
@@ -117,16 +150,13 @@ fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Dur
     if let Some(oldest) = today.first().filter(|_| today.len() >= PER_DAY) {
         return Err(over(oldest.plus(DAY)));
     }
+    // No wait is longer than its rule asks for, wherever the machine's clock was when the last one was noted.
+    let after = |last: Option<&Timestamp>, delay: Duration| last.map_or(Duration::ZERO, |last| last.plus(delay).since(now).min(delay));
     let hour = today.iter().filter(|at| now.since(**at) < HOUR).count();
-    let spaced = state.buckets.get(&bucket).map_or(Duration::ZERO, |next| next.since(now));
-    let braked = match hour.checked_sub(PER_HOUR * shards) {
-        Some(more) => {
-            let delay = FIRST_WAIT.saturating_mul(1_u32 << more.min(9)).min(HOUR);
-            today.last().map_or(Duration::ZERO, |last| last.plus(delay).since(now))
-        }
-        None => Duration::ZERO,
-    };
-    Ok(spaced.max(braked))
+    let spaced = state.buckets.get(&bucket).map_or(Duration::ZERO, |next| next.since(now).min(SPACING));
+    let hourly = hour.checked_sub(PER_HOUR * shards).map_or(Duration::ZERO, |more| FIRST_WAIT.saturating_mul(1_u32 << more.min(9)).min(HOUR));
+    let daily = if today.len() >= PER_SHARD_AND_DAY * shards { HOUR / u32::try_from(shards).unwrap_or(1) } else { Duration::ZERO };
+    Ok(spaced.max(after(today.last(), hourly.max(daily))))
 }
 
 #[cfg(test)]
@@ -144,6 +174,36 @@ mod tests {
         assert_eq!(waits, [0, 10, 20, 40, 80]);
         assert!(wait(&state(vec![now; 5]), 0, 4, Timestamp(now)).unwrap().is_zero(), "four shards begin four sessions");
         assert!(wait(&state(vec![now; 100]), 0, 1, Timestamp(now)).unwrap() <= HOUR);
+    }
+
+    /// A program that identifies whenever it may, and forgets all but what is stored.
+    fn in_a_day(shards: usize) -> usize {
+        let (mut now, mut state) = (Timestamp(100_000_000), state(Vec::new()));
+        let end = now.plus(DAY);
+        loop {
+            now = now.plus(wait(&state, 0, shards, now).unwrap());
+            if now >= end {
+                return state.times.len();
+            }
+            state.times.push(now);
+            // A start, a crash and the next start take no time at all.
+            state.buckets.insert(0, now.plus(SPACING));
+        }
+    }
+
+    #[test]
+    fn a_loop_of_crashes_costs_less_than_fifty_a_day() {
+        let spent = in_a_day(1);
+        assert!((20..=50).contains(&spent), "{spent}");
+        assert!(in_a_day(16) <= 50 * 16, "{}", in_a_day(16));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_holds_up_no_longer_than_the_rule() {
+        let ahead = state((0..7).map(|n| 10_000_000 + n).collect());
+        assert_eq!(wait(&ahead, 0, 1, Timestamp(6_400_000)).unwrap(), Duration::from_secs(40));
+        let spaced = State { buckets: [(0, Timestamp(10_005_100))].into(), ..state(Vec::new()) };
+        assert_eq!(wait(&spaced, 0, 1, Timestamp(0)).unwrap(), SPACING);
     }
 
     #[test]

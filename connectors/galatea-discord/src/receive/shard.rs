@@ -11,7 +11,7 @@ use url::Url;
 use super::{
     Intake, Item,
     board::Board,
-    quota::Quota,
+    quota::{Quota, braked},
     session::{Committed, Position, Session, stream},
     socket::{Frame, Got, Socket},
 };
@@ -29,10 +29,12 @@ const HEARTBEAT_ACK: u8 = 11;
 
 /// Longest wait for the greeting.
 const GREETING: Duration = Duration::from_secs(10);
-/// Failed attempts to resume after which a new session is begun.
-const MAX_MISSES: u32 = 5;
+/// Resumes in a row that Discord took without a word, after which a new session is begun.
+const MAX_UNHEARD: u32 = 5;
 /// Longest wait between attempts to connect.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
+/// A connection that ended earlier did not get anywhere.
+const BRIEF: Duration = Duration::from_secs(10);
 /// Events that wait for the store; beyond that nothing more is read from Discord.
 const QUEUE: usize = 1024;
 
@@ -68,6 +70,10 @@ struct Shard {
     committed: Arc<Committed>,
     items: mpsc::Sender<Item>,
     misses: u32,
+    /// Resumes that were sent and neither taken nor refused.
+    unheard: u32,
+    /// Connections in a row that ended soon after they were made.
+    brief: u32,
 }
 
 /// Runs one shard until stopped.
@@ -82,7 +88,7 @@ pub(crate) async fn run(fleet: Fleet, number: u16) -> Result<()> {
     let (items, queue) = mpsc::channel(QUEUE);
     let quit = fleet.intake.stop.child_token();
     let worker = super::work::run(fleet.intake.clone(), number, position, committed.clone(), queue, quit.clone());
-    let shard = Shard { fleet, number, session, committed, items, misses: 0 };
+    let shard = Shard { fleet, number, session, committed, items, misses: 0, unheard: 0, brief: 0 };
     let receiving = async {
         let outcome = shard.run().await;
         // What the worker holds back then is not committed and comes again.
@@ -97,24 +103,32 @@ fn trusted(resume: &Url, address: &Url) -> bool {
     resume.scheme() == "wss" || (resume.scheme() == "ws" && address.scheme() == "ws")
 }
 
+/// The pause after so many brief connections in a row: one may happen, several are a gateway that is out of order.
+fn calm(brief: u32) -> Duration {
+    if brief < 2 { Duration::ZERO } else { Duration::from_millis(250 << brief.min(6)).min(MAX_PAUSE) }
+}
+
 impl Shard {
     async fn run(mut self) -> Result<()> {
         let stop = self.fleet.intake.stop.clone();
+        let clock = self.fleet.intake.gateway.clock().clone();
         loop {
+            let begun = clock.now();
             let end = self.once().await?;
+            self.brief = if clock.now().since(begun) < BRIEF { self.brief.saturating_add(1) } else { 0 };
             let pause = match end {
                 End::Stop => return Ok(()),
-                End::Resume(pause) => pause,
+                End::Resume(pause) => pause.max(calm(self.brief)),
                 End::Fresh(pause) => {
-                    self.session = None;
-                    pause
+                    (self.session, self.unheard) = (None, 0);
+                    pause.max(calm(self.brief))
                 }
                 End::Missed(error) => {
                     tracing::warn!(shard = self.number, error = %error, "Discord's gateway is cut off; trying again");
-                    self.misses += 1;
-                    if self.misses >= MAX_MISSES {
-                        // Where the session was may be gone for good; a new one costs what the quota allows.
-                        self.session = None;
+                    self.misses = self.misses.saturating_add(1);
+                    // A gateway that cannot be reached says nothing about the session: Discord tells when it is gone, and asking costs nothing.
+                    if self.unheard >= MAX_UNHEARD {
+                        (self.session, self.unheard) = (None, 0);
                     }
                     let most = Duration::from_millis(500 << self.misses.min(5)).min(MAX_PAUSE);
                     let pause = most.mul_f64(rand::rng().random_range(0.5..1.0));
@@ -122,7 +136,7 @@ impl Shard {
                     pause
                 }
             };
-            let waited = stop.run_until_cancelled(self.fleet.intake.gateway.clock().sleep(pause)).await;
+            let waited = stop.run_until_cancelled(clock.sleep(pause)).await;
             if waited.is_none() {
                 return Ok(());
             }
@@ -202,11 +216,15 @@ impl Shard {
     }
 
     /// Connects, is greeted, and identifies or resumes.
-    async fn begin(&self) -> Result<(Socket, Duration)> {
-        if self.session.is_none() {
-            self.fleet.quota.permit(self.number).await?;
-        }
-        let address = self.session.as_ref().map_or(&self.fleet.address, |s| &s.address);
+    async fn begin(&mut self) -> Result<(Socket, Duration)> {
+        let fleet = self.fleet.clone();
+        let turn = match &self.session {
+            Some(_) => None,
+            None => Some(fleet.quota.turn(self.number, |wait| self.wait_for_turn(wait)).await?),
+        };
+        // Where the session is may be out of order, so every other attempt goes to the front door.
+        let own = self.session.as_ref().filter(|_| self.misses.is_multiple_of(2));
+        let address = own.map_or(&fleet.address, |s| &s.address);
         let mut socket = Socket::connect(address, &self.fleet.tunnels).await?;
         let silent = || Error::new(ErrorKind::Unavailable, "Discord's gateway does not greet").with_code(codes::CONNECT);
         let greeting = tokio::time::timeout(GREETING, socket.next()).await.map_err(|_| silent())?;
@@ -217,14 +235,25 @@ impl Shard {
         let interval = interval.map(Duration::from_millis).ok_or_else(silent)?;
         let token = self.fleet.token.expose_secret();
         let sent = match &self.session {
-            Some(session) => socket.send(RESUME, &json!({ "token": token, "session_id": session.id, "seq": session.sequence })).await,
+            Some(session) => {
+                self.unheard += 1;
+                socket.send(RESUME, &json!({ "token": token, "session_id": session.id, "seq": session.sequence })).await
+            }
             None => {
+                if let Some(turn) = turn {
+                    turn.take().await?;
+                }
                 let properties = json!({ "os": std::env::consts::OS, "browser": "galatea", "device": "galatea" });
                 let identify = json!({ "token": token, "intents": self.fleet.intents, "properties": properties, "shard": [self.number, self.fleet.shards], "large_threshold": 50 });
                 socket.send(IDENTIFY, &identify).await
             }
         };
         if sent { Ok((socket, interval)) } else { Err(silent()) }
+    }
+
+    fn wait_for_turn(&self, wait: Duration) {
+        tracing::warn!(shard = self.number, code = codes::IDENTIFY, seconds = wait.as_secs(), "many sessions were begun lately; the next one waits");
+        self.fleet.board.down(self.number, &braked(), wait);
     }
 
     /// What heartbeats tell: the last event that is stored, so that Discord keeps the rest for us.
@@ -252,7 +281,7 @@ impl Shard {
     }
 
     fn arrived(&mut self, ready: &mut bool, what: &'static str) {
-        (*ready, self.misses) = (true, 0);
+        (*ready, self.misses, self.unheard) = (true, 0, 0);
         tracing::info!(shard = self.number, "{what}");
         self.fleet.board.up(self.number);
     }

@@ -1,6 +1,6 @@
 //! Events → the store, in order: learn the places, decode, commit with the sequence, and only then let Discord forget.
 
-use galatea_core::{Batch, Cursor, Health, Incoming, Result, message::WorldSync};
+use galatea_core::{Batch, Cursor, Gap, Health, Incoming, Result, message::WorldSync};
 use std::{
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -23,7 +23,8 @@ use crate::decode::{
 
 /// Most events of one commit.
 const BATCH: usize = 100;
-/// Longest wait between attempts to store.
+/// First and longest wait between attempts to store.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// How far back a search for missed messages begins before the newest known one: ids of different channels are not in perfect order.
 const OVERLAP: u64 = 60_000 << 22;
@@ -112,7 +113,7 @@ impl Work {
             && self.shard == 0
         {
             for channel in self.intake.directs().await {
-                self.catch_up(channel, None, gap).await;
+                self.catch_up(channel, None, gap, None).await;
             }
         }
         if self.awaited.is_empty() {
@@ -126,7 +127,7 @@ impl Work {
             self.commit_events().await;
             for (channel, about) in self.intake.directory.channels_of(guild) {
                 if about.holds_messages() && about.newest.is_some_and(|newest| newest > gap) {
-                    self.catch_up(channel, Some(guild), gap).await;
+                    self.catch_up(channel, Some(guild), gap, about.newest).await;
                 }
             }
         }
@@ -136,12 +137,25 @@ impl Work {
         }
     }
 
-    async fn catch_up(&mut self, channel: u64, guild: Option<u64>, after: u64) {
-        let (events, newest) = super::catch_up::missed(&self.intake, channel, guild, after).await;
-        self.position.newest = self.position.newest.max(newest);
-        self.events.extend(events);
+    async fn catch_up(&mut self, channel: u64, guild: Option<u64>, after: u64, last: Option<u64>) {
+        let missed = super::catch_up::missed(&self.intake, channel, guild, after, last).await;
+        self.position.newest = self.position.newest.max(missed.newest);
+        self.events.extend(missed.events);
+        if let Some(gap) = missed.gap {
+            self.note(gap).await;
+        }
         if self.events.len() >= BATCH {
             self.commit_events().await;
+        }
+    }
+
+    /// Notes what is missing; returns only when it is noted.
+    async fn note(&self, gap: Gap) {
+        let (gateway, mut pause) = (&self.intake.gateway, FIRST_PAUSE);
+        while let Err(error) = gateway.note_gap(gap.clone()).await {
+            tracing::debug!(error = %error, "a gap could not be noted; trying again");
+            gateway.clock().sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
         }
     }
 
@@ -161,7 +175,7 @@ impl Work {
         if events.is_empty() && syncs.is_empty() && cursor.is_none() {
             return;
         }
-        let (gateway, mut pause, mut told) = (&self.intake.gateway, Duration::from_millis(50), false);
+        let (gateway, mut pause, mut told) = (&self.intake.gateway, FIRST_PAUSE, false);
         loop {
             let attempt: Result<()> = async {
                 for sync in &syncs {

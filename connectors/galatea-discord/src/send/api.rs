@@ -1,11 +1,12 @@
 //! Discord's REST API over our own HTTP client: one call each, one pool of kept connections, limits and the token in one place.
 
 use bytes::Bytes;
-use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, SecretString};
+use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, SecretString, Timestamp};
 use galatea_http::{FetchLimits, Form, HttpClient, HttpOptions, Method};
 use serde::Deserialize;
 use serde_json::Value;
 use std::{fmt, sync::Arc, time::Duration};
+use tokio::sync::watch;
 use url::Url;
 
 use super::limits::{Limits, Route, Scope, Told};
@@ -172,6 +173,11 @@ impl Api {
         &self.clock
     }
 
+    /// Until when all calls rest because too many were refused.
+    pub(crate) fn resting(&self) -> watch::Receiver<Option<Timestamp>> {
+        self.limits.resting()
+    }
+
     /// One attempt. JSON of the answer; null when it is empty.
     pub(crate) async fn call(&self, call: Call) -> Result<Value, Failure> {
         if let Some((wait, guard)) = self.limits.wait(&call.route, call.interaction, self.clock.now()) {
@@ -195,6 +201,9 @@ impl Api {
         let body = response.bytes().await.map_err(Failure::Transport)?;
         let now = self.clock.now();
         self.limits.note(&call.route, told, now);
+        if status < 500 && !matches!(status, 401 | 403 | 429) {
+            self.limits.taken();
+        }
         if (200..300).contains(&status) {
             return if body.is_empty() { Ok(Value::Null) } else { serde_json::from_slice(&body).map_err(|_| Failure::Garbage { status, place }) };
         }
@@ -203,7 +212,12 @@ impl Api {
             Ok(wrong) => wrong,
             // A ban of the address comes as a page of Cloudflare with 429.
             Err(_) if status == 429 => Wrong { code: 0, message: String::new(), errors: Value::Null, retry_after: None, global: true },
-            Err(_) => return Err(Failure::Garbage { status, place }),
+            Err(_) => {
+                if matches!(status, 401 | 403) {
+                    self.limits.invalid(now);
+                }
+                return Err(Failure::Garbage { status, place });
+            }
         };
         let told = wrong.retry_after.filter(|s| s.is_finite() && *s >= 0.0 && *s < 1e6).map(Duration::from_secs_f64);
         let message = told_field(&wrong.message, &wrong.errors);

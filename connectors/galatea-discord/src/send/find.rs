@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::{DiscordSender, api::Call};
-use crate::{decode::directory::id, encode::Part, snowflake, snowflake_at};
+use crate::{decode::directory::id, encode::Part, error::Failure, snowflake, snowflake_at};
 
 /// Discord's clock and ours may differ by this much. More would find earlier messages with the same words; where less is too little, the nonce
 /// makes the repeat harmless.
@@ -29,15 +29,20 @@ pub(super) async fn find(sender: &DiscordSender, delivery: &Delivery, trail: &Tr
     if let Some(asked) = reply_to.as_ref().and_then(|r| r.as_str().parse::<u64>().ok()) {
         after = after.max(asked);
     }
-    for _ in 0..PAGES {
-        let call = Call::new("GET /channels/{}/messages", channel, format!("/channels/{channel}/messages?after={after}&limit=100"));
-        let page = match sender.api.call(call).await {
+    for number in 0..PAGES {
+        let page = match history(sender, channel, &format!("after={after}&limit=100")).await {
             Ok(page) => page,
             // Without the history only the nonce can tell.
             Err(failure) if matches!(failure.code(), Some(50001 | 50013)) => return Ok(unreadable(sender, delivery)),
             Err(failure) => return Err(sender.api.error(failure, "get messages")),
         };
         let Some(messages) = page.as_array() else { return Ok(Found::Unknown) };
+        if number == 0 && messages.is_empty() {
+            // Without Read Message History Discord answers with an empty list ("Get Channel Messages"); so does a channel in which nothing was said since.
+            let newest = history(sender, channel, "limit=1").await.map_err(|f| sender.api.error(f, "get messages"))?;
+            let empty = newest.as_array().is_none_or(Vec::is_empty);
+            return Ok(if empty { unreadable(sender, delivery) } else { Found::NotSent });
+        }
         let ours = |m: &&Value| id(&m["author"]["id"]) == Some(sender.me) && is_it(m, &body, reply_to.as_ref());
         let ids = messages.iter().filter(ours).filter_map(|m| id(&m["id"]).map(RemoteId::new));
         if let Some(found) =
@@ -52,6 +57,10 @@ pub(super) async fn find(sender: &DiscordSender, delivery: &Delivery, trail: &Tr
         }
     }
     Ok(Found::Unknown)
+}
+
+async fn history(sender: &DiscordSender, channel: u64, query: &str) -> Result<Value, Failure> {
+    sender.api.call(Call::new("GET /channels/{}/messages", channel, format!("/channels/{channel}/messages?{query}"))).await
 }
 
 fn unreadable(sender: &DiscordSender, delivery: &Delivery) -> Found {

@@ -1,17 +1,23 @@
 //! Discord's rate limits as it tells them, and the guard against a ban of the address. Nothing here waits: whoever would have to is told how long.
 
 use dashmap::DashMap;
-use galatea_core::Timestamp;
+use galatea_core::{Deadline, Timestamp};
 use galatea_http::Response;
 use std::{
     collections::VecDeque,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
+use tokio::sync::watch;
 
 /// Calls refused with 401, 403 or 429 within [`WINDOW`] at which everything rests; Discord bans an address at 10,000 ("Invalid Request Limit").
 const MAX_INVALID: usize = 5_000;
 const WINDOW: Duration = Duration::from_secs(600);
+/// Refused calls in a row, no other answer between them, at which calls are made one by one: all of Discord refuses, not a channel.
+const STORM: u32 = 20;
+/// Pauses between such calls, doubled each time: a storm costs fifty calls in its first ten minutes and ten in each that follows.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Buckets remembered; those that are over are dropped first.
 const MAX_BUCKETS: usize = 10_000;
 
@@ -30,11 +36,38 @@ pub(crate) struct Limits {
     /// Which bucket a route is in.
     buckets: DashMap<&'static str, String>,
     /// How much is left of a bucket, per major id, and when it is full again.
-    left: DashMap<(String, String), (u64, Timestamp)>,
+    left: DashMap<(String, String), (u64, Deadline)>,
     /// One route rests until then.
-    routes: DashMap<Route, Timestamp>,
-    global: Mutex<Timestamp>,
+    routes: DashMap<Route, Deadline>,
+    global: Mutex<Deadline>,
     invalid: Mutex<VecDeque<Timestamp>>,
+    storm: Mutex<Storm>,
+    /// Until when everything rests, for whoever shows it.
+    resting: watch::Sender<Option<Timestamp>>,
+}
+
+/// Refusals without another answer between them.
+#[derive(Debug, Default)]
+struct Storm {
+    in_a_row: u32,
+    /// No call before then.
+    until: Timestamp,
+}
+
+impl Storm {
+    /// Leave for one call, or how long to wait for it.
+    fn admit(&mut self, now: Timestamp) -> Option<Duration> {
+        let over = self.in_a_row.checked_sub(STORM)?;
+        let pause = FIRST_PAUSE.saturating_mul(1_u32 << over.min(6)).min(LONGEST_PAUSE);
+        // A clock that was set back must not make it longer.
+        let wait = self.until.since(now).min(pause);
+        if wait.is_zero() {
+            // One at a time: whoever comes beside waits for what becomes of this one.
+            self.until = now.plus(pause);
+            return None;
+        }
+        Some(wait)
+    }
 }
 
 /// What a 429 is about (Discord, `X-RateLimit-Scope` and `global`).
@@ -71,26 +104,52 @@ impl Told {
 impl Limits {
     /// How long a call has to wait, if it has to; true when the guard says so. `interaction` calls are exempt from the global limit.
     pub(crate) fn wait(&self, route: &Route, interaction: bool, now: Timestamp) -> Option<(Duration, bool)> {
+        let rests = |wait| {
+            self.rests(Some(now.plus(wait)));
+            Some((wait, true))
+        };
         if let Some(wait) = self.guard(now) {
-            return Some((wait, true));
+            return rests(wait);
         }
         let global = *self.global.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut until = if interaction { Timestamp(0) } else { global };
+        let mut wait = if interaction { None } else { global.left(now) };
         if let Some(rest) = self.routes.get(route) {
-            until = until.max(*rest);
+            wait = wait.max(rest.left(now));
         }
         if let Some(bucket) = self.buckets.get(route.template) {
             let key = (bucket.clone(), route.major.clone());
             if let Some(mut left) = self.left.get_mut(&key) {
                 if left.0 == 0 {
-                    until = until.max(left.1);
-                } else if left.1 > now {
+                    wait = wait.max(left.1.left(now));
+                } else if left.1.left(now).is_some() {
                     // Calls made side by side must not all see the same last one.
                     left.0 -= 1;
                 }
             }
         }
-        (until > now).then(|| (until.since(now), false))
+        if let Some(wait) = wait {
+            return Some((wait, false));
+        }
+        self.lock_storm().admit(now).and_then(rests)
+    }
+
+    /// Until when everything rests because too much was refused; none when nothing does.
+    pub(crate) fn resting(&self) -> watch::Receiver<Option<Timestamp>> {
+        self.resting.subscribe()
+    }
+
+    fn rests(&self, until: Option<Timestamp>) {
+        self.resting.send_if_modified(|known| std::mem::replace(known, until) != until);
+    }
+
+    /// Notes an answer that shows that not everything is refused.
+    pub(crate) fn taken(&self) {
+        self.lock_storm().in_a_row = 0;
+        self.rests(None);
+    }
+
+    fn lock_storm(&self) -> MutexGuard<'_, Storm> {
+        self.storm.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn guard(&self, now: Timestamp) -> Option<Duration> {
@@ -109,20 +168,20 @@ impl Limits {
             self.buckets.insert(route.template, bucket.clone());
         }
         if self.left.len() >= MAX_BUCKETS {
-            self.left.retain(|_, (_, until)| *until > now);
+            self.left.retain(|_, (_, until)| until.left(now).is_some());
         }
-        self.left.insert((bucket, route.major.clone()), (remaining, now.plus(after)));
+        self.left.insert((bucket, route.major.clone()), (remaining, Deadline::after(now, after)));
     }
 
     /// Notes a 429.
     pub(crate) fn limited(&self, route: &Route, scope: Scope, wait: Duration, now: Timestamp) {
-        let until = now.plus(wait);
+        let until = Deadline::after(now, wait);
         if scope == Scope::Global {
             let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
-            *global = (*global).max(until);
+            *global = until.later(*global);
         } else {
             if self.routes.len() >= MAX_BUCKETS {
-                self.routes.retain(|_, until| *until > now);
+                self.routes.retain(|_, until| until.left(now).is_some());
             }
             self.routes.insert(route.clone(), until);
         }
@@ -136,6 +195,11 @@ impl Limits {
         let mut invalid = self.invalid.lock().unwrap_or_else(PoisonError::into_inner);
         if invalid.len() < MAX_INVALID {
             invalid.push_back(now);
+        }
+        let mut storm = self.lock_storm();
+        storm.in_a_row = storm.in_a_row.saturating_add(1);
+        if let Some(over) = storm.in_a_row.checked_sub(STORM) {
+            storm.until = now.plus(FIRST_PAUSE.saturating_mul(1_u32 << over.min(6)).min(LONGEST_PAUSE));
         }
     }
 }
@@ -183,6 +247,7 @@ mod tests {
         for n in 0..5_000 {
             assert_eq!(limits.wait(&route("1"), false, Timestamp(n)), None);
             limits.invalid(Timestamp(n));
+            limits.taken();
         }
         let (wait, guard) = limits.wait(&route("1"), true, Timestamp(5_000)).unwrap();
         assert!(guard && wait <= WINDOW);
@@ -192,5 +257,27 @@ mod tests {
             shared.limited(&route("1"), Scope::Shared, Duration::ZERO, Timestamp(n));
         }
         assert_eq!(shared.wait(&route("1"), false, Timestamp(6_001)), None, "what others do does not count");
+    }
+
+    #[test]
+    fn an_hour_in_which_all_is_refused_costs_less_than_a_hundredth_of_the_quota() {
+        let limits = Limits::default();
+        let mut calls: Vec<i64> = Vec::new();
+        // Somebody wants to call ten times a second.
+        for now in (0..3_600_000).step_by(100).map(Timestamp) {
+            if limits.wait(&route("1"), false, now).is_none() {
+                limits.invalid(now);
+                calls.push(now.0);
+            }
+        }
+        let worst = calls.iter().map(|from| calls.iter().filter(|at| (*from..*from + 600_000).contains(*at)).count()).max().unwrap();
+        assert!((STORM as usize..=100).contains(&worst), "{worst} in ten minutes");
+        assert!(limits.resting().borrow().is_some());
+        // The first answer of another kind ends it.
+        let later = Timestamp(4_000_000);
+        assert_eq!(limits.wait(&route("1"), false, later), None);
+        assert!(limits.wait(&route("2"), false, later).is_some_and(|(_, guard)| guard), "one at a time");
+        limits.taken();
+        assert!((0..50).all(|_| limits.wait(&route("2"), false, later).is_none()) && limits.resting().borrow().is_none());
     }
 }

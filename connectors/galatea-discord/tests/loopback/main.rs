@@ -4,6 +4,7 @@
 mod support;
 
 mod gateway;
+mod outage;
 mod receiving;
 mod sending;
 mod starting;

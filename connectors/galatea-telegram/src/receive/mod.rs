@@ -1,6 +1,7 @@
 //! Updates in: decode, store, and what has to be done besides. Polling and webhook share all of it.
 
 mod album;
+mod gap;
 pub(crate) mod poll;
 pub(crate) mod webhook;
 

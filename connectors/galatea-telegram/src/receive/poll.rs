@@ -1,15 +1,19 @@
 //! Long polling: ask, store, and only then ask for what comes after.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
-use galatea_core::{Cursor, Error, Health, Result, Retry};
+use galatea_core::{Batch, Cursor, Error, Health, Result, Retry, Timestamp};
 use std::time::Duration;
 use teloxide::payloads::{GetUpdates, GetUpdatesSetters};
 
-use super::{ALLOWED, Intake, album::Waiting};
+use super::{ALLOWED, Intake, album::Waiting, gap};
 use crate::error::{CONFLICT_WAIT, codes};
 
 /// Name of the stream whose cursor is the next offset.
 pub(crate) const STREAM: &str = "updates";
+/// Name of the stream that tells when Telegram was last asked, which tells how long we were away.
+const POLLED: &str = "polled";
+/// How often that is noted.
+const NOTE: Duration = Duration::from_secs(3600);
 /// Most updates of one answer (Bot API, getUpdates.limit).
 const LIMIT: u8 = 100;
 
@@ -19,6 +23,7 @@ const LIMIT: u8 = 100;
 /// `Retry::Never` failures: a refused token, a webhook in the way. Everything else is retried in here.
 pub(crate) async fn run(mut intake: Intake, hold: Duration, detail: &str) -> Result<()> {
     let mut offset: Option<i64> = intake.gateway.cursor(STREAM).await?.and_then(|c| c.position.parse().ok());
+    let mut polled = Polled::read(&intake).await?;
     let mut waiting = Waiting::default();
     let mut troubles = Troubles::new(detail);
     let stop = intake.stop.clone();
@@ -33,9 +38,10 @@ pub(crate) async fn run(mut intake: Intake, hold: Duration, detail: &str) -> Res
             fetched = intake.api.updates(&request, hold) => fetched,
         };
         let outcome = match fetched {
-            Ok(items) if items.is_empty() => Ok(None),
+            Ok(items) if items.is_empty() => polled.note(&intake).await.map(|()| None),
             Ok(items) => {
                 let decoded = intake.decode(&items);
+                let first = items.first().map(|item| (item.id, decoded.first().and_then(|d| d.events.first()).map(|event| event.at)));
                 let keys: Vec<_> = decoded.iter().map(|d| (d.album.clone(), d.seen.map(|(chat, _)| chat))).collect();
                 let (ready, wait) = waiting.ready(&keys, intake.gateway.clock().now());
                 match items.get(..ready).and_then(|r| r.last()) {
@@ -44,10 +50,19 @@ pub(crate) async fn run(mut intake: Intake, hold: Duration, detail: &str) -> Res
                         let next = last.id.saturating_add(1);
                         let cursor = Cursor { stream: STREAM.to_owned(), position: next.to_string() };
                         let prepared = intake.prepare(&items[..ready], decoded.into_iter().take(ready).collect());
-                        intake.store(prepared, Some(cursor)).await.map(|()| {
+                        let stored = async {
+                            if let (Some(offset), Some((first, at))) = (offset, first)
+                                && let Some(gap) = gap::before(offset, first, polled.last, at, intake.gateway.clock().now())
+                            {
+                                // Before the offset moves past it.
+                                intake.gateway.note_gap(gap).await?;
+                            }
+                            intake.store(prepared, Some(cursor)).await?;
                             offset = Some(next);
-                            wait
-                        })
+                            polled.note(&intake).await?;
+                            Ok(wait)
+                        };
+                        stored.await
                     }
                     None => Ok(wait),
                 }
@@ -75,6 +90,30 @@ pub(crate) async fn run(mut intake: Intake, hold: Duration, detail: &str) -> Res
                 () = intake.gateway.clock().sleep(pause) => {}
             }
         }
+    }
+}
+
+/// When Telegram was last asked, as it is stored.
+struct Polled {
+    last: Option<Timestamp>,
+}
+
+impl Polled {
+    async fn read(intake: &Intake) -> Result<Self> {
+        let stored = intake.gateway.cursor(POLLED).await?;
+        Ok(Self { last: stored.and_then(|c| c.position.parse().ok()).map(Timestamp) })
+    }
+
+    /// Notes it, once an hour.
+    async fn note(&mut self, intake: &Intake) -> Result<()> {
+        let now = intake.gateway.clock().now();
+        if self.last.is_some_and(|last| now.since(last) < NOTE) {
+            return Ok(());
+        }
+        let cursor = Cursor { stream: POLLED.to_owned(), position: now.0.to_string() };
+        intake.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await?;
+        self.last = Some(now);
+        Ok(())
     }
 }
 

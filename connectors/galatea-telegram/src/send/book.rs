@@ -1,7 +1,7 @@
 //! What is remembered about chats while the connector runs: flood waits, forums, and message numbers for read-back.
 
 use dashmap::DashMap;
-use galatea_core::{DeliveryId, Timestamp};
+use galatea_core::{Deadline, DeliveryId, Timestamp};
 use std::{
     collections::VecDeque,
     sync::atomic::{AtomicI32, Ordering},
@@ -26,19 +26,19 @@ struct Notes {
     newest: i32,
     own: VecDeque<i32>,
     attempt: Option<(DeliveryId, i32)>,
-    blocked_until: Timestamp,
+    blocked: Deadline,
     forum: bool,
 }
 
 /// Supergroups and channels count their messages on their own (Bot API ids below -10^12).
-fn counts_alone(chat: i64) -> bool {
+pub(super) fn counts_alone(chat: i64) -> bool {
     chat < -1_000_000_000_000
 }
 
 impl Book {
     fn notes(&self, chat: i64) -> dashmap::mapref::one::RefMut<'_, i64, Notes> {
         if self.chats.len() > MAX_CHATS {
-            self.chats.retain(|_, notes| notes.blocked_until > Timestamp(0) || notes.forum || notes.attempt.is_some());
+            self.chats.retain(|_, notes| notes.blocked != Deadline::default() || notes.forum || notes.attempt.is_some());
             if self.chats.len() > MAX_CHATS {
                 self.chats.clear();
             }
@@ -109,13 +109,13 @@ impl Book {
     /// Telegram asked to leave the chat alone for so long.
     pub(crate) fn block(&self, chat: i64, now: Timestamp, wait: Duration) {
         let mut notes = self.notes(chat);
-        notes.blocked_until = notes.blocked_until.max(now.plus(wait));
+        let earlier = notes.blocked.left(now).map_or_else(Deadline::default, |_| notes.blocked);
+        notes.blocked = earlier.later(Deadline::after(now, wait));
     }
 
     /// What is left of a wait.
     pub(crate) fn wait(&self, chat: i64, now: Timestamp) -> Option<Duration> {
-        let until = self.chats.get(&chat)?.blocked_until;
-        (until > now).then(|| until.since(now))
+        self.chats.get(&chat)?.blocked.left(now)
     }
 
     /// The chat goes on under another id.

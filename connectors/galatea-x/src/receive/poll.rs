@@ -2,7 +2,7 @@
 //! with lower ids.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
-use galatea_core::{Batch, Cursor, Error, Incoming, Result, Retry};
+use galatea_core::{Batch, Cursor, Error, Gap, Incoming, Result, Retry};
 use std::{
     collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -14,7 +14,7 @@ use crate::{
     decode::{
         decode, number,
         raw::{Includes, Post},
-        snowflake::{earlier, first_at},
+        snowflake::{earlier, first_at, made_at},
     },
     error::codes,
     send::{calls, heard},
@@ -26,7 +26,9 @@ pub(crate) const STREAM: &str = "mentions";
 const OVERLAP: Duration = Duration::from_secs(60);
 /// At the very first start, what was said before that is not answered.
 const FIRST_LOOK: Duration = Duration::from_secs(10 * 60);
-/// Most pages of one look. X keeps 800 mentions; a server that goes on for ever must not keep us.
+/// Mentions that X lists, whatever `since_id` says (X API, "User mention timeline": the most recent 800).
+const REACH: usize = 800;
+/// Most pages of one look. A server that goes on for ever must not keep us.
 const PAGES: usize = 32;
 /// Longest pause after failures.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -82,7 +84,13 @@ impl Look {
             Some(newest) => earlier(newest, OVERLAP),
             None => first_at(galatea_core::Timestamp(begun.0.saturating_sub(i64::try_from(FIRST_LOOK.as_millis()).unwrap_or_default()))),
         };
-        let (posts, includes) = self.fetch(intake, since).await?;
+        let (posts, includes, whole) = self.fetch(intake, since).await?;
+        if let (false, Some(newest), Some(oldest)) = (whole, self.newest, posts.first()) {
+            let reason = format!("X lists the last {REACH} mentions only, and there were more while nobody looked");
+            let gap = Gap { from: Some(made_at(newest)), to: Some(made_at(oldest.tweet.id.as_u64())), ..Gap::new(begun, reason) };
+            // Before the cursor moves past it.
+            intake.gateway.note_gap(gap).await?;
+        }
         // A cursor from the first look on, or what is said while we are away before the first mention would be lost.
         let newest = posts.last().map(|post| post.tweet.id.as_u64()).max(self.newest).unwrap_or_else(|| first_at(begun));
         if posts.is_empty() && self.newest.is_some() {
@@ -99,14 +107,16 @@ impl Look {
         Ok(posts.len())
     }
 
-    /// Everything new, oldest first, to the last page: newer ones may not be stored before older ones.
-    async fn fetch(&self, intake: &Intake, since: u64) -> Result<(Vec<Post>, Includes)> {
+    /// Everything new, oldest first, to the last page: newer ones may not be stored before older ones. Also whether that is all there was.
+    async fn fetch(&self, intake: &Intake, since: u64) -> Result<(Vec<Post>, Includes, bool)> {
         let (mut posts, mut includes, mut token) = (Vec::new(), Includes::default(), None::<String>);
+        let (mut listed, mut whole) = (0, true);
         for turned in 0.. {
             let page = calls::mentions(&intake.api, intake.me.id, since, token.as_deref()).await?;
             if page.unreadable > 0 {
                 tracing::warn!(count = page.unreadable, "mentions on X could not be read and are passed over");
             }
+            listed += page.posts.len() + page.unreadable;
             posts.extend(page.posts.into_iter().filter(|post| !self.seen.contains(&post.tweet.id.as_u64())));
             includes.extend(page.includes);
             token = page.next;
@@ -114,13 +124,14 @@ impl Look {
                 break;
             }
             if turned + 1 >= PAGES {
-                tracing::warn!(pages = PAGES, "X lists more mentions than can be read at once; the oldest are passed over");
+                whole = false;
                 break;
             }
         }
+        whole &= listed < REACH;
         posts.sort_by_key(|post| post.tweet.id.as_u64());
         posts.dedup_by_key(|post| post.tweet.id.as_u64());
-        Ok((posts, includes))
+        Ok((posts, includes, whole))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use dashmap::DashMap;
-use galatea_core::{Clock, Error, Result, Retry, Timestamp};
+use galatea_core::{Clock, Deadline, Error, Result, Retry, Timestamp};
 use galatea_http::{Form, HttpClient, HttpOptions, Method, Part, Response, retry_after::parse_http_date};
 use serde_json::Value;
 use std::{
@@ -106,7 +106,7 @@ pub(crate) struct Api {
     origins: Origins,
     /// What the day costs.
     pub(crate) budget: Budget,
-    gates: DashMap<Class, Timestamp>,
+    gates: DashMap<Class, Deadline>,
     latch: Mutex<Option<Latch>>,
     read_only: AtomicBool,
 }
@@ -195,9 +195,7 @@ impl Api {
         if class.writes() && self.is_read_only() {
             return Some(self.placed(error::read_only()));
         }
-        let now = self.clock.now();
-        let until = *self.gates.get(&class)?;
-        (until > now).then(|| error::slow(until.since(now)))
+        self.gates.get(&class)?.left(self.clock.now()).map(error::slow)
     }
 
     /// Makes one call and reads JSON; `Null` for an empty answer.
@@ -255,7 +253,7 @@ impl Api {
         match error.code() {
             Some(codes::SLOW) => {
                 if let Retry::After(wait) = error.retry() {
-                    self.gates.insert(class, self.clock.now().plus(wait));
+                    self.gates.insert(class, Deadline::after(self.clock.now(), wait));
                 }
             }
             _ => drop(self.stop_on(error)),
@@ -288,7 +286,7 @@ impl Api {
         if response.header("x-rate-limit-remaining") == Some("0")
             && let Some(wait) = reset
         {
-            self.gates.insert(class, now.plus(wait));
+            self.gates.insert(class, Deadline::after(now, wait));
         }
         if let Some(level) = response.header("x-access-level") {
             let read_only = level == "read";

@@ -3,6 +3,7 @@
 
 mod login;
 mod money;
+mod outage;
 mod posting;
 mod receiving;
 mod refusals;

@@ -7,8 +7,8 @@ use galatea_core::{
     content::Content,
     store::{
         AgentStore, AuditLine, AuditStore, CacheStore, ConnectionChange, EntityStore, EventPosition, EventStore, Exceptions, Group, InboxItem, InboxState,
-        InboxStore, Ingest, Lease, LeaseStatus, LeaseStore, Member, Membership, MemoryQuery, MemoryStore, NewDelivery, OutboxItem, OutboxQuery, OutboxState,
-        OutboxStore, Part, RelationshipStore, Resolution, RoomStore, Settlement, Step, StepStore, TaskStore, TurnRecord, WorldStore,
+        InboxStore, Ingest, Lease, LeaseStatus, LeaseStore, Member, Membership, MemoryQuery, MemoryStore, Missing, NewDelivery, OutboxItem, OutboxQuery,
+        OutboxState, OutboxStore, Part, RelationshipStore, Resolution, RoomStore, Settlement, Step, StepStore, TaskStore, TurnRecord, WorldStore,
     },
 };
 use serde_json::Value;
@@ -339,6 +339,9 @@ impl AuditStore for Double {
         no_queue()
     }
     async fn exceptions(&self, _: u32) -> Result<Exceptions> {
+        no_queue()
+    }
+    async fn missing(&self) -> Result<Vec<Missing>> {
         no_queue()
     }
 }

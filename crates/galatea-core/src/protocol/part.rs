@@ -115,6 +115,20 @@ impl Part {
         Self { attempt: item.delivery.attempt, not_before, expires: item.expires, marked: sending, unknown: sending, doubt: item.doubt }
     }
 
+    /// The same by this clock: what was made in the future was made before the clock was set back (or by another machine's clock), so its times
+    /// move by as much, and a send that was under way is no further ahead than the time for a late arrival.
+    #[must_use]
+    pub fn by(mut self, made: Timestamp, now: Timestamp) -> Self {
+        let back = i64::try_from(made.since(now).as_millis()).unwrap_or(0);
+        let moved = |at: Timestamp| Timestamp(at.0.saturating_sub(back));
+        self.not_before = moved(self.not_before);
+        self.expires = self.expires.map(moved);
+        if self.marked {
+            self.not_before = self.not_before.min(now.plus(SETTLE_TIME));
+        }
+        self
+    }
+
     /// The one transition.
     #[must_use]
     pub fn step(mut self, event: &Event<'_>, now: Timestamp, rules: Rules) -> (Self, Effect) {
@@ -226,6 +240,17 @@ mod tests {
         assert_eq!((effect, part.doubt), (Effect::Mark, true));
         let refused = Error::invalid("x");
         assert_eq!(part.step(&Event::Failed { error: &refused, jitter: 0.0 }, then, RESEND).1, Effect::End(OutboxState::Ambiguous, End::Refused));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_holds_nothing_up() {
+        let hour = Duration::from_secs(3600);
+        let flood = Part { not_before: NOW.plus(hour).plus(Duration::from_secs(40)), expires: Some(NOW.plus(hour).plus(hour)), ..Part::new(NOW, None) };
+        let moved = flood.clone().by(NOW.plus(hour), NOW);
+        assert_eq!((moved.not_before, moved.expires), (NOW.plus(Duration::from_secs(40)), Some(NOW.plus(hour))));
+        assert_eq!(flood.clone().by(NOW, NOW), flood, "what was made before now stays");
+        let sending = Part { not_before: NOW.plus(hour), ..marked() };
+        assert_eq!(sending.by(Timestamp(0), NOW).not_before, NOW.plus(SETTLE_TIME), "no send is in the future");
     }
 
     #[test]

@@ -4,7 +4,11 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{InboxItem, OutboxItem};
-use crate::{error::Result, ids::Source};
+use crate::{
+    error::Result,
+    gap::Gap,
+    ids::{Account, Source},
+};
 
 /// One source's account: `received` is counted apart from the others, and equals their sum (G5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +55,18 @@ pub struct Exceptions {
     pub more: bool,
 }
 
+/// A gap, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// Platform.
+    pub source: Source,
+    /// Login on it.
+    pub account: Account,
+    /// What is missing.
+    #[serde(flatten)]
+    pub gap: Gap,
+}
+
 /// Counting what became of every message.
 #[async_trait]
 pub trait AuditStore: Send + Sync {
@@ -58,4 +74,6 @@ pub trait AuditStore: Send + Sync {
     async fn audit(&self) -> Result<Vec<AuditLine>>;
     /// What is not as everybody hopes: at most `limit` of each sort.
     async fn exceptions(&self, limit: u32) -> Result<Exceptions>;
+    /// What was never received and cannot be read back any more, oldest first in each account.
+    async fn missing(&self) -> Result<Vec<Missing>>;
 }

@@ -4,7 +4,7 @@
 //! bind downwards: while answers wait, nothing of less weight goes out, but never the other way round, so a reaction or typing cannot delay
 //! an answer. What is worth less also has a small share of its own, so that it cannot spend a platform's allowance.
 
-use galatea_core::{Error, ErrorKind, Priority, Reach, Result, Retry, RoomId, Timestamp};
+use galatea_core::{Deadline, Error, ErrorKind, Priority, Reach, Result, Retry, RoomId, Timestamp};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use moka::sync::Cache;
 use serde::{Deserialize, Serialize};
@@ -31,14 +31,14 @@ const WORTH_KEEPING: Duration = Duration::from_secs(5);
 /// Until when calls of each kind wait, by weight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pauses {
-    answers: Timestamp,
-    callbacks: Timestamp,
-    changes: Timestamp,
-    typing: Timestamp,
+    answers: Deadline,
+    callbacks: Deadline,
+    changes: Deadline,
+    typing: Deadline,
 }
 
 impl Pauses {
-    fn of(&mut self, priority: Priority) -> &mut Timestamp {
+    fn of(&mut self, priority: Priority) -> &mut Deadline {
         match priority {
             Priority::Answer => &mut self.answers,
             Priority::Callback => &mut self.callbacks,
@@ -47,15 +47,15 @@ impl Pauses {
         }
     }
 
-    fn told(&mut self, priority: Priority, until: Timestamp) {
+    fn told(&mut self, priority: Priority, until: Deadline, now: Timestamp) {
         let own = self.of(priority);
-        *own = until.max(*own);
+        *own = if own.left(now).is_some() { until.later(*own) } else { until };
     }
 
     /// When a call of this weight may go out: after its own pause, and a while after those of more weight.
     fn until(self, priority: Priority, now: Timestamp) -> Timestamp {
         let all = [(Priority::Answer, self.answers), (Priority::Callback, self.callbacks), (Priority::Change, self.changes), (Priority::Typing, self.typing)];
-        let binding = all.into_iter().filter(|(weight, until)| *weight <= priority && *until > now);
+        let binding = all.into_iter().filter(|(weight, _)| *weight <= priority).filter_map(|(weight, pause)| Some((weight, now.plus(pause.left(now)?))));
         binding.map(|(weight, until)| if weight == priority { until } else { until.plus(HEAD_START) }).max().unwrap_or(now)
     }
 }
@@ -108,17 +108,17 @@ impl Gate {
             return;
         }
         let delay = delay.min(LONGEST);
-        let until = now.plus(delay);
+        let until = Deadline::after(now, delay);
         match error.reach() {
             Reach::Account => {
-                self.lock().told(priority, until);
+                self.lock().told(priority, until, now);
                 if delay >= WORTH_KEEPING {
                     self.unkept.store(true, Ordering::Release);
                 }
             }
             Reach::Room => {
                 let mut pauses = self.rooms.get(&room).unwrap_or_default();
-                pauses.told(priority, until);
+                pauses.told(priority, until, now);
                 self.rooms.insert(room, pauses);
             }
         }
@@ -128,18 +128,18 @@ impl Gate {
     pub(crate) fn to_keep(&self) -> Option<(Pauses, Timestamp)> {
         self.unkept.swap(false, Ordering::AcqRel).then(|| {
             let pauses = *self.lock();
-            let last = [pauses.answers, pauses.callbacks, pauses.changes, pauses.typing].into_iter().max().unwrap_or_default();
+            let last = [pauses.answers, pauses.callbacks, pauses.changes, pauses.typing].into_iter().map(|pause| pause.end()).max().unwrap_or_default();
             (pauses, last)
         })
     }
 
     /// Takes up what an earlier run was told.
-    pub(crate) fn restore(&self, kept: Pauses) {
+    pub(crate) fn restore(&self, kept: Pauses, now: Timestamp) {
         let mut own = self.lock();
         for (priority, until) in
             [(Priority::Answer, kept.answers), (Priority::Callback, kept.callbacks), (Priority::Change, kept.changes), (Priority::Typing, kept.typing)]
         {
-            own.told(priority, until);
+            own.told(priority, until, now);
         }
     }
 
@@ -238,7 +238,19 @@ mod tests {
         assert_eq!((last, gate.to_keep()), (Timestamp(600_000), None), "once");
         let kept = serde_json::to_value(pauses).unwrap();
         let next = Gate::default();
-        next.restore(serde_json::from_value(kept).unwrap());
+        next.restore(serde_json::from_value(kept).unwrap(), Timestamp(0));
         assert_eq!(waits(&next, 9, 100_000), waits(&gate, 9, 100_000));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_holds_nothing_up() {
+        let gate = Gate::default();
+        for reach in [Reach::Room, Reach::Account] {
+            gate.learn(room(1), Priority::Answer, &flood(60, reach), Timestamp(10_000_000));
+            assert!(gate.admit(room(1), Priority::Answer, Timestamp(10_001_000)).is_err());
+            assert!(gate.admit(room(1), Priority::Answer, Timestamp(6_400_000)).is_ok());
+        }
+        gate.learn(room(1), Priority::Answer, &flood(60, Reach::Room), Timestamp(6_400_000));
+        assert!(gate.admit(room(1), Priority::Answer, Timestamp(6_401_000)).is_err(), "what is told now counts");
     }
 }

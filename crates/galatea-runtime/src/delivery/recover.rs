@@ -56,7 +56,7 @@ async fn restore_pauses(agent: &Agent, route: &Route) {
         Ok(kept) => {
             if let Some(pauses) = kept.and_then(|value| serde_json::from_value(value).ok()) {
                 tracing::info!(source = %route.info.source, account = %route.info.account, "the platform had asked this account to wait, which still holds");
-                route.stack.gate().restore(pauses);
+                route.stack.gate().restore(pauses, agent.clock.now());
             }
         }
         Err(error) => tracing::warn!(error = %error.report(), "whether the platform had asked to wait could not be read"),
@@ -73,7 +73,7 @@ pub(super) async fn keep_pauses(agent: &Agent, route: &Route) {
 }
 
 fn push(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) {
-    let part = Part::stored(&item);
+    let part = Part::stored(&item).by(item.delivery.created_at, agent.clock.now());
     let job = Job { delivery: item.delivery, part, ticket: Some(ticket), tenure: tenure.clone() };
     if let Some(lanes) = agent.sends.get() {
         lanes.push(job.delivery.address.room, job);

@@ -106,41 +106,45 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
     let tenure = job.tenure.clone();
     let rules = Rules { resend_unsure: agent.limits.resend_unsure };
     let (mut receipt, mut failure) = (None, None);
-    let mut effect = hear(agent, &mut job, rules, &Event::Ready);
+    let mut heard = agent.clock.now();
+    let mut effect = hear(agent, &mut job, &mut heard, rules, &Event::Ready);
     loop {
         effect = match effect {
             Effect::Wait(until) => {
                 tokio::select! {
-                    () = agent.clock.sleep(until.since(agent.clock.now())) => {}
+                    // Counted from when it was heard, should the clock have been set back since.
+                    () = agent.clock.sleep(until.since(agent.clock.now().max(heard))) => {}
                     () = tenure.closed() => return None,
                     () = overtaken(agent, lane, &job) => return Some(Outcome::StoodBack(Box::new(job))),
                 }
-                hear(agent, &mut job, rules, &Event::Ready)
+                // Waited for as long as it had to be, wherever the machine's clock was set meanwhile.
+                job.part.not_before = job.part.not_before.min(agent.clock.now());
+                hear(agent, &mut job, &mut heard, rules, &Event::Ready)
             }
             Effect::Look => {
                 settler.flush().await;
                 let (looked, found) = tenure.run(look(agent, &route, &job.delivery)).await?;
                 receipt = found;
-                hear(agent, &mut job, rules, &Event::Looked(looked))
+                hear(agent, &mut job, &mut heard, rules, &Event::Looked(looked))
             }
             Effect::Mark => {
                 if !tenure.is_open() {
                     return None;
                 }
                 settler.settle_now(settlement(&job, OutboxState::Sending, agent)).await;
-                hear(agent, &mut job, rules, &Event::Marked)
+                hear(agent, &mut job, &mut heard, rules, &Event::Marked)
             }
             // The last moment to find out that this process was paused and another one sends now.
             Effect::Send if !tenure.is_held() => return None,
             Effect::Send => match route.stack.send(&job.delivery).await {
                 Ok(answer) => {
                     receipt = Some(answer);
-                    hear(agent, &mut job, rules, &Event::Sent)
+                    hear(agent, &mut job, &mut heard, rules, &Event::Sent)
                 }
                 Err(missed) => {
                     let next = match &missed {
-                        Missed::Held(error) => hear(agent, &mut job, rules, &Event::Held(error)),
-                        Missed::Failed(error) => hear(agent, &mut job, rules, &Event::Failed { error, jitter: rand::rng().random::<f64>() }),
+                        Missed::Held(error) => hear(agent, &mut job, &mut heard, rules, &Event::Held(error)),
+                        Missed::Failed(error) => hear(agent, &mut job, &mut heard, rules, &Event::Failed { error, jitter: rand::rng().random::<f64>() }),
                     };
                     let (Missed::Held(error) | Missed::Failed(error)) = missed;
                     keep_pauses(agent, &route).await;
@@ -165,8 +169,10 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
     }
 }
 
-fn hear(agent: &Agent, job: &mut Job, rules: Rules, event: &Event<'_>) -> Effect {
-    let (part, effect) = job.part.clone().step(event, agent.clock.now(), rules);
+/// `heard` becomes the time of it, which waits are counted from.
+fn hear(agent: &Agent, job: &mut Job, heard: &mut Timestamp, rules: Rules, event: &Event<'_>) -> Effect {
+    *heard = agent.clock.now();
+    let (part, effect) = job.part.clone().step(event, *heard, rules);
     job.part = part;
     job.delivery.attempt = job.part.attempt;
     effect

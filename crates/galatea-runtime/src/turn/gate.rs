@@ -26,6 +26,8 @@ pub(crate) struct Case<'a> {
     pub(crate) paired: bool,
     pub(crate) received_at: Timestamp,
     pub(crate) now: Timestamp,
+    /// How far our clock was set forward lately: platforms do not know of it.
+    pub(crate) ahead: Duration,
     pub(crate) message_ttl: Duration,
 }
 
@@ -62,7 +64,8 @@ pub(crate) fn judge(case: &Case<'_>) -> Judged {
 
     // Our own clock tells how long it waited here; the platform's only how long it was on its way.
     let on_its_way = Some(case.received_at.since(case.message.created_at)).filter(|delay| *delay <= LONGEST_DELAY).unwrap_or_default();
-    let age = case.now.since(case.received_at) + on_its_way;
+    let set_forward = Some(case.ahead).filter(|ahead| *ahead <= LONGEST_DELAY).unwrap_or_default();
+    let age = (case.now.since(case.received_at) + on_its_way).saturating_sub(set_forward);
     if age > case.message_ttl {
         log.0.decision = Decision::Expired;
         log.note("age", "skip", format!("it was {} minutes old when its turn came", age.as_secs() / 60));

@@ -340,6 +340,7 @@ fn judge(agent: &Agent, policy: &Policy, info: &RoomInfo, route: &Route, parent:
         paired,
         received_at: waiting.received_at,
         now: agent.clock.now(),
+        ahead: agent.clock.ahead(),
         message_ttl: agent.limits.message_ttl,
     })
 }

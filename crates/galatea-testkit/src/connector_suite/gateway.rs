@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentIdentity, Batch, Connection, ConnectorInfo, Cursor, EntityId, Error, ErrorKind, GatewayBackend, Health, Incoming, IncomingEvent, IncomingMessage,
+    AgentIdentity, Batch, Connection, ConnectorInfo, Cursor, EntityId, Error, ErrorKind, Gap, GatewayBackend, Health, Incoming, IncomingEvent, IncomingMessage,
     Place, Received, RemoteId, Result, RoomId, SendHandler, WorldId, WorldSync,
 };
 use tokio::sync::watch;
@@ -28,6 +28,7 @@ struct State {
     known: HashSet<String>,
     stored: Vec<Incoming>,
     duplicates: usize,
+    gaps: Vec<Gap>,
     cursors: HashMap<String, Cursor>,
     handler: Option<Arc<dyn SendHandler>>,
     handler_before_events: Option<bool>,
@@ -91,6 +92,11 @@ impl RecordingGateway {
     /// Events that came again.
     pub fn duplicates(&self) -> usize {
         self.lock().duplicates
+    }
+
+    /// What it was told to be missing.
+    pub fn gaps(&self) -> Vec<Gap> {
+        self.lock().gaps.clone()
     }
 
     /// Messages stored for the first time, in order, without echoes of the account itself.
@@ -227,6 +233,11 @@ impl GatewayBackend for RecordingGateway {
 
     async fn cursor(&self, _: &ConnectorInfo, stream: &str) -> Result<Option<Cursor>> {
         Ok(self.stored_cursor(stream))
+    }
+
+    async fn note_gap(&self, _: &ConnectorInfo, gap: Gap) -> Result<()> {
+        self.change(|s| s.gaps.push(gap));
+        Ok(())
     }
 
     fn register_send_handler(&self, _: &ConnectorInfo, handler: Arc<dyn SendHandler>) {

@@ -72,7 +72,9 @@ pub(crate) fn get(state: &mut State, request: &Request) -> Answer {
 }
 
 pub(crate) fn list(state: &mut State, request: &Request) -> Answer {
-    let channel = state.allowed_in(request.id(0), may::HISTORY)?;
+    let channel = state.allowed_in(request.id(0), 0)?;
+    // "If the current user is missing the READ_MESSAGE_HISTORY permission in the channel, then no messages will be returned."
+    let readable = channel.guild.is_none() || channel.may & may::HISTORY != 0;
     let number = |name: &str| request.query.get(name).map(|v| v.parse::<u64>().map_err(|_| Refusal::form(name, "must be a snowflake"))).transpose();
     let limit = usize::try_from(number("limit")?.unwrap_or(50)).unwrap_or(0);
     if !(1..=100).contains(&limit) {
@@ -84,7 +86,7 @@ pub(crate) fn list(state: &mut State, request: &Request) -> Answer {
         None => channel.messages.range(..before.unwrap_or(u64::MAX)).rev().take(limit).map(|(_, m)| m).collect::<Vec<_>>().into_iter().rev().collect(),
     };
     // The newest first, always.
-    Ok(found.into_iter().rev().map(|m| state.world.message_json(m, &state.base)).collect())
+    Ok(found.into_iter().filter(|_| readable).rev().map(|m| state.world.message_json(m, &state.base)).collect())
 }
 
 pub(crate) fn create(state: &mut State, request: &Request) -> Answer {

@@ -275,7 +275,7 @@ impl Connection {
         };
         let now = Instant::now();
         // One concurrency bucket is all that is offered.
-        if state.options.checks && state.identified.last().is_some_and(|(at, _)| now - *at < SPACING) {
+        if state.options.checks && !state.options.own_time && state.identified.last().is_some_and(|(at, _)| now - *at < SPACING) {
             state.violate("gateway", "identified again within five seconds");
             return Ok(vec![json!({ "op": 9, "d": false })]);
         }
@@ -285,6 +285,9 @@ impl Connection {
         }
         state.options.identifies -= 1;
         state.identified.push((now, shard.0));
+        if let Some(code) = state.options.refuse {
+            return Err(Over::Close(code));
+        }
         let id = state.sessions.begin(intents, shard, self.number);
         self.session = Some(id.clone());
         self.sent = 0;
@@ -323,6 +326,9 @@ impl Connection {
             state.violate("gateway", "resume without session_id or seq");
             return Err(Over::Close(4002));
         };
+        if let Some(code) = state.options.refuse {
+            return Err(Over::Close(code));
+        }
         let Some(session) = state.sessions.all.get_mut(id) else { return Ok(vec![json!({ "op": 9, "d": false })]) };
         if sequence > session.sequence {
             state.violate("gateway", "resumed after an event that was never sent");

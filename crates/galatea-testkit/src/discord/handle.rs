@@ -96,6 +96,11 @@ impl Handle {
         self.change(|s| s.options.identifies = left);
     }
 
+    /// Takes every identify and resume from now on and closes the connection with this code; none: as usual again.
+    pub fn refuse_sessions(&self, code: Option<u16>) {
+        self.change(|s| s.options.refuse = code);
+    }
+
     /// Orders something of every gateway connection there is.
     pub fn order(&self, order: Order) {
         let _ = self.shared.lock().orders.send(order);

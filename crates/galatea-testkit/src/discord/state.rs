@@ -53,6 +53,10 @@ pub struct Options {
     pub pings: bool,
     /// Check calls, limit them and remember them. Off for benchmarks: then messages and typing are fast, and sessions may begin at any time.
     pub checks: bool,
+    /// The bot lives by a clock of its own: how far apart its sessions are begun is not checked.
+    pub own_time: bool,
+    /// Takes every identify and resume, and closes the connection with this code.
+    pub refuse: Option<u16>,
 }
 
 impl Default for Options {
@@ -69,6 +73,8 @@ impl Default for Options {
             bucket: (200, Duration::from_secs(5)),
             pings: false,
             checks: true,
+            own_time: false,
+            refuse: None,
         }
     }
 }

@@ -22,6 +22,11 @@ impl<E: Clone> Record<E> {
         self.faults.push(fault);
     }
 
+    /// Forgets the faults that were not met yet.
+    pub(super) fn end_faults(&mut self) {
+        self.faults.clear();
+    }
+
     /// What goes wrong with this call, if anything; counts the call.
     pub(crate) fn effect(&mut self, call: &str, place: Option<impl Into<i128>>) -> Option<E> {
         fault::pick(&mut self.faults, call, place.map(Into::into))

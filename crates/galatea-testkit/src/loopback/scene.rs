@@ -95,6 +95,11 @@ impl<S: Scene> Handle<S> {
         self.change(|s| s.record_mut().order(fault));
     }
 
+    /// Forgets the faults that were not met yet.
+    pub fn end_faults(&self) {
+        self.change(|s| s.record_mut().end_faults());
+    }
+
     /// Whether connections are answered at all; sockets that stay open (a gateway) are dropped.
     pub fn set_reachable(&self, reachable: bool) {
         self.shared.unreachable.store(!reachable, Ordering::Release);

@@ -13,6 +13,11 @@ use std::{
     time::Duration,
 };
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
 use super::binaries;
 
 /// How often a process says that it still uses a server; the watcher ends one that nobody has used for two minutes.
@@ -116,12 +121,37 @@ impl Server {
         let options =
             format!("-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=400 -c shared_buffers=64MB {safety}", self.port);
         let log = self.folder.join("log");
-        self.run("pg_ctl", &["-D", &self.data(), "-o", &options, "-l", log.to_str().unwrap(), "-w", "-t", "60", "start"]);
+        let start = || self.ends_well("pg_ctl", &["-D", &self.data(), "-o", &options, "-l", log.to_str().unwrap(), "-w", "-t", "60", "start"]);
+        // After a kill sessions of the old one may still hold its memory for a moment.
+        let started = (0..50).any(|_| {
+            let started = start();
+            if !started {
+                thread::sleep(Duration::from_millis(200));
+            }
+            started
+        });
+        assert!(started, "PostgreSQL does not start:\n{}", self.log());
     }
 
     /// Stops it as a power cut would, for everybody who uses it.
     pub fn stop(&self) {
         self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
+    }
+
+    /// Stops it as an administrator does who restarts it: sessions are ended, nothing is left to be recovered.
+    pub fn stop_fast(&self) {
+        self.run("pg_ctl", &["-D", &self.data(), "-m", "fast", "-w", "stop"]);
+    }
+
+    /// Kills all its processes (SIGKILL), as the system does when memory runs out. It recovers with the next [`Server::start`].
+    pub fn kill_9(&self) {
+        let told = fs::read_to_string(Path::new(&self.data()).join("postmaster.pid")).unwrap();
+        let first: i32 = told.lines().next().unwrap().trim().parse().unwrap();
+        kill(Pid::from_raw(first), Signal::SIGKILL).unwrap();
+        // Its sessions end by themselves once they notice; a new server refuses to start beside them.
+        while self.is_running() {
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Stops it for good and removes its folder.
@@ -156,13 +186,17 @@ impl Server {
 
     fn run(&self, program: &str, arguments: &[&str]) {
         let output = self.folder.join("output");
+        assert!(self.ends_well(program, arguments), "{program} failed:\n{}\n{}", fs::read_to_string(&output).unwrap_or_default(), self.log());
+    }
+
+    fn ends_well(&self, program: &str, arguments: &[&str]) -> bool {
+        let output = self.folder.join("output");
         let file = || fs::File::options().create(true).append(true).open(&output).unwrap();
         let mut command = Command::new(self.programs.join(program));
         // To a file: the server inherits it, and whoever reads a pipe would wait for the server's end.
         command.args(arguments).current_dir("/").stdin(Stdio::null()).stdout(file()).stderr(file()).env("LC_ALL", "C");
         self.drop_rights(&mut command);
-        let status = command.status().unwrap_or_else(|e| panic!("{program}: {e}"));
-        assert!(status.success(), "{program} failed:\n{}\n{}", fs::read_to_string(&output).unwrap_or_default(), self.log());
+        command.status().unwrap_or_else(|e| panic!("{program}: {e}")).success()
     }
 
     fn log(&self) -> String {

@@ -1,9 +1,9 @@
 //! What became of every message, operators' decisions, and the agreement of the store with the pure protocol.
 
 use galatea_core::{
-    DeliveryId, Store, Timestamp, TurnId,
+    Account, DeliveryId, Gap, Store, Timestamp, TurnId,
     protocol::Tables,
-    store::{FinishedMessage, InboxEntry, InboxState, OutboxQuery, OutboxState, Resolution, Settlement, TurnRecord},
+    store::{FinishedMessage, InboxEntry, InboxState, Ingest, OutboxQuery, OutboxState, Resolution, Settlement, TurnRecord},
 };
 use std::sync::Arc;
 
@@ -126,6 +126,24 @@ pub async fn a_doubt_is_stored(store: Arc<dyn Store>) {
     assert!(doubt().await);
     store.settle(vec![settlement(id, OutboxState::Pending)]).await.unwrap();
     assert!(!doubt().await, "a look that found nothing takes it back");
+}
+
+/// What is missing on a platform is kept beside its cursors, and found whoever noted it.
+pub async fn gaps_are_listed_with_their_account(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    assert!(store.missing().await.unwrap().is_empty());
+    let gap = |n| Gap { place: Some(format!("channel {n}")), ..Gap::new(Timestamp(n), "its history cannot be read") };
+    for (account, gaps) in [("8", vec![gap(1), gap(2)]), ("9", vec![gap(3)])] {
+        let mut cursor = None;
+        for gap in gaps {
+            cursor = Gap::noted(Gap::read(cursor.as_ref()), gap);
+        }
+        let ingest = Ingest { cursor: Some((scene.agent, SOURCE, Account(account.to_owned()), cursor.unwrap())), ..Ingest::default() };
+        store.ingest(ingest).await.unwrap();
+    }
+    let missing = store.missing().await.unwrap();
+    let told: Vec<_> = missing.iter().map(|m| (m.source.clone(), m.account.0.as_str(), m.gap.clone())).collect();
+    assert_eq!(told, [(SOURCE, "8", gap(1)), (SOURCE, "8", gap(2)), (SOURCE, "9", gap(3))]);
 }
 
 /// Three hundred steps of a seeded walk: the store takes and refuses what [`Tables`] takes and refuses, and ends in its states.

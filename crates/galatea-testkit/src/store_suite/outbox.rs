@@ -210,6 +210,25 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     assert_eq!(store.trail(&lost.delivery).await.unwrap().received, [], "what came later tells nothing");
 }
 
+/// What came after the answer is no floor for finding it, whatever the clock said then.
+pub async fn a_trail_goes_by_commits_and_not_by_the_clock(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let asked = scene.message("first", 1);
+    store.ingest(Scene::batch(std::slice::from_ref(&asked))).await.unwrap();
+    for (created_at, text) in [(Timestamp(i64::MAX), "second"), (Timestamp(0), "third")] {
+        let question = scene.message(text, 2);
+        store.ingest(Scene::batch(std::slice::from_ref(&question))).await.unwrap();
+        let mut record = scene.turn(&[&question]);
+        record.deliveries[0].delivery.created_at = created_at;
+        let lost = record.deliveries[0].delivery.clone();
+        store.finish_turn(record).await.unwrap();
+        let later = scene.message("later", 3);
+        store.ingest(Scene::batch(std::slice::from_ref(&later))).await.unwrap();
+        let received = store.trail(&lost).await.unwrap().received;
+        assert!(received.contains(&question.remote) && !received.contains(&later.remote), "{received:?}");
+    }
+}
+
 fn in_room(mut delivery: Delivery, remote: &str) -> Delivery {
     delivery.address.room = RoomId::fresh();
     delivery.address.remote = RemoteId::new(remote);

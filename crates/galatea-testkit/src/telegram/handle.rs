@@ -123,6 +123,11 @@ impl Handle {
         self.change(|s| s.updates.duplicate_pending());
     }
 
+    /// Drops what waits, as after 24 hours (Bot API, "Getting updates"). The numbers go on.
+    pub fn expire_updates(&self) {
+        self.change(|s| s.updates.drop_pending());
+    }
+
     /// Goes on with this `update_id`, as after a week without updates (Bot API, Update.update_id). Forgets what waits: such an old queue is empty.
     pub fn jump_update_id(&self, to: i64) {
         self.change(|s| s.updates.jump(to));

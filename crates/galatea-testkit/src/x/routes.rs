@@ -106,6 +106,9 @@ fn own(state: &State, id: u64) -> Result<(), Problem> {
     }
 }
 
+/// Posts of a timeline that are within reach.
+const REACH: usize = 800;
+
 /// Posts newest first, in pages.
 fn timeline(state: &mut State, query: &Query, wanted: impl Fn(&State, &Post) -> bool) -> Result<Value, Problem> {
     let number = |name: &str| query.get(name).and_then(|v| v.parse::<u64>().ok());
@@ -118,6 +121,9 @@ fn timeline(state: &mut State, query: &Query, wanted: impl Fn(&State, &Post) -> 
     };
     let size = usize::try_from(number("max_results").unwrap_or(10)).unwrap_or(10).min(state.options.page);
     let all: Vec<&Post> = state.world.posts.range(..below).rev().map(|(_, p)| p).filter(|p| p.listed && p.id > since && wanted(state, p)).collect();
+    // "The most recent 800", whatever is asked for (X API, user mention timeline).
+    let floor = state.world.posts.values().rev().filter(|p| p.listed && wanted(state, p)).nth(REACH).map_or(0, |p| p.id);
+    let all: Vec<&Post> = all.into_iter().filter(|p| p.id > floor).collect();
     let page = &all[..all.len().min(size)];
     let get = |name: &str| query.get(name).map_or("", String::as_str);
     let mut meta = json!({ "result_count": page.len() });

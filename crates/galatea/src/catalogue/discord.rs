@@ -73,14 +73,14 @@ pub(super) const PAGES: &[Explanation] = &[
     page(
         "GAL-DC-GUARD",
         "All calls to Discord rest",
-        "Discord bans an address after 10,000 refused calls in ten minutes. At half of that Galatea stops calling by itself.",
-        "Look in the log for what is refused again and again: a missing permission, a channel that is gone. It goes on by itself within ten minutes.",
+        "Discord bans an address after 10,000 refused calls in ten minutes. After twenty in a row Galatea makes one call at a time, a minute apart at most; at 5,000 in ten minutes it stops calling.",
+        "Look in the log for what is refused again and again: a missing permission, a channel that is gone. It goes on by itself with the first call that works.",
     ),
     page(
         "GAL-DC-IDENTIFY",
-        "Too many sessions were begun today",
-        "Discord allows 1,000 a day and then resets the bot's token; a program that crashes and restarts in a loop gets there.",
-        "Find out what restarts it: the log of the last hour tells. It goes on by itself once Discord allows it.",
+        "Many sessions were begun lately",
+        "Discord allows 1,000 a day and then resets the bot's token; a program that crashes and restarts in a loop gets there. So a session waits twice as long each after five an hour, an hour after twenty a day, and none is begun after 900.",
+        "Find out what restarts it: the log of the last hour tells. It goes on by itself.",
     ),
     page(
         "GAL-DC-INVITE",

@@ -22,6 +22,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "One process per data folder: two would answer every message twice. The system frees the lock when the process ends, however it ends.",
         "Stop the other process, or give this one its own folder with GALATEA_DATA_DIR.",
     ),
+    page(
+        "GAL-GAP",
+        "Messages are missing and cannot be read back",
+        "They were written while galatea was away for longer than the platform keeps them, or where it may not read what was said before: Telegram keeps updates for 24 hours, X lists the last 800 mentions, Discord needs Read Message History.",
+        "Nobody can get them back; `galatea audit` lists when and where. Ask people to write again, and keep it running or let the bot read the history.",
+    ),
     page("GAL-DB-OK", "The database works", "It was opened, and its tables are those of this version.", "Nothing has to be done."),
     page(
         "GAL-DB-URL",
@@ -95,6 +101,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "The database file cannot be read or written",
         "The disk reports a fault, or a network file system went away.",
         "Look at the disk and the system log. SQLite belongs on a local disk.",
+    ),
+    page(
+        "GAL-DB-SYNC",
+        "The disk could not keep what was written",
+        "Flushing the database file failed. The system forgets what it could not write, so a later flush may succeed without it: the process ends instead of going on. Nothing was acknowledged that is not on the disk.",
+        "Look at the disk and the system log. systemd and Docker start it again by themselves; it first writes anew what it finds, and does not start while the disk refuses.",
     ),
     page(
         "GAL-DB-CORRUPT",

@@ -5,6 +5,12 @@ use galatea_core::character::Explanation;
 
 pub(super) const PAGES: &[Explanation] = &[
     page(
+        "GAL-CLOCK",
+        "The machine's clock was set",
+        "The time of day moved by more than half a minute while galatea ran. Waits are not affected. A clock that is ahead of the platforms' by more than MESSAGE_TTL_MINUTES when galatea starts makes messages look too old.",
+        "Let the machine keep its time by NTP. Nothing has to be done for galatea; start it again if the clock is right only now.",
+    ),
+    page(
         "GAL-BUG",
         "A fault in Galatea itself",
         "The program reached a state its authors held to be impossible. Messages and answers that were committed are on the disk and are taken up at the next start.",

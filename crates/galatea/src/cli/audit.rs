@@ -1,7 +1,10 @@
 //! audit: what became of every message, counted from the rows.
 
 use clap::Args;
-use galatea_core::store::{AuditLine, Exceptions, InboxItem, OutboxItem};
+use galatea_core::{
+    Timestamp,
+    store::{AuditLine, Exceptions, InboxItem, Missing, OutboxItem},
+};
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
@@ -33,12 +36,13 @@ impl Audit {
         let store = database.store();
         let lines = store.audit().await?;
         let exceptions = store.exceptions(self.limit).await?;
+        let missing = store.missing().await?;
         database.close().await;
         let sound = lines.iter().all(AuditLine::balances) && exceptions.unexplained.is_empty();
         if self.json.json {
-            context.output.json("galatea.audit/1", json!({ "sound": sound, "sources": lines, "exceptions": listed(&exceptions) }));
+            context.output.json("galatea.audit/1", json!({ "sound": sound, "sources": lines, "exceptions": listed(&exceptions), "missing": missing }));
         } else {
-            context.output.data(render(&lines, &exceptions, context.output.style).trim_end());
+            context.output.data(render(&lines, &exceptions, &missing, context.output.style).trim_end());
         }
         Ok(if sound { ExitCode::SUCCESS } else { Exit::Findings.into() })
     }
@@ -66,8 +70,8 @@ fn reason(item: &InboxItem) -> &str {
     item.verdict.as_ref().and_then(|verdict| verdict.steps.last()).map_or("no reason is stored", |step| &step.reason)
 }
 
-fn render(lines: &[AuditLine], exceptions: &Exceptions, style: Style) -> String {
-    if lines.is_empty() {
+fn render(lines: &[AuditLine], exceptions: &Exceptions, missing: &[Missing], style: Style) -> String {
+    if lines.is_empty() && missing.is_empty() {
         return "no message has been received yet".to_owned();
     }
     let heads = ["source", "received", "answered", "answering", "undelivered", "skipped", "expired", "dead", "pending"];
@@ -93,6 +97,7 @@ fn render(lines: &[AuditLine], exceptions: &Exceptions, style: Style) -> String 
     sort(&mut text, "Finished without a reason", exceptions.unexplained.iter().map(told), style);
     sort(&mut text, "Not delivered, or nobody can tell", exceptions.parts.iter().map(part), style);
     sort(&mut text, "Given up, or too old", exceptions.messages.iter().map(told), style);
+    sort(&mut text, "Never received, and cannot be read back (GAL-GAP)", missing.iter().map(gap), style);
     if exceptions.more {
         text.push_str("\nThere are more; --limit N lists them.\n");
     }
@@ -116,6 +121,20 @@ fn part(item: &OutboxItem) -> String {
     format!("{}  {} {}  part {}  {}: {error}", short(item), address.source, address.remote, item.delivery.part + 1, item.state.as_str())
 }
 
+fn gap(missing: &Missing) -> String {
+    let Missing { source, account, gap } = missing;
+    let count = gap.count.map_or_else(String::new, |n| format!("{n} events, "));
+    let place = gap.place.as_ref().map_or_else(String::new, |place| format!(" {place}"));
+    let time = |at: Option<Timestamp>| at.map_or_else(|| "?".to_owned(), utc);
+    format!("{source}:{account}{place}  {count}{} to {}: {}", time(gap.from), time(gap.to), gap.reason)
+}
+
+/// Second and zone, as log lines have it.
+fn utc(at: Timestamp) -> String {
+    let told = time::OffsetDateTime::from_unix_timestamp(at.0 / 1000).ok();
+    told.and_then(|t| t.format(&time::format_description::well_known::Rfc3339).ok()).unwrap_or_else(|| at.0.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,14 +150,18 @@ mod tests {
 
     #[test]
     fn the_table_says_whether_it_adds_up() {
-        let text = render(&[line()], &none(), Style::plain());
+        let text = render(&[line()], &none(), &[], Style::plain());
         assert_eq!(
             text,
             "source      received  answered  answering  undelivered  skipped  expired  dead  pending\n\
              telegram          12         7          1            0        3        0     0        1\n\n\
              ✓ every message received is in exactly one column\n"
         );
-        let off = render(&[AuditLine { received: 13, ..line() }], &none(), Style::plain());
+        let off = render(&[AuditLine { received: 13, ..line() }], &none(), &[], Style::plain());
         assert!(off.contains("✗ the columns of telegram do not add up"), "{off}");
+        let gap = galatea_core::Gap { from: Some(Timestamp(1_767_225_600_000)), count: Some(3), ..galatea_core::Gap::new(Timestamp(5), "dropped") };
+        let missing = Missing { source: Source::new("telegram"), account: galatea_core::Account("7".into()), gap };
+        let text = render(&[], &none(), &[missing], Style::plain());
+        assert!(text.contains("telegram:7  3 events, 2026-01-01T00:00:00Z to ?: dropped"), "{text}");
     }
 }

@@ -84,7 +84,15 @@ impl Start {
         let took = format!("ready in {:.2} s", began.elapsed().as_secs_f64());
         context.output.say(context.output.talk_style.bold(Color::Green, &took));
 
-        signals.next().await;
+        tokio::select! {
+            () = signals.next() => {}
+            broken = booted.database.broken() => {
+                stopping.store(true, Ordering::Relaxed);
+                // Nothing can be finished: whoever restarts it goes on with what is really there.
+                booted.stop(Duration::ZERO).await;
+                return Err(broken.into());
+            }
+        }
         stopping.store(true, Ordering::Relaxed);
         context.output.say(format_args!("Stopping: what is under way is finished first (at most {} s; again to stop at once).", DRAIN.as_secs()));
         Ok(drain(&booted, &mut signals).await)

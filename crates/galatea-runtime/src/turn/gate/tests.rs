@@ -16,6 +16,8 @@ struct Setup {
     scripted: bool,
     hops: u32,
     now: Timestamp,
+    ahead: Duration,
+    received: Timestamp,
 }
 
 const SENT: i64 = 1_700_000_000_000;
@@ -44,6 +46,8 @@ fn setup(pairs: &[(&str, &str)], text: &str, kind: ChannelType) -> Setup {
         scripted: false,
         hops: 0,
         now: Timestamp(SENT + 1_000),
+        ahead: Duration::ZERO,
+        received: Timestamp(SENT + 500),
     }
 }
 
@@ -62,8 +66,9 @@ impl Setup {
             scripted: self.scripted,
             hops: self.hops,
             paired: false,
-            received_at: Timestamp(SENT + 500),
+            received_at: self.received,
             now: self.now,
+            ahead: self.ahead,
             message_ttl: Duration::from_secs(3600),
         })
     }
@@ -186,6 +191,11 @@ fn old_messages_expire_unless_their_date_is_nonsense() {
     let mut old = setup(&[], "x", ChannelType::Dm);
     old.now = Timestamp(SENT + 2 * 3_600_000);
     assert!(matches!(old.judge(), Judged::Expired(_)));
+    let hour = Duration::from_secs(3600);
+    let ahead = Setup { now: Timestamp(SENT + 3_600_000 + 1_000), received: Timestamp(SENT + 3_600_500), ahead: hour, ..setup(&[], "x", ChannelType::Dm) };
+    assert_eq!(ahead.answered_by(), "dm-policy", "our clock was set an hour forward; it is a second old");
+    let jumped = Setup { now: Timestamp(SENT + 3 * 3_600_000), received: Timestamp(SENT + 3_600_500), ahead: hour, ..setup(&[], "x", ChannelType::Dm) };
+    assert!(matches!(jumped.judge(), Judged::Expired(_)), "two hours by any clock");
     let mut nonsense = setup(&[], "x", ChannelType::Dm);
     nonsense.message.created_at = Timestamp(0);
     assert_eq!(nonsense.answered_by(), "dm-policy");

@@ -1,0 +1,157 @@
+//! An hour without Discord, and days of sessions that end at once: nothing is lost, and no quota of Discord's is spent. The bot's clock is the
+//! test's; sockets and calls are real, so what is counted is what Discord would count.
+
+use crate::support::{Running, config, deliveries, gateway, with};
+use galatea_core::{Clock, Content, Health, Outgoing, Timestamp};
+use galatea_testkit::{
+    clock::ManualClock,
+    connector_suite::RecordingGateway,
+    discord::{DiscordApi, Effect, Fault, Options},
+};
+use std::{sync::Arc, time::Duration};
+
+const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// A Discord whose bot lives by a clock of its own.
+async fn stage() -> (DiscordApi, ManualClock) {
+    let api = DiscordApi::with(Options { own_time: true, ..Options::default() }).await;
+    // Discord's ids tell the machine's time, and what is older than a day is not read back.
+    (api, ManualClock::at(galatea_core::SystemClock.now()))
+}
+
+fn start(api: &DiscordApi, gateway: &Arc<RecordingGateway>, clock: &ManualClock) -> Running {
+    with(config(api), gateway.clone(), clock.shared())
+}
+
+/// Lets time pass from wait to wait until then. Whatever answers at once is answered in between.
+async fn pass(clock: &ManualClock, until: Timestamp) {
+    while clock.now() < until {
+        if tokio::time::timeout(Duration::from_millis(500), clock.wait_for_sleepers(1)).await.is_ok() {
+            clock.advance_to_next();
+        } else {
+            // Nobody waits: it is gone, or takes its time.
+            clock.advance(Duration::from_secs(1));
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn texts(running: &Running, count: usize) -> Vec<String> {
+    running.heard(count).await.into_iter().map(|m| m.content.text).collect()
+}
+
+#[tokio::test]
+async fn after_an_hour_in_which_nothing_could_be_reached_it_goes_on_with_its_session() {
+    let (api, clock) = stage().await;
+    let ann = api.user("Ann", "ann_b");
+    let gateway = gateway();
+    let running = start(&api, &gateway, &clock);
+    api.wait_connected(1).await;
+    ann.says(&ann.direct(), "before").send();
+    texts(&running, 1).await;
+    api.set_reachable(false);
+    running.until("it to notice", |g| matches!(g.health().last(), Some(Health::Retrying { .. })).then_some(())).await;
+    for n in 0..6 {
+        ann.says(&ann.direct(), &format!("in the outage {n}")).send();
+    }
+    pass(&clock, clock.now().plus(HOUR)).await;
+    assert_eq!((api.identified(), api.resumed(), api.invalid_calls()), (1, 0, 0));
+    api.set_reachable(true);
+    // Only its pause is shortened: once connected, a clock that runs ahead would ask for heartbeats faster than sockets carry them.
+    while api.connected() == 0 {
+        if clock.sleepers() > 0 && api.connected() == 0 {
+            clock.advance(Duration::from_secs(1));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let heard = texts(&running, 7).await;
+    assert_eq!(heard, ["before", "in the outage 0", "in the outage 1", "in the outage 2", "in the outage 3", "in the outage 4", "in the outage 5"]);
+    assert_eq!((api.identified(), api.invalid_calls()), (1, 0), "a session that was not ended costs nothing");
+    assert!(gateway.gaps().is_empty());
+    running.end().await;
+}
+
+#[tokio::test]
+async fn a_day_of_sessions_that_are_closed_at_once_costs_less_than_fifty() {
+    let (api, clock) = stage().await;
+    let gateway = gateway();
+    api.refuse_sessions(Some(4000));
+    let running = start(&api, &gateway, &clock);
+    pass(&clock, clock.now().plus(DAY)).await;
+    let spent = api.identified();
+    assert!((10..=50).contains(&spent), "{spent}");
+    assert_eq!(api.invalid_calls(), 0);
+    let braked = |h: &Health| matches!(h, Health::Retrying { code: Some(code), .. } if code == "GAL-DC-IDENTIFY");
+    assert!(gateway.health().iter().any(braked), "it is shown why it waits");
+    running.kill().await;
+}
+
+#[tokio::test]
+async fn a_day_of_crashes_costs_less_than_fifty() {
+    let (api, clock) = stage().await;
+    let gateway = gateway();
+    // So that there is never a session to be resumed.
+    api.refuse_sessions(Some(1006));
+    let end = clock.now().plus(DAY);
+    let mut processes = 0;
+    while clock.now() < end {
+        let before = api.identified();
+        let running = start(&api, &gateway, &clock);
+        processes += 1;
+        // One that could not even start is started again by whoever watches over it.
+        while api.identified() == before && clock.now() < end && !running.task.is_finished() {
+            pass(&clock, clock.now().plus(Duration::from_millis(1))).await;
+        }
+        running.kill().await;
+        // Discord's limit of 50 calls a second goes by the machine's clock.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let spent = api.identified();
+    assert!((20..=50).contains(&spent) && processes >= 20, "{spent} in {processes} processes");
+    let noted: Vec<i64> = serde_json::from_str(&gateway.stored_cursor("identify").unwrap().position).unwrap();
+    assert!(noted.len() >= spent, "noted before Discord hears of it");
+}
+
+#[tokio::test]
+async fn a_process_that_crashes_again_and_again_resumes() {
+    let (api, clock) = stage().await;
+    let ann = api.user("Ann", "ann_b");
+    let gateway = gateway();
+    for n in 0..8 {
+        let running = start(&api, &gateway, &clock);
+        api.wait_connected(1).await;
+        ann.says(&ann.direct(), &format!("{n}")).send();
+        texts(&running, n + 1).await;
+        running.kill().await;
+        api.wait_for("the connection to be gone", |h| (h.connected() == 0).then_some(())).await;
+    }
+    assert_eq!((api.identified(), api.resumed()), (1, 7), "resuming costs none");
+}
+
+#[tokio::test]
+async fn an_hour_in_which_every_call_is_refused_spends_less_than_a_hundredth_of_the_quota() {
+    for (status, code) in [(401, 0), (403, 50013)] {
+        let (api, clock) = stage().await;
+        let ann = api.user("Ann", "ann_b");
+        let gateway = gateway();
+        let running = start(&api, &gateway, &clock);
+        api.wait_connected(1).await;
+        let handler = running.handler().await;
+        let outgoing = Outgoing::Message { content: Content::text("x"), reply_to: None };
+        let before = api.invalid_calls();
+        api.fault(Fault::new(Effect::Refuse(status, code)).on("POST /channels/{}/messages").times(usize::MAX));
+        // Somebody wants to say something every second, and never gives up.
+        for _ in 0..3600 {
+            let delivery = deliveries(&*handler, &ann.direct().id.to_string(), &outgoing).swap_remove(0);
+            assert!(handler.send(&delivery).await.is_err());
+            clock.advance(Duration::from_secs(1));
+        }
+        let spent = api.invalid_calls() - before;
+        assert!((20..=100).contains(&spent), "{status}: {spent} in an hour");
+        running
+            .until("the rest to be shown", |g| matches!(g.health().last(), Some(Health::Degraded { reason }) if reason.contains("GAL-DC-GUARD")).then_some(()))
+            .await;
+        running.kill().await;
+    }
+}

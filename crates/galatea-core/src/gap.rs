@@ -1,0 +1,67 @@
+//! Gap: a stretch of what people wrote that cannot be read back any more. It is kept and shown, never passed over in silence.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{clock::Timestamp, message::Cursor};
+
+/// Name of the stream that keeps an account's gaps, beside its cursors: known before the cursor moves past them.
+pub const GAPS: &str = "gaps";
+/// Gaps kept of an account; the oldest go first.
+const KEPT: usize = 100;
+
+/// Messages that are missing, or may be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// When it was noticed.
+    pub noticed: Timestamp,
+    /// Nothing is missing up to then; none when nobody knows.
+    pub from: Option<Timestamp>,
+    /// Nothing is missing from then on; none when nobody knows.
+    pub to: Option<Timestamp>,
+    /// Where, in the platform's words: a channel's id; none when it is about the whole account.
+    pub place: Option<String>,
+    /// How many events, where the platform tells.
+    pub count: Option<u64>,
+    /// Why it cannot be repaired, for people.
+    pub reason: String,
+}
+
+impl Gap {
+    /// One about the whole account.
+    pub fn new(noticed: Timestamp, reason: impl Into<String>) -> Self {
+        Self { noticed, from: None, to: None, place: None, count: None, reason: reason.into() }
+    }
+
+    /// The gaps a cursor of the stream [`GAPS`] holds, oldest first.
+    pub fn read(cursor: Option<&Cursor>) -> Vec<Self> {
+        cursor.and_then(|cursor| serde_json::from_str(&cursor.position).ok()).unwrap_or_default()
+    }
+
+    /// These and one more, as a cursor; none when it is known already (it was noted before a crash, and met again).
+    pub fn noted(mut known: Vec<Self>, gap: Self) -> Option<Cursor> {
+        if known.iter().any(|k| Self { noticed: gap.noticed, ..k.clone() } == gap) {
+            return None;
+        }
+        known.push(gap);
+        let first = known.len().saturating_sub(KEPT);
+        let position = serde_json::to_string(&known[first..]).ok()?;
+        Some(Cursor { stream: GAPS.to_owned(), position })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_kept_once_and_in_bounds() {
+        let gap = |n| Gap { from: Some(Timestamp(n)), ..Gap::new(Timestamp(5), "x") };
+        let cursor = Gap::noted(Vec::new(), gap(1)).unwrap();
+        assert_eq!(Gap::read(Some(&cursor)), [gap(1)]);
+        assert_eq!(Gap::noted(vec![gap(1)], Gap { noticed: Timestamp(9), ..gap(1) }), None, "met again");
+        let many: Vec<_> = (0..300).map(gap).collect();
+        let kept = Gap::read(Gap::noted(many, gap(300)).as_ref());
+        assert_eq!((kept.len(), kept.last()), (KEPT, Some(&gap(300))));
+        assert!(Gap::read(Some(&Cursor { stream: GAPS.into(), position: "{".into() })).is_empty() && Gap::read(None).is_empty());
+    }
+}

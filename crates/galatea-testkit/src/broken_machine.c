@@ -1,0 +1,105 @@
+/* Preloaded into a program under test: a machine whose disk is full, whose disk cannot flush, or whose clock is wrong, as the file named by
+ * MACHINE_UNDER_TEST says at this moment. Only files below MACHINE_UNDER_TEST_DISK are met. Calls go to the kernel directly. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+struct machine {
+    volatile long long seconds; /* added to the time of day */
+    volatile int full;          /* nothing can be written: ENOSPC, as where every change takes new blocks */
+    volatile int broken;        /* nothing can be flushed: EIO */
+};
+
+static struct machine fine;
+static struct machine *machine = &fine;
+static char disk[PATH_MAX];
+
+__attribute__((constructor)) static void begin(void) {
+    const char *file = getenv("MACHINE_UNDER_TEST"), *below = getenv("MACHINE_UNDER_TEST_DISK");
+    if (!file || !below) return;
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, file, O_RDWR, 0);
+    if (fd < 0) return;
+    void *at = mmap(NULL, sizeof(struct machine), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at != MAP_FAILED) machine = at;
+    close(fd);
+    strncpy(disk, below, sizeof disk - 1);
+}
+
+static int is_met(int fd) {
+    char link[64], path[PATH_MAX];
+    struct stat about;
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length <= 0) return 0;
+    path[length] = 0;
+    return disk[0] && strncmp(path, disk, strlen(disk)) == 0;
+}
+
+static ssize_t no_space(void) {
+    errno = ENOSPC;
+    return -1;
+}
+
+ssize_t pwrite(int fd, const void *from, size_t count, off_t at) {
+    if (machine->full && is_met(fd)) return no_space();
+    return syscall(SYS_pwrite64, fd, from, count, at);
+}
+
+ssize_t pwrite64(int fd, const void *from, size_t count, off64_t at) {
+    return pwrite(fd, from, count, at);
+}
+
+ssize_t write(int fd, const void *from, size_t count) {
+    if (machine->full && is_met(fd)) return no_space();
+    return syscall(SYS_write, fd, from, count);
+}
+
+int fsync(int fd) {
+    if (machine->broken && is_met(fd)) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int fdatasync(int fd) {
+    if (machine->broken && is_met(fd)) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *out) {
+    int failed = (int)syscall(SYS_clock_gettime, clock, out);
+    if (!failed && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) out->tv_sec += machine->seconds;
+    return failed;
+}
+
+int gettimeofday(struct timeval *restrict out, void *restrict zone) {
+    (void)zone;
+    struct timespec now;
+    int failed = clock_gettime(CLOCK_REALTIME, &now);
+    if (failed) return failed;
+    out->tv_sec = now.tv_sec;
+    out->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *out) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (out) *out = now.tv_sec;
+    return now.tv_sec;
+}

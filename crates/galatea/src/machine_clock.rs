@@ -1,0 +1,85 @@
+//! The machine's clock, watched: somebody may set it while we run, and platforms do not know of that.
+
+use galatea_core::{Clock, Timestamp};
+use nix::time::{ClockId, clock_gettime};
+use std::{
+    pin::Pin,
+    sync::atomic::{AtomicI64, Ordering},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// Time that passes while the machine sleeps too, and that nobody can set.
+#[cfg(target_os = "linux")]
+const STEADY: ClockId = ClockId::CLOCK_BOOTTIME;
+#[cfg(not(target_os = "linux"))]
+const STEADY: ClockId = ClockId::CLOCK_MONOTONIC;
+/// Smaller steps are a clock that is kept right.
+const WORTH_TELLING: i64 = 30_000;
+
+/// Wall clock time that knows how far it was set since the program began.
+#[derive(Debug)]
+pub(crate) struct MachineClock {
+    /// Wall clock less steady clock at the start, in milliseconds.
+    begun: i64,
+    /// The same when it was last told.
+    told: AtomicI64,
+}
+
+impl MachineClock {
+    /// Begins now.
+    pub(crate) fn new() -> Self {
+        let begun = wall().saturating_sub(steady());
+        Self { begun, told: AtomicI64::new(begun) }
+    }
+
+    /// How far it was set, forward or (negative) back.
+    fn set(&self) -> i64 {
+        let offset = wall().saturating_sub(steady());
+        let told = self.told.load(Ordering::Relaxed);
+        if offset.abs_diff(told) > WORTH_TELLING.unsigned_abs() && self.told.compare_exchange(told, offset, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            let seconds = offset.saturating_sub(told) / 1000;
+            tracing::warn!(code = "GAL-CLOCK", seconds, "the machine's clock was set; waits go on as they were, ages are told by the platforms' clocks");
+        }
+        offset.saturating_sub(self.begun)
+    }
+}
+
+impl Clock for MachineClock {
+    fn now(&self) -> Timestamp {
+        self.set();
+        Timestamp(wall())
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+
+    fn ahead(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.set()).unwrap_or(0))
+    }
+}
+
+fn wall() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Zero where the system has no such clock: then nothing is ever noticed.
+fn steady() -> i64 {
+    clock_gettime(STEADY).map_or_else(|_| wall(), |t| t.tv_sec().saturating_mul(1000).saturating_add(t.tv_nsec() / 1_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_nobody_sets_is_not_ahead() {
+        let clock = MachineClock::new();
+        assert!(clock.ahead() < Duration::from_secs(5));
+        let set_back = MachineClock { begun: clock.begun + 3_600_000, told: AtomicI64::new(clock.begun + 3_600_000) };
+        assert_eq!(set_back.ahead(), Duration::ZERO);
+        let set_forward = MachineClock { begun: clock.begun - 3_600_000, told: AtomicI64::new(clock.begun - 3_600_000) };
+        assert!((Duration::from_secs(3_595)..Duration::from_secs(3_605)).contains(&set_forward.ahead()));
+    }
+}

@@ -1,0 +1,181 @@
+//! The disk.
+
+use galatea_testkit::{machine::Machine, process::free_port, telegram::Handle};
+use std::time::Duration;
+
+use super::{all, sound, status, until_status};
+use crate::{discord, stage::Stage};
+
+#[tokio::test]
+async fn full_while_polling_the_offset_stays() {
+    let stage = Stage::set().await;
+    let machine = Machine::new(stage.home.path());
+    let program = machine.runs(stage.program());
+    let galatea = program.clone().arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1").send();
+    stage.wait_text(&direct, "A1").await;
+    stage.telegram.wait_confirmed().await;
+    machine.fill_disk(true);
+    stage.ann.says(&direct, "Q2").send();
+    galatea.wait_for_line("GAL-DB-FULL").await;
+    let polls = stage.telegram.calls_of("getUpdates").len();
+    stage.telegram.wait_for("two more polls", |t| (t.calls_of("getUpdates").len() >= polls + 2).then_some(())).await;
+    assert_eq!(stage.telegram.pending_updates(), 1, "nothing is confirmed that is not stored");
+    until_status(&stage.program(), false, "GAL-DB-FULL").await;
+    machine.fill_disk(false);
+    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
+    stage.telegram.wait_confirmed().await;
+    until_status(&stage.program(), true, "ready").await;
+    sound(&stage.program(), 2).await;
+}
+
+#[tokio::test]
+async fn full_behind_a_webhook_it_does_not_say_200() {
+    let stage = Stage::set().await;
+    stage.telegram.allow_violation("https");
+    stage.telegram.allow_violation("port");
+    let (machine, port) = (Machine::new(stage.home.path()), free_port());
+    let program = machine
+        .runs(stage.program())
+        .env("TELEGRAM_MODE", "webhook")
+        .env("TELEGRAM_WEBHOOK_URL", format!("http://127.0.0.1:{port}/hook"))
+        .env("TELEGRAM_WEBHOOK_LISTEN", format!("127.0.0.1:{port}"));
+    let galatea = program.clone().arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1").send();
+    stage.wait_text(&direct, "A1").await;
+    stage.telegram.wait_for("the confirmation", |t| (t.pending_updates() == 0).then_some(())).await;
+    machine.fill_disk(true);
+    stage.ann.says(&direct, "Q2").send();
+    galatea.wait_for_line("GAL-DB-FULL").await;
+    until_status(&stage.program(), false, "GAL-DB-FULL").await;
+    assert_eq!(stage.telegram.pending_updates(), 1);
+    machine.fill_disk(false);
+    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
+    until_status(&stage.program(), true, "ready").await;
+    sound(&stage.program(), 2).await;
+}
+
+#[tokio::test]
+async fn full_under_discord_the_sequence_stays() {
+    let stage = discord::Stage::set().await;
+    let machine = Machine::new(stage.home.path());
+    let program = machine.runs(stage.program());
+    let mut galatea = program.clone().arg("start").spawn();
+    stage.discord.wait_connected(1).await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1").send();
+    stage.wait_text(&direct, "A1").await;
+    stage.discord.wait_acknowledged().await;
+    machine.fill_disk(true);
+    stage.ann.says(&direct, "Q2").send();
+    galatea.wait_for_line("GAL-DB-FULL").await;
+    until_status(&stage.program(), false, "GAL-DB-FULL").await;
+    // Killed now, another process has to hear it from Discord, by the same session.
+    galatea.kill_9().await;
+    machine.fill_disk(false);
+    let galatea = program.clone().arg("start").spawn();
+    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"], "{}", galatea.output());
+    assert_eq!((stage.discord.identified(), stage.discord.resumed()), (1, 1));
+    machine.fill_disk(true);
+    stage.ann.says(&direct, "Q3").send();
+    galatea.wait_for_line("GAL-DB-FULL").await;
+    machine.fill_disk(false);
+    assert_eq!(stage.wait_text(&direct, "A3").await, ["A1", "A2", "A3"]);
+    until_status(&stage.program(), true, "ready").await;
+    sound(&stage.program(), 3).await;
+}
+
+#[tokio::test]
+async fn full_while_answering_nothing_is_lost_or_said_twice() {
+    let stage = Stage::set().await;
+    let machine = Machine::new(stage.home.path());
+    let program = machine.runs(stage.program());
+    let galatea = program.clone().arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    let people: Vec<_> = (0..8).map(|n| stage.telegram.user(&format!("Person {n}"), "")).collect();
+    for round in 0..4 {
+        for (n, person) in people.iter().enumerate() {
+            person.says(&person.direct(), &format!("Q{}", round * 10 + n)).send();
+        }
+        // In the middle of what the last round set off.
+        machine.fill_disk(true);
+        galatea.wait_for_line("GAL-DB-FULL").await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        machine.fill_disk(false);
+    }
+    for (n, person) in people.iter().enumerate() {
+        let said = stage.wait_text(&person.direct(), &format!("A{}", 30 + n)).await;
+        let expected: Vec<_> = (0..4).map(|round| format!("A{}", round * 10 + n)).collect();
+        assert_eq!(said, expected, "{}", galatea.output());
+    }
+    until_status(&stage.program(), true, "ready").await;
+    sound(&stage.program(), 32).await;
+}
+
+/// What a service manager does: it is started again until it stays.
+async fn restarted(stage: &Stage, machine: &Machine) -> galatea_testkit::process::Running {
+    let galatea = machine.runs(stage.program()).arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    galatea
+}
+
+#[tokio::test]
+async fn a_failed_flush_ends_the_process_and_the_next_one_goes_on() {
+    let stage = Stage::set().await;
+    let machine = Machine::new(stage.home.path());
+    let mut galatea = restarted(&stage, &machine).await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1").send();
+    stage.wait_text(&direct, "A1").await;
+    stage.telegram.wait_confirmed().await;
+    machine.break_disk(true);
+    stage.ann.says(&direct, "Q2").send();
+    let ended = galatea.finish().await;
+    assert_eq!(ended.code, Some(1), "systemd starts it again: {}", all(&ended));
+    assert!(all(&ended).contains("error[GAL-DB-SYNC]") && all(&ended).contains("fix:"), "{}", all(&ended));
+    assert_eq!(stage.telegram.pending_updates(), 1, "what may not be on the disk is not confirmed");
+    // While the disk refuses it does not start either.
+    let refused = machine.runs(stage.program()).arg("start").run().await;
+    assert!(refused.code == Some(1) && all(&refused).contains("GAL-DB-SYNC"), "{:?} {}", refused.code, all(&refused));
+    assert_eq!(stage.telegram.pending_updates(), 1);
+    let (ready, told) = status(&stage.program()).await;
+    assert!(!ready && told.contains("GAL-STATUS-OFF"), "{told}");
+    machine.break_disk(false);
+    let _galatea = restarted(&stage, &machine).await;
+    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
+    stage.telegram.wait_confirmed().await;
+    sound(&stage.program(), 2).await;
+}
+
+#[tokio::test]
+async fn flushes_that_fail_under_load_lose_nothing_and_double_nothing() {
+    let stage = Stage::set().await;
+    let machine = Machine::new(stage.home.path());
+    let people: Vec<_> = (0..6).map(|n| stage.telegram.user(&format!("Person {n}"), "")).collect();
+    let mut galatea = restarted(&stage, &machine).await;
+    for round in 0..3 {
+        for (n, person) in people.iter().enumerate() {
+            person.says(&person.direct(), &format!("Q{}", round * 10 + n)).send();
+        }
+        // Some of it is on its way.
+        let some = |t: &Handle| (t.calls_of("sendMessage").len() > round * people.len()).then_some(());
+        stage.telegram.wait_for("an answer", some).await;
+        machine.break_disk(true);
+        stage.ann.says(&stage.ann.direct(), &format!("Q{}", 100 + round)).send();
+        let ended = galatea.finish().await;
+        assert!(ended.code == Some(1) && all(&ended).contains("GAL-DB-SYNC"), "{:?} {}", ended.code, all(&ended));
+        machine.break_disk(false);
+        galatea = restarted(&stage, &machine).await;
+    }
+    for (n, person) in people.iter().enumerate() {
+        let said = stage.wait_text(&person.direct(), &format!("A{}", 20 + n)).await;
+        assert_eq!(said, (0..3).map(|round| format!("A{}", round * 10 + n)).collect::<Vec<_>>());
+    }
+    assert_eq!(stage.wait_text(&stage.ann.direct(), "A102").await, ["A100", "A101", "A102"]);
+    stage.telegram.wait_confirmed().await;
+    sound(&stage.program(), 21).await;
+}

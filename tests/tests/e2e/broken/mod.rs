@@ -1,0 +1,54 @@
+//! A machine that breaks under the program: the disk is full or cannot flush, the clock is set, the database server goes away. It stops
+//! acknowledging, says why, goes on by itself, loses nothing and says nothing twice.
+
+#[cfg(target_os = "linux")]
+mod clock;
+#[cfg(target_os = "linux")]
+mod disk;
+mod server;
+
+use galatea_testkit::process::{Finished, Program};
+use serde_json::Value;
+use std::time::Duration;
+
+/// Both streams.
+fn all(finished: &Finished) -> String {
+    format!("{}{}", finished.stdout, finished.stderr)
+}
+
+/// What `status` says: whether it is ready (as `/readyz` answers 200 or 503), and its text.
+async fn status(program: &Program) -> (bool, String) {
+    let told = program.clone().arg("status").run().await;
+    (told.code == Some(0), all(&told))
+}
+
+/// Completes when `status` says so.
+async fn until_status(program: &Program, ready: bool, word: &str) {
+    let mut told = String::new();
+    for _ in 0..200 {
+        let (is_ready, text) = status(program).await;
+        if is_ready == ready && text.contains(word) {
+            return;
+        }
+        told = text;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("status never became {ready} with {word:?}: {told}");
+}
+
+/// Everything received is answered, and the sum is right.
+async fn sound(program: &Program, answered: u64) {
+    let mut audit = Value::Null;
+    let sum = |audit: &Value, name: &str| -> u64 { audit["sources"].as_array().unwrap().iter().map(|line| line[name].as_u64().unwrap()).sum() };
+    for _ in 0..100 {
+        let told = program.clone().args(["audit", "--json"]).run().await;
+        audit = serde_json::from_str(&told.stdout).unwrap_or_else(|e| panic!("{e}: {}", all(&told)));
+        // That the last ones were sent may not be stored yet.
+        if sum(&audit, "answering") == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let sum = |name: &str| sum(&audit, name);
+    assert!(audit["sound"] == true && sum("received") == answered && sum("answered") == answered, "{audit}");
+}
