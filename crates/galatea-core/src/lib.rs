@@ -12,6 +12,7 @@ pub mod evaluator;
 pub mod event;
 pub mod gateway;
 pub mod ids;
+mod kill_point;
 pub mod memory;
 pub mod message;
 pub mod middleware;
@@ -46,6 +47,7 @@ pub use evaluator::Evaluator;
 pub use event::{Event, EventBus};
 pub use gateway::{Gateway, GatewayBackend, Health};
 pub use ids::{Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemberId, MemoryId, RelationshipId, RemoteId, RoomId, Source, TaskId, TurnId, WorldId};
+pub use kill_point::{arm_kill_points, kill_point};
 pub use memory::{Memory, MemoryKind};
 pub use message::{
     Address, Addressed, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Found, Incoming, IncomingEvent, IncomingMessage, Outgoing, OwnStatus, Place,

@@ -1,6 +1,6 @@
 //! Recover: after a start, deliveries that were committed but not settled go on where they were.
 
-use galatea_core::{protocol::Part, store::OutboxItem};
+use galatea_core::{kill_point, protocol::Part, store::OutboxItem};
 use std::{sync::Arc, time::Duration};
 
 use super::{Job, Route, Ticket};
@@ -35,6 +35,7 @@ pub(crate) async fn recover(agent: &Agent, route: &Route) {
             push(agent, item, ticket);
         }
     }
+    kill_point("takeover.sends");
     route.takeover.sends_done();
 }
 

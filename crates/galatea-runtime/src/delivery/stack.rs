@@ -1,7 +1,7 @@
 //! The layers around a send handler, in the one order: `rate_limit(breaker(timeout(handler)))`.
 
 use futures::FutureExt;
-use galatea_core::{Clock, ConnectorInfo, Delivery, Error, Found, Receipt, Result, SendHandler, Sent, Trail};
+use galatea_core::{Clock, ConnectorInfo, Delivery, Error, Found, Receipt, Result, SendHandler, Sent, Trail, kill_point};
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use super::{breaker::Breaker, rate_limit::RateLimit, timeout};
@@ -36,7 +36,9 @@ impl Stack {
         // Inside, because our own waiting says nothing about the platform's health.
         let permit = self.breaker.admit(self.clock.now()).map_err(Missed::Held)?;
         // Innermost, because only the platform's own time is bounded and judged.
+        kill_point("send.before");
         let outcome = guarded(timeout::within(self.handler.send(delivery))).await;
+        kill_point("send.after");
         let now = self.clock.now();
         permit.settle(&outcome, now);
         self.limit.learn(delivery, &outcome, now);

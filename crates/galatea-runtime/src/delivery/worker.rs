@@ -1,7 +1,7 @@
 //! Worker: sends one Room's deliveries in order, with retries between attempts.
 
 use galatea_core::{
-    Delivery, Error, Found, Receipt, Result, Timestamp,
+    Delivery, Error, Found, Receipt, Result, Timestamp, kill_point,
     protocol::{ATTEMPTS, Effect, End, Event, Looked, Rules},
     store::{OutboxState, Settlement},
 };
@@ -76,7 +76,9 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> bool {
                 hear(agent, &mut job, rules, &Event::Looked(looked))
             }
             Effect::Mark => {
+                kill_point("mark.before");
                 settler.settle_now(settlement(&job, OutboxState::Sending, agent)).await;
+                kill_point("mark.after");
                 hear(agent, &mut job, rules, &Event::Marked)
             }
             Effect::Send => match route.stack.send(&job.delivery).await {
@@ -154,8 +156,14 @@ async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> (Looked, Opt
             Err(error) => Err(Missed::Failed(error)),
         };
         let (error, counts) = match found {
-            Ok(Found::Sent(receipt)) => return (Looked::There, Some(receipt)),
-            Ok(Found::NotSent) => return (Looked::NotThere, None),
+            Ok(Found::Sent(receipt)) => {
+                kill_point("find.there");
+                return (Looked::There, Some(receipt));
+            }
+            Ok(Found::NotSent) => {
+                kill_point("find.not_there");
+                return (Looked::NotThere, None);
+            }
             Ok(Found::Unknown) => {
                 tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent");
                 return (Looked::Unclear, None);

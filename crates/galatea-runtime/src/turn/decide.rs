@@ -1,7 +1,7 @@
 //! Decide: prompt → model → a typed Plan. A broken answer is repaired, then asked for again; a failing model is said.
 
 use galatea_core::{
-    Error, ErrorKind, Event, Models, Result, State, TextModel, Turn,
+    Error, ErrorKind, Event, Models, Result, State, TextModel, Turn, kill_point,
     model::{ChatMessage, ChatPart, ChatRole, TextRequest, Tier},
 };
 use std::sync::Arc;
@@ -50,7 +50,9 @@ pub(crate) async fn should_respond(turn: &Turn<'_>, models: &Models, state: &Sta
 
 async fn use_model(turn: &Turn<'_>, model: &Arc<dyn TextModel>, request: &TextRequest) -> Result<galatea_core::model::TextAnswer> {
     let started = turn.clock.now();
+    kill_point("model.before");
     let answer = model.generate(request, &|_| {}).await?;
+    kill_point("model.after");
     turn.events.publish(Event::ModelUsed {
         agent: turn.agent.identity.id(),
         turn: Some(turn.id),

@@ -1,6 +1,6 @@
 //! Take up: messages that are stored and in nobody's hands go to their lanes, after a start and now and then.
 
-use galatea_core::store::InboxState;
+use galatea_core::{kill_point, store::InboxState};
 use std::time::Duration;
 
 use super::queue::{push, queue, waiting};
@@ -30,6 +30,7 @@ pub(crate) async fn recover(agent: &Agent, route: &Route) {
             told = true;
             tracing::info!(source = %route.info.source, count = items.len(), "messages left over from the last run are answered now");
         }
+        kill_point("takeover.turns");
         let all = items.len() < PAGE as usize;
         for item in items {
             push(agent, waiting(item));
