@@ -5,6 +5,7 @@ mod stage;
 
 mod answers;
 mod attachments;
+mod chaos;
 mod crashes;
 mod discord;
 mod errors;

@@ -26,12 +26,12 @@ fn cells() -> Vec<Vec<Point>> {
 
 async fn cell(platform: Platform, store: Store, crashes: Vec<Point>) {
     let mut world = World::set(platform, store).await;
+    world.prepare().await;
     for (n, point) in crashes.iter().enumerate() {
         let first = n == 0;
         point
-            .dies(&mut world, 0, async |world| {
+            .dies(&mut world, |world| {
                 if first {
-                    world.connected().await;
                     world.ask(true);
                     world.ask(false);
                 }
@@ -41,7 +41,6 @@ async fn cell(platform: Platform, store: Store, crashes: Vec<Point>) {
     }
     let mut running = world.program().arg("start").spawn();
     running.wait_for_line("ready in").await;
-    world.connected().await;
     world.ask(false);
     world.answered().await;
     running.terminate();
@@ -57,8 +56,12 @@ async fn all(platform: Platform, store: Store) {
     let count = cells.len();
     let runs = cells.into_iter().map(|crashes| async move {
         let name = crashes.iter().map(Point::to_string).collect::<Vec<_>>().join(", then ");
-        // In a task of its own, so that one that fails does not end the others.
-        let ended = tokio::spawn(cell(platform, store, crashes)).await;
+        // A thread and a runtime each: one that fails does not end the others, and one whose database is removed does not hold them up.
+        let ended = tokio::task::spawn_blocking(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(cell(platform, store, crashes));
+        });
+        let ended = ended.await;
         ended.err().map(|error| format!("{platform:?}, {store:?}, killed at {name}:\n{}", told(error)))
     });
     let failed: Vec<String> = stream::iter(runs).buffer_unordered(SIDE_BY_SIDE).filter_map(std::future::ready).collect().await;

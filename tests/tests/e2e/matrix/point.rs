@@ -71,10 +71,9 @@ impl fmt::Display for Point {
 }
 
 impl Point {
-    /// Runs the program until it dies here; `skip` times it passes. `busy` is what goes on meanwhile.
-    pub(crate) async fn dies(self, world: &mut World, skip: usize, busy: impl AsyncFnOnce(&mut World)) {
+    /// Runs the program until it dies here. `once_ready` is what happens when it is up, if it comes so far.
+    pub(crate) async fn dies(self, world: &mut World, once_ready: impl FnOnce(&mut World)) {
         let armed = |program: Program| match self {
-            Self::Inside(name) if skip > 0 => program.env("FAILPOINTS", format!("{name}={skip}*off->return")),
             Self::Inside(name) => program.env("FAILPOINTS", format!("{name}=return")),
             Self::Outside(_) => program,
         };
@@ -83,7 +82,8 @@ impl Point {
             world.hold(at);
         }
         let mut running = armed(world.program()).arg("start").spawn();
-        busy(world).await;
+        running.line_or_end("ready in").await;
+        once_ready(world);
         if let Self::Outside(at) = self {
             world.reaches(at, before).await;
             running.kill_9().await;

@@ -138,10 +138,15 @@ impl World {
         }
     }
 
-    /// Waits until messages are heard; Discord keeps nothing for a bot before its first session.
-    pub(crate) async fn connected(&self) {
+    /// Discord keeps nothing for a bot before its first session, and every session is stored: without a message that waits in it, dying at
+    /// the intake would be about the session only.
+    pub(crate) async fn prepare(&mut self) {
         if let Scene::Discord { api, .. } = &self.scene {
+            let mut running = self.program().arg("start").spawn();
             api.wait_connected(1).await;
+            running.terminate();
+            running.finish().await;
+            self.ask(false);
         }
     }
 
