@@ -144,6 +144,8 @@ impl World {
         if let Scene::Discord { api, .. } = &self.scene {
             let mut running = self.program().arg("start").spawn();
             api.wait_connected(1).await;
+            self.ask(false);
+            self.answered().await;
             running.terminate();
             running.finish().await;
             self.ask(false);
