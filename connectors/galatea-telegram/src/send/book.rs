@@ -31,7 +31,7 @@ struct Notes {
 }
 
 /// Supergroups and channels count their messages on their own (Bot API ids below -10^12).
-fn counts_alone(chat: i64) -> bool {
+pub(super) fn counts_alone(chat: i64) -> bool {
     chat < -1_000_000_000_000
 }
 

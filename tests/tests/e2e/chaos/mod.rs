@@ -40,8 +40,9 @@ async fn chaos(count: usize, seed: u64) {
     let (house, mut random) = (House::set().await, StdRng::seed_from_u64(seed));
     let begun = Instant::now();
     let mut first = house.program().arg("start").spawn();
-    // Before its first session Discord keeps nothing for a bot.
+    // Before its first session Discord keeps nothing for a bot; a heartbeat tells of an event once it is stored.
     house.discord.wait_connected(1).await;
+    house.discord.wait_acknowledged().await;
     first.kill_9().await;
     let (asking, breaking) = (StdRng::seed_from_u64(random.random()), StdRng::seed_from_u64(random.random()));
     let mut answering = tokio::select! {
