@@ -257,6 +257,10 @@ impl Connector for DiscordConnector {
         Ok(())
     }
 
+    fn send_handler(&self) -> Option<Arc<dyn SendHandler>> {
+        Some(Self::send_handler(self))
+    }
+
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
         self.directory.clear();
         let start = async {

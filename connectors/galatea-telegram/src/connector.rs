@@ -229,6 +229,10 @@ impl Connector for TelegramConnector {
         self.remove_webhook().await
     }
 
+    fn send_handler(&self) -> Option<Arc<dyn SendHandler>> {
+        Some(Self::send_handler(self))
+    }
+
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
         let start = async {
             let me = self.me().await?;

@@ -195,6 +195,10 @@ impl Connector for XConnector {
         findings
     }
 
+    fn send_handler(&self) -> Option<Arc<dyn SendHandler>> {
+        Some(Self::send_handler(self))
+    }
+
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
         // Whatever stood may have been repaired since.
         self.api.release();

@@ -39,6 +39,12 @@ pub trait Connector: Send + Sync {
         Err(Error::invalid("this cannot be repaired from here").with("finding", &finding.id))
     }
 
+    /// The outbound side as it is before and without [`Self::run`], for a process that answers while another one is connected: it encodes,
+    /// shows typing and downloads there. None for a platform that is this machine's own, such as its terminal: it is never another's.
+    fn send_handler(&self) -> Option<Arc<dyn SendHandler>> {
+        None
+    }
+
     /// Runs until `stop` or a failure.
     ///
     /// # Behaviour

@@ -1,6 +1,6 @@
 //! Event: what happened, for whoever listens. Listening can never delay a turn.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What happened. Ids only: message text and secrets never travel here.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum Event {

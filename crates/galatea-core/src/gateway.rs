@@ -39,11 +39,13 @@ pub trait GatewayBackend: Send + Sync {
 }
 
 /// How a connector is doing, for the banner, `doctor`, `/readyz` and the dashboard.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Health {
     /// Not connected yet.
     Starting,
+    /// Another process that shares the database has the account.
+    Elsewhere,
     /// Receiving. `detail` is for people: `@acme_bot, polling`.
     Up {
         /// For people.

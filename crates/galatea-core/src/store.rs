@@ -16,6 +16,7 @@ use crate::{
 
 mod audit;
 mod change;
+mod event;
 mod inbox;
 mod lease;
 mod memory;
@@ -24,8 +25,9 @@ mod turn;
 
 pub use audit::{AuditLine, AuditStore, Exceptions};
 pub use change::{ConnectionChange, Effect, EntityChange, RoomChange, WorldChange};
+pub use event::{EventPosition, EventStore};
 pub use inbox::{Envelope, InboxEntry, InboxItem, InboxState, InboxStore, Ingest};
-pub use lease::{Claimed, Fence, Lease, LeaseStatus, LeaseStore, Member, Part, ROOM_PARTS, fair_share, room_part};
+pub use lease::{Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Part, ROOM_PARTS, Role, fair_share, room_part};
 pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
 pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
@@ -44,6 +46,7 @@ pub trait Store:
     + OutboxStore
     + AuditStore
     + LeaseStore
+    + EventStore
 {
 }
 impl<T> Store for T where
@@ -59,6 +62,7 @@ impl<T> Store for T where
         + OutboxStore
         + AuditStore
         + LeaseStore
+        + EventStore
 {
 }
 

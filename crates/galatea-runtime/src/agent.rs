@@ -1,7 +1,10 @@
 //! The parts of one agent, assembled; no behaviour.
 
 use dashmap::DashMap;
-use galatea_core::{Account, AgentView, Clock, ConnectorInfo, EventBus, Health, MemoryId, Models, Outbound, Result, RoomId, Services, Source, Store};
+use galatea_core::{
+    Account, AgentView, Clock, Connector, ConnectorInfo, EventBus, Health, MemoryId, Models, Outbound, Result, RoomId, Services, Source, Store,
+    store::InboxEntry,
+};
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},
@@ -15,6 +18,7 @@ use crate::{
     delivery::{Job, OnTheWay, Route, Settler},
     intake::KnownConnections,
     lanes::Lanes,
+    leases::Shares,
     orchestrator::AccountSettings,
     registry::Registry,
     rooms::RoomCache,
@@ -39,6 +43,10 @@ pub(crate) struct Agent {
     pub(crate) clock: Arc<dyn Clock>,
     /// Where events go.
     pub(crate) events: EventBus,
+    /// Its connectors.
+    pub(crate) connectors: Vec<Arc<dyn Connector>>,
+    /// What of its work is done in this process.
+    pub(crate) shares: Shares,
     /// Its logins, and whose ids are whose.
     pub(crate) accounts: Accounts,
     /// Settings of accounts that have some of their own.
@@ -59,6 +67,8 @@ pub(crate) struct Agent {
     pub(crate) hops: moka::sync::Cache<RoomId, u32>,
     /// Messages in a turn right now, so that recovery does not start them again.
     pub(crate) in_turn: DashMap<MemoryId, ()>,
+    /// Messages handed to other processes for which the platform shows that an answer is coming.
+    pub(crate) awaited: DashMap<MemoryId, InboxEntry>,
     /// Deliveries in hand.
     pub(crate) on_the_way: OnTheWay,
     /// How often the outbox is searched for what others put there.
@@ -75,6 +85,8 @@ pub(crate) struct Agent {
     pub(crate) outbound: Arc<dyn Outbound>,
     /// Work in flight: turns, sends, evaluators.
     pub(crate) tasks: TaskTracker,
+    /// Connectors and services at work.
+    pub(crate) connections: TaskTracker,
     /// Ends connectors and services.
     pub(crate) stop: CancellationToken,
     /// Ends turns and sends where they are, when stopping took too long. The store knows how to go on.
@@ -96,9 +108,10 @@ impl Agent {
         Ok(policy)
     }
 
-    /// How to reach an account, once its connector has registered its send handler and what was left to send is on its way.
+    /// How to reach an account, once its connector has registered its send handler and what was left to send is on its way; or where
+    /// another process sends.
     pub(crate) fn route(&self, source: &Source, account: &Account) -> Option<Arc<Route>> {
-        self.any_route(source, account).filter(|route| route.takeover.sends_are_done())
+        self.any_route(source, account).filter(|route| route.is_ready())
     }
 
     /// How to reach an account, for what is on its way already.

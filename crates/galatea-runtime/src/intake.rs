@@ -6,8 +6,8 @@ mod known;
 
 use async_trait::async_trait;
 use galatea_core::{
-    Batch, Connection, ConnectorInfo, Cursor, Event, GatewayBackend, Health, IncomingEvent, OwnStatus, Place, Received, Result, RoomId, SendHandler, WorldSync,
-    kill_point,
+    Batch, Connection, ConnectorInfo, Cursor, Error, ErrorKind, Event, GatewayBackend, Health, IncomingEvent, OwnStatus, Place, Received, Result, RoomId,
+    SendHandler, WorldSync, kill_point,
     store::{ConnectionChange, InboxEntry, Ingest},
 };
 use std::sync::Arc;
@@ -35,13 +35,22 @@ impl GatewayBackend for Intake {
     async fn receive(&self, info: &ConnectorInfo, batch: Batch) -> Result<Received> {
         let agent = &self.0;
         let identity = &agent.view.identity;
-        let mut ingest = Ingest { cursor: batch.cursor.map(|cursor| (identity.id(), info.source.clone(), info.account.clone(), cursor)), ..Ingest::default() };
+        let tenure = agent.shares.account(&info.source, &info.account).ok_or_else(|| elsewhere(info))?;
+        let route = agent.any_route(&info.source, &info.account);
+        let mut ingest = Ingest {
+            fence: tenure.fence(),
+            cursor: batch.cursor.map(|cursor| (identity.id(), info.source.clone(), info.account.clone(), cursor)),
+            ..Ingest::default()
+        };
         let mut after = Vec::new();
         for incoming in &batch.events {
             let (place, change) = connect::changes(agent, info, &incoming.connection);
             ingest.connections.extend(change);
             match convert::convert(agent, info, place, incoming) {
-                convert::Converted::Message(entry) => ingest.messages.push(*entry),
+                convert::Converted::Message(mut entry) => {
+                    entry.envelope.awaited = route.as_ref().is_some_and(|route| route.handler.awaits(&entry.remote));
+                    ingest.messages.push(*entry);
+                }
                 convert::Converted::Memory(memory) => ingest.memories.push(*memory),
                 convert::Converted::Nothing => {}
             }
@@ -76,15 +85,17 @@ impl GatewayBackend for Intake {
     fn register_send_handler(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>) {
         let agent = &self.0;
         let key = (info.source.clone(), info.account.clone());
-        let known = agent.any_route(&info.source, &info.account).map(|route| Arc::clone(&route.takeover));
+        let Some(tenure) = agent.shares.account(&info.source, &info.account) else { return };
+        let known = agent.any_route(&info.source, &info.account).filter(|route| route.tenure.as_ref().is_some_and(|held| held.is(&tenure)));
         let first = known.is_none();
-        let route = Arc::new(delivery::Route::new(info.clone(), handler, &agent.clock, known.unwrap_or_default()));
+        let takeover = known.map(|route| Arc::clone(&route.takeover)).unwrap_or_default();
+        let route = Arc::new(delivery::Route::new(info.clone(), handler, &agent.clock, takeover, Some(tenure.clone())));
         agent.routes.insert(key, Arc::clone(&route));
         // A connector that restarts registers again; what was in flight then is still in its lane.
         if first {
             agent.tasks.spawn(keep_first(Arc::clone(agent), info.clone()));
             let halt = agent.halt.clone();
-            let work = delivery::take_over(Arc::clone(agent), route);
+            let work = delivery::take_over(Arc::clone(agent), route, tenure);
             agent.tasks.spawn(async move { halt.run_until_cancelled(work).await });
         }
     }
@@ -102,6 +113,10 @@ impl GatewayBackend for Intake {
             });
         }
     }
+}
+
+fn elsewhere(info: &ConnectorInfo) -> Error {
+    Error::new(ErrorKind::Conflict, "another process has this account now").with("source", &info.source).with("account", &info.account)
 }
 
 async fn keep_first(agent: Arc<Agent>, info: ConnectorInfo) {

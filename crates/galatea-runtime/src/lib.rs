@@ -8,6 +8,7 @@ pub mod explain;
 mod intake;
 mod itself;
 mod lanes;
+mod leases;
 pub mod orchestrator;
 mod outbound;
 pub mod pairing;
@@ -18,4 +19,5 @@ mod supervise;
 mod turn;
 
 pub use config::{VARIABLES, platform_variables};
+pub use leases::ClusterOptions;
 pub use orchestrator::{AccountSettings, AgentSpec, ConnectorStatus, Orchestrator, RuntimeOptions};

@@ -3,7 +3,7 @@
 use dashmap::DashMap;
 use galatea_core::{
     Account, Address, AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, Event, EventBus, Health, Models, Outgoing, Plugin,
-    Result, Services, Settings, Source, Store,
+    Result, Services, Settings, Source, Store, store::Role,
 };
 use std::{
     collections::{BTreeMap, HashMap, btree_map::Entry as MapEntry},
@@ -20,6 +20,7 @@ use crate::{
     intake::KnownConnections,
     itself,
     lanes::Lanes,
+    leases::{self, ClusterOptions, Keeper, Shares, Tenure},
     outbound::ThroughOutbox,
     registry::Registry,
     rooms::RoomCache,
@@ -36,6 +37,8 @@ pub struct RuntimeOptions {
     pub events: EventBus,
     /// How often the outbox is searched for what others put there, such as an operator who wants a part sent again.
     pub look_around: Duration,
+    /// How the store is shared, where it can be: without, this process does everything.
+    pub cluster: Option<ClusterOptions>,
 }
 
 /// What one agent is made of.
@@ -81,14 +84,19 @@ pub struct ConnectorStatus {
 pub struct Orchestrator {
     options: RuntimeOptions,
     agents: Mutex<BTreeMap<AgentId, Entry>>,
+    keeper: Mutex<Option<Keeping>>,
 }
 
 struct Entry {
     name: String,
     agent: Arc<Agent>,
-    connectors: Vec<Arc<dyn Connector>>,
-    /// Connectors and services.
-    running: Option<TaskTracker>,
+    running: bool,
+}
+
+/// The keeper of what this process holds, at work.
+struct Keeping {
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<()>,
 }
 
 /// How long evaluators and the last settlements may take after turns and sends have ended.
@@ -96,8 +104,12 @@ const LAST: Duration = Duration::from_secs(2);
 
 impl Orchestrator {
     /// No agents yet.
-    pub fn new(options: RuntimeOptions) -> Arc<Self> {
-        Arc::new(Self { options, agents: Mutex::new(BTreeMap::new()) })
+    ///
+    /// # Errors
+    /// `Invalid` for a role that leaves work to others, with a store that has one process.
+    pub fn new(mut options: RuntimeOptions) -> Result<Arc<Self>> {
+        options.cluster = leases::shared(&options.store, options.cluster)?;
+        Ok(Arc::new(Self { options, agents: Mutex::default(), keeper: Mutex::default() }))
     }
 
     /// elizaOS `createAgent`: assembles an agent and stores it. It is started by [`Self::start_agent`] or [`Self::start`].
@@ -121,6 +133,8 @@ impl Orchestrator {
         itself::remember(&*self.options.store, &identity, &spec.character.name).await?;
         let accounts = Accounts::load(&*self.options.store, identity.clone(), &spec.connectors, self.options.clock.now()).await?;
         let name = spec.character.name.clone();
+        let shared = spec.connectors.iter().filter(|c| self.options.cluster.is_some() && c.send_handler().is_some());
+        let shares = Shares::new(shared.map(|c| c.info().source.clone()).collect());
         let services = Services::new(registry.services.iter().cloned());
         let agent = Arc::new_cyclic(|weak| Agent {
             view: AgentView { identity, character: Arc::new(spec.character), settings: spec.settings },
@@ -131,6 +145,8 @@ impl Orchestrator {
             store: Arc::clone(&self.options.store),
             clock: Arc::clone(&self.options.clock),
             events: self.options.events.clone(),
+            connectors: spec.connectors,
+            shares,
             accounts,
             account_settings: spec.account_settings,
             known: KnownConnections::new(),
@@ -141,6 +157,7 @@ impl Orchestrator {
             notices: moka::sync::Cache::builder().max_capacity(4096).time_to_live(Duration::from_secs(600)).build(),
             hops: moka::sync::Cache::new(4096),
             in_turn: DashMap::new(),
+            awaited: DashMap::new(),
             on_the_way: delivery::OnTheWay::default(),
             look_around: self.options.look_around,
             turns: OnceLock::new(),
@@ -149,6 +166,7 @@ impl Orchestrator {
             pairing: tokio::sync::Mutex::new(()),
             outbound: Arc::new(ThroughOutbox(weak.clone())),
             tasks: TaskTracker::new(),
+            connections: TaskTracker::new(),
             stop: CancellationToken::new(),
             halt: CancellationToken::new(),
         });
@@ -156,7 +174,7 @@ impl Orchestrator {
             // Made by somebody else while this one was stored.
             MapEntry::Occupied(_) => Err(twice(&name)),
             MapEntry::Vacant(free) => {
-                free.insert(Entry { name, agent, connectors: spec.connectors, running: None });
+                free.insert(Entry { name, agent, running: false });
                 Ok(id)
             }
         }
@@ -169,22 +187,29 @@ impl Orchestrator {
     pub fn start_agent(&self, id: AgentId) -> Result<()> {
         let mut agents = self.lock();
         let entry = agents.get_mut(&id).ok_or_else(|| unknown(id))?;
-        if entry.running.is_some() {
+        if entry.running {
             return Ok(());
         }
         if entry.agent.stop.is_cancelled() {
             return Err(Error::new(ErrorKind::Conflict, "the agent was stopped for good").with("agent", id).with_fix("remove it and create it again"));
         }
-        assemble_lanes(&entry.agent);
-        let tasks = TaskTracker::new();
-        for connector in &entry.connectors {
-            tasks.spawn(supervise::connector(Arc::clone(&entry.agent), Arc::clone(connector)));
+        let agent = &entry.agent;
+        assemble_lanes(agent);
+        let role = self.options.cluster.as_ref().map_or(Role::All, |cluster| cluster.role);
+        for connector in &agent.connectors {
+            if agent.shares.is_leased(&connector.info().source) {
+                // The keeper connects it once it has the account.
+                supervise::idle(agent, connector.as_ref());
+            } else if role == Role::All {
+                agent.connections.spawn(supervise::connector(Arc::clone(agent), Arc::clone(connector), Tenure::always()));
+            }
         }
-        for service in entry.agent.services.all() {
-            tasks.spawn(supervise::service(Arc::clone(&entry.agent), Arc::clone(service)));
+        if self.options.cluster.is_none() {
+            supervise::services(agent, &Tenure::always());
+        } else if role.answers() {
+            agent.connections.spawn(turn::watch_rooms(Arc::clone(agent)));
         }
-        tasks.close();
-        entry.running = Some(tasks);
+        entry.running = true;
         supervise::announce(&entry.agent, |agent| Event::AgentStarted { agent });
         Ok(())
     }
@@ -198,12 +223,16 @@ impl Orchestrator {
         let (agent, running) = {
             let mut agents = self.lock();
             let entry = agents.get_mut(&id).ok_or_else(|| unknown(id))?;
-            (Arc::clone(&entry.agent), entry.running.take())
+            (Arc::clone(&entry.agent), std::mem::take(&mut entry.running))
         };
-        let Some(running) = running else { return Ok(true) };
+        if !running {
+            return Ok(true);
+        }
+        agent.shares.hand_over();
         agent.stop.cancel();
+        agent.connections.close();
         let drained = async {
-            running.wait().await;
+            agent.connections.wait().await;
             agent.tasks.close();
             agent.tasks.wait().await;
         };
@@ -228,19 +257,36 @@ impl Orchestrator {
         Ok(())
     }
 
-    /// Starts every agent.
+    /// Starts every agent, and takes this process's part of what is shared with others.
     ///
     /// # Errors
     /// The first failure.
-    pub fn start(&self) -> Result<()> {
+    pub fn start(self: &Arc<Self>) -> Result<()> {
         let ids: Vec<AgentId> = self.lock().keys().copied().collect();
-        ids.into_iter().try_for_each(|id| self.start_agent(id))
+        ids.into_iter().try_for_each(|id| self.start_agent(id))?;
+        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cluster) = self.options.cluster.clone().filter(|_| keeper.is_none()) {
+            let (stop, weak) = (CancellationToken::new(), Arc::downgrade(self));
+            let running = move || weak.upgrade().map(|all| all.running()).unwrap_or_default();
+            let keeping = Keeper::new(Arc::clone(&self.options.store), cluster).run(running, self.options.events.clone(), stop.clone());
+            *keeper = Some(Keeping { stop, task: tokio::spawn(keeping) });
+        }
+        Ok(())
     }
 
-    /// Stops every agent, side by side. True when everything ended in time.
+    fn running(&self) -> Vec<Arc<Agent>> {
+        self.lock().values().filter(|entry| entry.agent.turns.get().is_some()).map(|entry| Arc::clone(&entry.agent)).collect()
+    }
+
+    /// Stops every agent, side by side, and gives what this process had to others. True when everything ended in time.
     pub async fn stop(&self, within: Duration) -> bool {
         let ids: Vec<AgentId> = self.lock().keys().copied().collect();
         let ended = futures::future::join_all(ids.into_iter().map(|id| self.stop_agent(id, within))).await;
+        let keeping = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Keeping { stop, task }) = keeping {
+            stop.cancel();
+            let _ = tokio::time::timeout(LAST, task).await;
+        }
         ended.into_iter().all(|outcome| outcome.unwrap_or(true))
     }
 
@@ -254,7 +300,7 @@ impl Orchestrator {
         let agents = self.lock();
         let mut all = Vec::new();
         for (id, entry) in agents.iter() {
-            for connector in &entry.connectors {
+            for connector in &entry.agent.connectors {
                 let info = connector.info();
                 let health = entry.agent.health.get(&(info.source.clone(), info.account.clone())).map_or(Health::Starting, |h| h.1.clone());
                 all.push(ConnectorStatus { agent: *id, agent_name: entry.name.clone(), info: info.clone(), health });

@@ -33,11 +33,7 @@ impl Outbound for ThroughOutbox {
         }
         let rows = jobs.iter().map(|job| NewDelivery { delivery: job.delivery.clone(), memory, sending: false, expires: job.part.expires }).collect();
         agent.store.enqueue(rows, said.into_iter().collect()).await?;
-        if let Some(lanes) = agent.sends.get() {
-            for job in jobs {
-                lanes.push(address.room, job);
-            }
-        }
+        commit::hand_over(&agent, jobs.into_iter());
         Ok(())
     }
 }

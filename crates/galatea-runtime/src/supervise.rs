@@ -6,21 +6,51 @@ use rand::Rng;
 use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-use crate::{agent::Agent, intake::Intake};
+use crate::{agent::Agent, delivery::Route, intake::Intake, leases::Tenure};
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
+/// How long a connector may take to end once the account is given up.
+const GRACE: Duration = Duration::from_secs(5);
 /// A task that ran this long before it ended starts again with the first pause.
 const HEALTHY: Duration = Duration::from_secs(300);
 
-/// Runs a connector until the agent stops.
-pub(crate) async fn connector(agent: Arc<Agent>, connector: Arc<dyn Connector>) {
+/// Runs a connector until the agent stops, or until the account is another process's.
+pub(crate) async fn connector(agent: Arc<Agent>, connector: Arc<dyn Connector>, tenure: Tenure) {
     let info = connector.info().clone();
-    let intake: Arc<dyn GatewayBackend> = Arc::new(Intake(Arc::clone(&agent)));
+    let stop = agent.stop.child_token();
+    let closed = async {
+        tenure.closed().await;
+        stop.cancel();
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        () = connected(&agent, &connector, &stop) => {}
+        () = closed => tracing::warn!(source = %info.source, "the connector did not end in time and is dropped"),
+    }
+    agent.shares.drop_account(&info.source, &info.account, &tenure);
+    if agent.shares.is_leased(&info.source) && !agent.stop.is_cancelled() {
+        idle(&agent, connector.as_ref());
+    }
+}
+
+/// What an account is to a process that does not have it: encoded for, not sent through.
+pub(crate) fn idle(agent: &Arc<Agent>, connector: &dyn Connector) {
+    let info = connector.info();
+    if let Some(handler) = connector.send_handler() {
+        let route = Route::new(info.clone(), handler, &agent.clock, Arc::default(), None);
+        agent.routes.insert((info.source.clone(), info.account.clone()), Arc::new(route));
+    }
+    Intake(Arc::clone(agent)).report(info, Health::Elsewhere);
+}
+
+async fn connected(agent: &Arc<Agent>, connector: &Arc<dyn Connector>, stop: &CancellationToken) {
+    let info = connector.info().clone();
+    let intake: Arc<dyn GatewayBackend> = Arc::new(Intake(Arc::clone(agent)));
     let gateway = Gateway::new(info.clone(), agent.view.identity.clone(), Arc::clone(&intake), Arc::clone(&agent.clock));
     intake.report(&info, Health::Starting);
     let run = |stop| {
-        let (connector, gateway) = (Arc::clone(&connector), gateway.clone());
+        let (connector, gateway) = (Arc::clone(connector), gateway.clone());
         async move { connector.run(gateway, stop).await }
     };
     let told = |ended: &Ended| match ended {
@@ -34,13 +64,28 @@ pub(crate) async fn connector(agent: Arc<Agent>, connector: Arc<dyn Connector>) 
             intake.report(&info, Health::Down { reason: error.to_string(), code: error.code().map(str::to_owned), fix: error.fix().map(str::to_owned) });
         }
     };
-    keep(&agent, &label(&info.source, &info.account), run, told).await;
+    keep(agent, stop, &label(&info.source, &info.account), run, told).await;
 }
 
-/// Runs a service until the agent stops.
-pub(crate) async fn service(agent: Arc<Agent>, service: Arc<dyn Service>) {
-    let name = service.name();
-    keep(&agent, name, |stop| Arc::clone(&service).run(stop), |_| {}).await;
+/// Runs an agent's services, in one process at a time.
+pub(crate) fn services(agent: &Arc<Agent>, tenure: &Tenure) {
+    for service in agent.services.all() {
+        agent.connections.spawn(self::service(Arc::clone(agent), Arc::clone(service), tenure.clone()));
+    }
+}
+
+/// Runs a service until the agent stops, or until another process does.
+async fn service(agent: Arc<Agent>, service: Arc<dyn Service>, tenure: Tenure) {
+    let (name, stop) = (service.name(), agent.stop.child_token());
+    let closed = async {
+        tenure.closed().await;
+        stop.cancel();
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        () = keep(&agent, &stop, name, |stop| Arc::clone(&service).run(stop), |_| {}) => {}
+        () = closed => tracing::warn!(task = name, "the service did not end in time and is dropped"),
+    }
 }
 
 enum Ended {
@@ -48,12 +93,18 @@ enum Ended {
     Parked(Error),
 }
 
-async fn keep<F: Future<Output = Result<()>>>(agent: &Agent, name: &str, run: impl Fn(CancellationToken) -> F, told: impl Fn(&Ended)) {
+async fn keep<F: Future<Output = Result<()>>>(
+    agent: &Agent,
+    stop: &CancellationToken,
+    name: &str,
+    run: impl Fn(CancellationToken) -> F,
+    told: impl Fn(&Ended),
+) {
     let mut failures = 0_u32;
     loop {
         let began = agent.clock.now();
-        let outcome = AssertUnwindSafe(run(agent.stop.child_token())).catch_unwind().await;
-        if agent.stop.is_cancelled() {
+        let outcome = AssertUnwindSafe(run(stop.child_token())).catch_unwind().await;
+        if stop.is_cancelled() {
             return;
         }
         let error = match outcome {
@@ -69,7 +120,7 @@ async fn keep<F: Future<Output = Result<()>>>(agent: &Agent, name: &str, run: im
             Retry::Never => {
                 tracing::error!(task = name, code = error.code(), error = %error.report(), fix = error.fix(), "stopped: this needs a person");
                 told(&Ended::Parked(error));
-                agent.stop.cancelled().await;
+                stop.cancelled().await;
                 return;
             }
             Retry::After(delay) => delay,
@@ -79,7 +130,7 @@ async fn keep<F: Future<Output = Result<()>>>(agent: &Agent, name: &str, run: im
         told(&Ended::Again { error, delay });
         tokio::select! {
             () = agent.clock.sleep(delay) => {}
-            () = agent.stop.cancelled() => return,
+            () = stop.cancelled() => return,
         }
     }
 }

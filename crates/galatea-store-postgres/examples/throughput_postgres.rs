@@ -87,7 +87,7 @@ async fn turn(store: &PostgresStore, agent: AgentId, room: RoomId) -> Result<()>
         fence: None,
     };
     store.finish_turn(record).await?;
-    let sent = Settlement { id, state: OutboxState::Sent, attempt: 1, not_before: at, remote: Some(RemoteId::new(1)), error: None, doubt: false };
+    let sent = Settlement { id, state: OutboxState::Sent, attempt: 1, not_before: at, remote: Some(RemoteId::new(1)), error: None, doubt: false, fence: None };
     store.settle(vec![sent]).await
 }
 

@@ -3,11 +3,14 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Error, MemberId, Result, Timestamp,
-    store::{Claimed, Fence, Lease, LeaseStatus, LeaseStore, Member, Part, fair_share},
+    MemberId, Result, Timestamp,
+    store::{Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Part},
 };
 use serde::Serialize;
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 use uuid::Uuid;
 
 use crate::{
@@ -40,20 +43,19 @@ pub(crate) const BEAT: &str = concat!(
     "WITH old AS (DELETE FROM members WHERE expires_at < ",
     now!(),
     " - $4), \
-     beat AS (INSERT INTO members (id, name, joined_at, expires_at) VALUES ($1, $2, ",
+     beat AS (INSERT INTO members (id, name, joined_at, expires_at, role, groups) VALUES ($1, $2, ",
     now!(),
     ", ",
     now!(),
-    " + $3) \
-        ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at) \
-     SELECT count(*) FROM members WHERE expires_at > ",
+    " + $3, $5, $6) \
+        ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, name = excluded.name, role = excluded.role, groups = excluded.groups) \
+     SELECT g, count(*) FROM (SELECT unnest(groups) AS g FROM members WHERE expires_at > ",
     now!(),
-    " AND id <> $1"
+    " AND id <> $1 UNION ALL SELECT unnest($6::text[])) alive GROUP BY g"
 );
 pub(crate) const LEAVE: &str = "WITH gone AS (DELETE FROM members WHERE id = $1) \
      UPDATE leases SET member_id = NULL, expires_at = 0 WHERE member_id = $1 RETURNING part";
 pub(crate) const KNOWN: &str = "INSERT INTO leases (part) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING RETURNING part";
-pub(crate) const ALIVE: &str = concat!("SELECT count(*) FROM members WHERE expires_at > ", now!(), " AND id <> $1");
 pub(crate) const HELD: &str = concat!("SELECT part, epoch FROM leases WHERE member_id = $1 AND part = ANY ($2) AND expires_at > ", now!(), " ORDER BY part");
 /// A part that somebody is taking right now, or that a transaction of its last holder still locks, is left out.
 pub(crate) const TAKE: &str = concat!(
@@ -68,10 +70,11 @@ pub(crate) const TAKE: &str = concat!(
 pub(crate) const RENEW: &str = concat!("UPDATE leases SET expires_at = ", now!(), " + $2 WHERE member_id = $1 RETURNING part, epoch");
 pub(crate) const RELEASE: &str = "UPDATE leases SET member_id = NULL, expires_at = 0 WHERE member_id = $1 AND part = ANY ($2) RETURNING part";
 pub(crate) const LEASES: &str = concat!("SELECT part, epoch, member_id, expires_at - ", now!(), " FROM leases ORDER BY part");
-pub(crate) const MEMBERS: &str = concat!("SELECT id, name, joined_at, expires_at - ", now!(), " FROM members ORDER BY joined_at, id");
+pub(crate) const MEMBERS: &str = concat!("SELECT id, name, role, groups, joined_at, expires_at - ", now!(), " FROM members ORDER BY joined_at, id");
 
+/// A fence as rows hold it.
 #[derive(Serialize)]
-struct FenceRow<'a> {
+pub(crate) struct FenceRow<'a> {
     part: &'a str,
     member: Uuid,
     epoch: u64,
@@ -79,7 +82,11 @@ struct FenceRow<'a> {
 
 /// Adds the check of a lease to a change, before everything else.
 pub(crate) fn push(change: &mut Change, fence: Option<&Fence>) -> Result<()> {
-    fence.map_or(Ok(()), |Fence { member, lease }| change.push("fence", &FenceRow { part: &lease.part.0, member: uuid(*member), epoch: lease.epoch }))
+    fence.map_or(Ok(()), |fence| change.push("fence", &row(fence)))
+}
+
+pub(crate) fn row(Fence { member, lease }: &Fence) -> FenceRow<'_> {
+    FenceRow { part: &lease.part.0, member: uuid(*member), epoch: lease.epoch }
 }
 
 fn lease((part, epoch): (String, i64)) -> Lease {
@@ -98,44 +105,38 @@ fn names(parts: &[Part]) -> Vec<String> {
     parts.iter().map(|part| part.0.clone()).collect()
 }
 
-impl PostgresStore {
-    async fn count(&self, statement: crate::read::Select<(i64,)>) -> Result<usize> {
-        let row = self.one(statement).await?;
-        row.and_then(|(count,)| usize::try_from(count).ok()).ok_or_else(|| Error::unexpected("the database did not count"))
-    }
-}
-
 #[async_trait]
 impl LeaseStore for PostgresStore {
     fn is_shared(&self) -> bool {
         true
     }
 
-    async fn beat(&self, member: MemberId, name: &str, ttl: Duration) -> Result<usize> {
-        let beat = select(BEAT).bind(member.0).bind(name.replace('\0', "")).bind(millis(ttl)).bind(millis(FORGET));
-        Ok(self.count(beat).await? + 1)
+    async fn beat(&self, member: MemberId, membership: &Membership, ttl: Duration) -> Result<BTreeMap<Group, usize>> {
+        let groups: Vec<String> = membership.groups.iter().map(|group| group.0.clone()).collect();
+        let beat = select::<(String, i64)>(BEAT).bind(member.0).text(&membership.name).bind(millis(ttl)).bind(millis(FORGET));
+        let alive = self.all(beat.text(membership.role.as_str()).bind(groups)).await?;
+        Ok(alive.into_iter().map(|(group, count)| (Group(group), usize::try_from(count).unwrap_or(0))).collect())
     }
 
     async fn leave(&self, member: MemberId) -> Result<()> {
         self.all(select::<(String,)>(LEAVE).bind(member.0)).await.map(drop)
     }
 
-    async fn claim(&self, member: MemberId, parts: &[Part], ttl: Duration) -> Result<Claimed> {
+    async fn claim(&self, member: MemberId, parts: &[Part], most: usize, ttl: Duration) -> Result<Vec<Lease>> {
         let names = names(&parts.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>());
         if names.is_empty() {
-            return Ok(Claimed::default());
+            return Ok(Vec::new());
         }
         self.all(select::<(String,)>(KNOWN).bind(names.clone())).await?;
-        let share = fair_share(names.len(), self.count(select(ALIVE).bind(member.0)).await? + 1);
-        let held = || select::<(String, i64)>(HELD).bind(member.0).bind(names.clone());
-        let mut mine: Vec<Lease> = self.all(held()).await?.into_iter().map(lease).collect();
-        let missing = share.saturating_sub(mine.len());
+        let held = select::<(String, i64)>(HELD).bind(member.0).bind(names.clone());
+        let mut mine: Vec<Lease> = self.all(held).await?.into_iter().map(lease).collect();
+        let missing = most.saturating_sub(mine.len());
         if missing > 0 {
-            let take = select::<(String, i64)>(TAKE).bind(member.0).bind(names.clone()).bind(millis(ttl)).bind(i64::try_from(missing).unwrap_or(i64::MAX));
+            let take = select::<(String, i64)>(TAKE).bind(member.0).bind(names).bind(millis(ttl)).bind(i64::try_from(missing).unwrap_or(i64::MAX));
             mine.extend(self.all(take).await?.into_iter().map(lease));
             mine.sort_by(|a, b| a.part.cmp(&b.part));
         }
-        Ok(Claimed { held: mine, share })
+        Ok(mine)
     }
 
     async fn renew(&self, member: MemberId, ttl: Duration) -> Result<Vec<Lease>> {
@@ -157,7 +158,11 @@ impl LeaseStore for PostgresStore {
     }
 
     async fn members(&self) -> Result<Vec<Member>> {
-        let rows = self.all(select::<(Uuid, String, i64, i64)>(MEMBERS)).await?;
-        Ok(rows.into_iter().map(|(id, name, joined, end)| Member { id: MemberId(id), name, joined: Timestamp(joined), left: left(end) }).collect())
+        let rows = self.all(select::<(Uuid, String, String, Vec<String>, i64, i64)>(MEMBERS)).await?;
+        let member = |(id, name, role, groups, joined, end): (Uuid, String, String, Vec<String>, i64, i64)| {
+            let membership = Membership { name, role: role.parse()?, groups: groups.into_iter().map(Group).collect() };
+            Ok(Member { id: MemberId(id), membership, joined: Timestamp(joined), left: left(end) })
+        };
+        rows.into_iter().map(member).collect()
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     apply::Step,
     change::{Change, Text, uuid},
     convert::from_json,
-    memory,
+    lease, memory,
     read::{select, select_built},
 };
 
@@ -33,7 +33,12 @@ pub(crate) const STEPS: &[Step] = &[
     ),
     (
         "settle",
-        "UPDATE outbox SET state = b ->> 'state', attempt = (b ->> 'attempt')::bigint, not_before = (b ->> 'not_before')::bigint,
+        "IF b -> 'fence' IS NOT NULL AND b ->> 'state' <> 'sent' THEN
+            PERFORM FROM leases WHERE part = b -> 'fence' ->> 'part' AND member_id = (b -> 'fence' ->> 'member')::uuid
+                AND epoch = (b -> 'fence' ->> 'epoch')::bigint FOR SHARE;
+            IF NOT FOUND THEN CONTINUE; END IF;
+         END IF;
+         UPDATE outbox SET state = b ->> 'state', attempt = (b ->> 'attempt')::bigint, not_before = (b ->> 'not_before')::bigint,
             remote = coalesce(b ->> 'remote', remote), error = b ->> 'error',
             doubt = (b ->> 'doubt')::boolean
          WHERE id = (b ->> 'id')::uuid AND state IN ('pending', 'sending');",
@@ -53,7 +58,7 @@ pub(crate) const STEPS: &[Step] = &[
 const ITEM: &str = "SELECT id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at, \
      created_at, remote, error, doubt, body::text FROM outbox";
 
-const UNSETTLED: &str = "WHERE agent_id = $1 AND source = $2 AND account = $3 AND state IN ('pending', 'sending') ORDER BY seq LIMIT $4";
+const UNSETTLED: &str = "WHERE agent_id = $1 AND source = $2 AND account = $3 AND state IN ('pending', 'sending') AND id <> ALL ($4) ORDER BY seq LIMIT $5";
 const OF_TURN: &str = "WHERE turn_id = $1 ORDER BY part";
 const BY_ID: &str = "WHERE id = $1";
 const SELECTED: &str = "WHERE state = ANY ($1) ORDER BY seq DESC LIMIT $2";
@@ -106,6 +111,8 @@ struct SettleRow<'a> {
     remote: Option<&'a str>,
     error: Option<&'a str>,
     doubt: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fence: Option<lease::FenceRow<'a>>,
 }
 
 /// Adds deliveries to a change; a (turn, part) that exists makes the whole change a conflict.
@@ -212,7 +219,7 @@ impl OutboxStore for PostgresStore {
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<()> {
         let mut change = self.change();
-        for Settlement { id, state, attempt, not_before, remote, error, doubt } in &settlements {
+        for Settlement { id, state, attempt, not_before, remote, error, doubt, fence } in &settlements {
             let row = SettleRow {
                 id: uuid(*id),
                 state: state.as_str(),
@@ -221,14 +228,16 @@ impl OutboxStore for PostgresStore {
                 remote: remote.as_ref().map(RemoteId::as_str),
                 error: error.as_deref(),
                 doubt: *doubt,
+                fence: fence.as_ref().map(lease::row),
             };
             change.push("settle", &row)?;
         }
         self.write(change).await.map(drop)
     }
 
-    async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<OutboxItem>> {
-        let select = select_built::<Stored>(item(UNSETTLED)).bind(agent.0).text(source.as_str()).text(&account.0).bind(i64::from(limit));
+    async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, besides: &[DeliveryId], limit: u32) -> Result<Vec<OutboxItem>> {
+        let besides: Vec<Uuid> = besides.iter().map(|id| id.0).collect();
+        let select = select_built::<Stored>(item(UNSETTLED)).bind(agent.0).text(source.as_str()).text(&account.0).bind(besides).bind(i64::from(limit));
         self.all(select).await?.into_iter().map(Stored::decode).collect()
     }
 

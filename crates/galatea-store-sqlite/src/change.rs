@@ -73,6 +73,12 @@ pub(crate) fn hex(id: impl Into<Uuid>) -> Hex {
     Hex(id.into())
 }
 
+/// A list of ids as a value: `SELECT unhex(value) FROM json_each(?)` reads it.
+pub(crate) fn hexes<T: Copy + Into<Uuid>>(ids: &[T]) -> Result<String> {
+    let ids: Vec<Hex> = ids.iter().map(|id| hex(*id)).collect();
+    serde_json::to_string(&ids).map_err(|e| Error::unexpected("ids cannot be written as JSON").with_source(e))
+}
+
 impl Serialize for Hex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.simple().encode_lower(&mut Uuid::encode_buffer()))

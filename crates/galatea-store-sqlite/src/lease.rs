@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     MemberId, Result,
-    store::{Claimed, Lease, LeaseStatus, LeaseStore, Member, Part},
+    store::{Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Part},
 };
 use std::{
     collections::BTreeMap,
@@ -42,11 +42,15 @@ impl LeaseStore for SqliteStore {
         false
     }
 
-    async fn beat(&self, member: MemberId, name: &str, _: Duration) -> Result<usize> {
+    async fn beat(&self, member: MemberId, membership: &Membership, _: Duration) -> Result<BTreeMap<Group, usize>> {
         let joined = self.now();
         let mut state = self.0.asked.state();
-        state.members.entry(member).or_insert_with(|| Member { id: member, name: name.to_owned(), joined, left: Duration::MAX });
-        Ok(state.members.len())
+        state.members.entry(member).or_insert_with(|| Member { id: member, membership: membership.clone(), joined, left: Duration::MAX });
+        let mut alive = BTreeMap::new();
+        for group in state.members.values().flat_map(|member| &member.membership.groups) {
+            *alive.entry(group.clone()).or_default() += 1;
+        }
+        Ok(alive)
     }
 
     async fn leave(&self, member: MemberId) -> Result<()> {
@@ -56,10 +60,12 @@ impl LeaseStore for SqliteStore {
         Ok(())
     }
 
-    async fn claim(&self, member: MemberId, parts: &[Part], _: Duration) -> Result<Claimed> {
+    async fn claim(&self, member: MemberId, parts: &[Part], _: usize, _: Duration) -> Result<Vec<Lease>> {
         let mut state = self.0.asked.state();
         state.parts.extend(parts.iter().map(|part| (part.clone(), member)));
-        Ok(Claimed { held: parts.iter().map(lease).collect(), share: parts.len() })
+        let mut held: Vec<Lease> = parts.iter().map(lease).collect();
+        held.sort_by(|a, b| a.part.cmp(&b.part));
+        Ok(held)
     }
 
     async fn renew(&self, member: MemberId, _: Duration) -> Result<Vec<Lease>> {

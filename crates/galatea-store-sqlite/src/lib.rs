@@ -15,6 +15,7 @@ mod cursor;
 mod effect;
 mod entity;
 mod error;
+mod event;
 mod inbox;
 mod lease;
 mod memory;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::{
     SqliteStore,
     apply::Trigger,
-    change::{Change, Hex, hex},
+    change::{Change, Hex, hex, hexes},
     convert::from_json,
     memory,
     read::{select, select_built},
@@ -55,7 +55,8 @@ pub(crate) const COLD_TRIGGERS: &[Trigger] = &[
 const ITEM: &str = "SELECT id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at, \
      created_at, remote, error, doubt, body FROM outbox";
 
-const UNSETTLED: &str = "WHERE agent_id = ?1 AND source = ?2 AND account = ?3 AND state IN ('pending', 'sending') ORDER BY seq LIMIT ?4";
+const UNSETTLED: &str = "WHERE agent_id = ?1 AND source = ?2 AND account = ?3 AND state IN ('pending', 'sending') \
+     AND id NOT IN (SELECT unhex(value) FROM json_each(?4)) ORDER BY seq LIMIT ?5";
 const OF_TURN: &str = "WHERE turn_id = ?1 ORDER BY part";
 const BY_ID: &str = "WHERE id = ?1";
 const SELECTED: &str = "WHERE state IN (SELECT value FROM json_each(?1)) ORDER BY seq DESC LIMIT ?2";
@@ -214,7 +215,7 @@ impl OutboxStore for SqliteStore {
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<()> {
         let mut change = self.change();
-        for Settlement { id, state, attempt, not_before, remote, error, doubt } in &settlements {
+        for Settlement { id, state, attempt, not_before, remote, error, doubt, .. } in &settlements {
             let row = SettleRow {
                 id: hex(*id),
                 state: state.as_str(),
@@ -229,8 +230,13 @@ impl OutboxStore for SqliteStore {
         self.write(change).await.map(drop)
     }
 
-    async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<OutboxItem>> {
-        let select = select_built::<Stored>(item(UNSETTLED)).bind(agent.0).bind(source.as_str().to_owned()).bind(account.0.clone()).bind(i64::from(limit));
+    async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, besides: &[DeliveryId], limit: u32) -> Result<Vec<OutboxItem>> {
+        let select = select_built::<Stored>(item(UNSETTLED))
+            .bind(agent.0)
+            .bind(source.as_str().to_owned())
+            .bind(account.0.clone())
+            .bind(hexes(besides)?)
+            .bind(i64::from(limit));
         self.all(select).await?.into_iter().map(Stored::decode).collect()
     }
 

@@ -67,7 +67,8 @@ macro_rules! store_suite {
             memories: queries_select_and_order, counting_ignores_the_limit, saved_memories_are_never_overwritten,
                 content_is_replaced_for_its_agent_only, memories_are_deleted_for_their_agent_only, another_agents_memories_are_never_returned,
                 words_are_found_in_full_text, hostile_search_text_is_harmless, odd_text_survives, one_page_of_several_kinds;
-            leases: parts_are_shared_out_fairly, a_lease_ends_by_the_stores_clock, whoever_lost_a_part_commits_nothing, leaving_gives_everything_back,
+            leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, whoever_lost_a_part_commits_nothing,
+                whoever_lost_an_account_settles_nothing_but_the_truth, leaving_gives_everything_back,
                 unfinished_is_listed_by_part, the_oldest_unstarted_message_is_known;
             small: agents_are_saved_without_secrets, tasks_are_due_found_and_deleted, cached_values_expire, relationships_are_unique;
         }

@@ -169,7 +169,7 @@ pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, mo
                 let trouble = Trouble::of_connector(&health);
                 let known = match (&trouble, &health) {
                     // It says nothing about how the attempt will end.
-                    (None, Health::Starting) => continue,
+                    (None, Health::Starting | Health::Elsewhere) => continue,
                     (None, _) => down.remove(&(agent, source.clone(), account)),
                     (Some(trouble), _) => down.insert((agent, source.clone(), account), Trouble { next: None, ..trouble.clone() }),
                 };
@@ -202,7 +202,7 @@ fn log_health(source: &Source, health: &Health) {
     match health {
         Health::Up { detail } => tracing::info!("{source}  {detail}"),
         Health::Degraded { reason } => tracing::warn!("{source}  works in part: {reason}"),
-        Health::Starting | Health::Retrying { .. } | Health::Down { .. } => {}
+        Health::Starting | Health::Elsewhere | Health::Retrying { .. } | Health::Down { .. } => {}
     }
 }
 

@@ -1,6 +1,6 @@
 //! Boot: storage, agents and their connectors, put together. Nothing here waits for a network.
 
-use galatea_core::{AgentId, Clock, Error, EventBus, Host, Result, Settings, Store, SystemClock};
+use galatea_core::{AgentId, Clock, Error, EventBus, Host, Result, Settings, Store, SystemClock, store::Role};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_runtime::{AgentSpec, Orchestrator, RuntimeOptions};
 use std::{sync::Arc, time::Duration};
@@ -10,10 +10,10 @@ use crate::{
     connectors::{Built, PLATFORMS, Taken, with_policies},
     data_dir::DataDir,
     database::Database,
+    member,
     models::{self, ModelHealth},
     personas::Persona,
     plugins,
-    presence::Presence,
 };
 
 /// How soon an operator's decision about the outbox takes effect.
@@ -36,8 +36,6 @@ pub(crate) struct Booted {
     pub(crate) store: Arc<dyn Store>,
     /// The same, to be closed.
     pub(crate) database: Database,
-    /// Keeps other processes from answering for these agents; none where no other could.
-    pub(crate) presence: Option<Presence>,
     /// The database was made just now.
     pub(crate) created: bool,
     /// The agents, in the order given.
@@ -63,14 +61,19 @@ pub(crate) struct BootedAgent {
 /// Opens the storage and makes the agents.
 ///
 /// # Errors
-/// `Invalid` with the place of a setting that makes no sense, and whatever keeps the database from opening.
-pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<Persona>, platforms: Platforms) -> Result<Booted> {
+/// `Invalid` for a role that the database does not allow, `Invalid` with the place of a setting that makes no sense, and whatever keeps the database from opening.
+pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<Persona>, platforms: Platforms, role: Role) -> Result<Booted> {
     galatea_http::warm_up();
     let (database, created) = Database::open(settings, data_dir).await?;
     let store = database.store();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let orchestrator =
-        Orchestrator::new(RuntimeOptions { store: Arc::clone(&store), clock: Arc::clone(&clock), events: EventBus::default(), look_around: LOOK_AROUND });
+    let cluster = match platforms {
+        Platforms::All => Some(member::join(&*store, data_dir, role).await?),
+        // A terminal is this machine's own.
+        Platforms::Terminal => None,
+    };
+    let options = RuntimeOptions { store: Arc::clone(&store), clock: Arc::clone(&clock), events: EventBus::default(), look_around: LOOK_AROUND, cluster };
+    let orchestrator = Orchestrator::new(options)?;
     let http = HttpClient::new(HttpOptions::default())?;
     let mut taken = Taken::default();
     let mut agents = Vec::new();
@@ -90,13 +93,7 @@ pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<
     if agents.is_empty() {
         return Err(Error::invalid("there is no character to run"));
     }
-    let named: Vec<_> = agents.iter().map(|a| (a.id, a.name.clone())).collect();
-    let presence = match platforms {
-        Platforms::All => Presence::take(&store, data_dir, &named).await?,
-        // A terminal is this machine's own.
-        Platforms::Terminal => None,
-    };
-    Ok(Booted { orchestrator, store, database, presence, created, agents })
+    Ok(Booted { orchestrator, store, database, created, agents })
 }
 
 impl Booted {
@@ -105,18 +102,7 @@ impl Booted {
         if !self.orchestrator.stop(within).await {
             tracing::warn!(seconds = within.as_secs(), "not everything was finished in time; the rest goes on at the next start");
         }
-        if let Some(presence) = &self.presence {
-            presence.leave().await;
-        }
         self.database.close().await;
-    }
-
-    /// Waits until another process has taken an agent over; for ever where none can.
-    pub(crate) async fn lost(&self) {
-        match &self.presence {
-            Some(presence) => presence.lost().await,
-            None => std::future::pending().await,
-        }
     }
 }
 

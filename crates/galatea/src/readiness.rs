@@ -98,6 +98,7 @@ fn judge(status: &ConnectorStatus) -> (ConnectorState, Option<Reason>) {
     let trouble = Trouble::of_connector(&status.health);
     let (state, detail) = match &status.health {
         Health::Starting => ("starting", "not connected yet".to_owned()),
+        Health::Elsewhere => ("elsewhere", "another process connects it".to_owned()),
         Health::Up { detail } => ("up", detail.clone()),
         Health::Degraded { reason } => ("degraded", reason.clone()),
         Health::Retrying { .. } => ("retrying", trouble.as_ref().map_or_else(String::new, short)),
@@ -105,7 +106,7 @@ fn judge(status: &ConnectorStatus) -> (ConnectorState, Option<Reason>) {
     };
     // One that works in part works.
     let in_the_way = match state {
-        "up" | "degraded" => None,
+        "up" | "degraded" | "elsewhere" => None,
         _ => Some(trouble.unwrap_or_else(|| Trouble { message: detail.clone(), ..Trouble::default() })),
     };
     let reason = in_the_way.map(|trouble| reason(&format!("connector {source}"), &status.agent_name, trouble));

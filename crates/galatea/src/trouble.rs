@@ -41,7 +41,7 @@ impl Trouble {
     /// Of a connector; none when nothing is wrong that a person should know.
     pub(crate) fn of_connector(health: &Health) -> Option<Self> {
         let (reason, code, fix) = match health {
-            Health::Starting | Health::Up { .. } | Health::Degraded { .. } => return None,
+            Health::Starting | Health::Elsewhere | Health::Up { .. } | Health::Degraded { .. } => return None,
             Health::Retrying { reason, code } => (reason, code.clone(), code.as_deref().and_then(usual_fix)),
             Health::Down { reason, code, fix } => (reason, code.clone(), fix.clone()),
         };

@@ -96,7 +96,9 @@ impl Plan {
             clock: Arc::clone(&self.clock),
             events: EventBus::default(),
             look_around: self.look_around,
-        });
+            cluster: None,
+        })
+        .unwrap();
         let character = character("Eliza");
         let identity = character.identity();
         let agent = orchestrator

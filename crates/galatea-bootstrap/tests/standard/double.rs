@@ -6,9 +6,9 @@ use galatea_core::{
     Relationship, RemoteId, Result, Room, RoomId, Source, Task, TaskId, Timestamp, Trail, TurnId, World, WorldId,
     content::Content,
     store::{
-        AgentStore, AuditLine, AuditStore, CacheStore, Claimed, ConnectionChange, EntityStore, Exceptions, InboxItem, InboxState, InboxStore, Ingest, Lease,
-        LeaseStatus, LeaseStore, Member, MemoryQuery, MemoryStore, NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Part, RelationshipStore,
-        Resolution, RoomStore, Settlement, TaskStore, TurnRecord, WorldStore,
+        AgentStore, AuditLine, AuditStore, CacheStore, ConnectionChange, EntityStore, EventPosition, EventStore, Exceptions, Group, InboxItem, InboxState,
+        InboxStore, Ingest, Lease, LeaseStatus, LeaseStore, Member, Membership, MemoryQuery, MemoryStore, NewDelivery, OutboxItem, OutboxQuery, OutboxState,
+        OutboxStore, Part, RelationshipStore, Resolution, RoomStore, Settlement, TaskStore, TurnRecord, WorldStore,
     },
 };
 use serde_json::Value;
@@ -225,7 +225,7 @@ impl InboxStore for Double {
     async fn unfinished_in_room(&self, _: RoomId, _: u32) -> Result<Vec<InboxItem>> {
         no_queue()
     }
-    async fn unfinished_in_parts(&self, _: &[u16], _: u32) -> Result<Vec<InboxItem>> {
+    async fn unfinished_in_parts(&self, _: AgentId, _: &[u16], _: &[Source], _: &[MemoryId], _: u32) -> Result<Vec<InboxItem>> {
         no_queue()
     }
     async fn oldest_unstarted(&self) -> Result<Option<Timestamp>> {
@@ -252,17 +252,27 @@ impl InboxStore for Double {
 }
 
 #[async_trait]
+impl EventStore for Double {
+    async fn publish_events(&self, _: MemberId, _: &[galatea_core::Event]) -> Result<()> {
+        no_queue()
+    }
+    async fn events_after(&self, _: MemberId, _: Option<EventPosition>, _: u32) -> Result<(EventPosition, Vec<galatea_core::Event>)> {
+        no_queue()
+    }
+}
+
+#[async_trait]
 impl LeaseStore for Double {
     fn is_shared(&self) -> bool {
         false
     }
-    async fn beat(&self, _: MemberId, _: &str, _: Duration) -> Result<usize> {
+    async fn beat(&self, _: MemberId, _: &Membership, _: Duration) -> Result<std::collections::BTreeMap<Group, usize>> {
         no_queue()
     }
     async fn leave(&self, _: MemberId) -> Result<()> {
         no_queue()
     }
-    async fn claim(&self, _: MemberId, _: &[Part], _: Duration) -> Result<Claimed> {
+    async fn claim(&self, _: MemberId, _: &[Part], _: usize, _: Duration) -> Result<Vec<Lease>> {
         no_queue()
     }
     async fn renew(&self, _: MemberId, _: Duration) -> Result<Vec<Lease>> {
@@ -287,7 +297,7 @@ impl OutboxStore for Double {
     async fn settle(&self, _: Vec<Settlement>) -> Result<()> {
         no_queue()
     }
-    async fn unsettled(&self, _: AgentId, _: &Source, _: &Account, _: u32) -> Result<Vec<OutboxItem>> {
+    async fn unsettled(&self, _: AgentId, _: &Source, _: &Account, _: &[DeliveryId], _: u32) -> Result<Vec<OutboxItem>> {
         no_queue()
     }
     async fn deliveries_of(&self, _: TurnId) -> Result<Vec<OutboxItem>> {

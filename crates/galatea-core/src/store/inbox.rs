@@ -68,6 +68,9 @@ pub struct Envelope {
     pub user_name: Option<String>,
     /// Platform id of the message replied to.
     pub reply_to: Option<RemoteId>,
+    /// The platform shows the speaker that an answer is coming.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub awaited: bool,
 }
 
 /// An inbox row as read back.
@@ -135,8 +138,9 @@ pub trait InboxStore: Send + Sync {
     async fn unfinished(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<InboxItem>>;
     /// Messages of one Room not finished, in the order they were stored: read back when a lane had to spill.
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>>;
-    /// Messages not finished of Rooms in these parts ([`super::room_part`]), in the order they were stored: what a worker takes over.
-    async fn unfinished_in_parts(&self, parts: &[u16], limit: u32) -> Result<Vec<InboxItem>>;
+    /// Messages not finished of an agent's Rooms in these parts ([`super::room_part`]) on these platforms, besides those named, in the order
+    /// they were stored: what a worker takes up.
+    async fn unfinished_in_parts(&self, agent: AgentId, parts: &[u16], sources: &[Source], besides: &[MemoryId], limit: u32) -> Result<Vec<InboxItem>>;
     /// When the oldest message was stored for which no turn has begun: how far the work is behind.
     async fn oldest_unstarted(&self) -> Result<Option<Timestamp>>;
     /// Counts a begun turn on these rows, so that a message that kills the process is given up in the end.

@@ -6,11 +6,11 @@
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use std::{fmt, time::Duration};
+use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
 use crate::{
     clock::Timestamp,
-    error::Result,
+    error::{Error, Result},
     ids::{Account, AgentId, MemberId, RoomId, Source},
 };
 
@@ -29,17 +29,13 @@ pub fn room_part(room: RoomId) -> u16 {
 pub struct Part(pub String);
 
 impl Part {
-    /// The Rooms whose [`room_part`] is `part`.
-    pub fn rooms(part: u16) -> Self {
-        Self(format!("rooms:{part}"))
+    /// One agent's Rooms whose [`room_part`] is `part`.
+    pub fn rooms(agent: AgentId, part: u16) -> Self {
+        Self(format!("rooms:{agent}:{part}"))
     }
-    /// Every part of the Rooms.
-    pub fn all_rooms() -> Vec<Self> {
-        (0..ROOM_PARTS).map(Self::rooms).collect()
-    }
-    /// One agent as a whole, where a single process runs it.
-    pub fn agent(agent: AgentId) -> Self {
-        Self(format!("agent:{agent}"))
+    /// Every part of an agent's Rooms.
+    pub fn all_rooms(agent: AgentId) -> Vec<Self> {
+        (0..ROOM_PARTS).map(|part| Self::rooms(agent, part)).collect()
     }
     /// One agent's login on a platform.
     pub fn account(source: &Source, agent: AgentId, account: &Account) -> Self {
@@ -73,13 +69,89 @@ pub struct Fence {
     pub lease: Lease,
 }
 
-/// What a process holds after it asked.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Claimed {
-    /// All of the parts asked for that it holds now.
-    pub held: Vec<Lease>,
-    /// How many of them are its fair share. Whoever holds more releases the rest when their work is finished.
-    pub share: usize,
+/// What a process does for those it shares a store with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Everything.
+    #[default]
+    All,
+    /// Reads platform accounts and sends through them.
+    Ingress,
+    /// Answers.
+    Worker,
+    /// Only tells others how things are.
+    Api,
+}
+
+impl Role {
+    /// Each of them.
+    pub const ALL: [Self; 4] = [Self::All, Self::Ingress, Self::Worker, Self::Api];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Ingress => "ingress",
+            Self::Worker => "worker",
+            Self::Api => "api",
+        }
+    }
+    /// It holds platform accounts.
+    pub fn connects(self) -> bool {
+        matches!(self, Self::All | Self::Ingress)
+    }
+    /// It runs turns.
+    pub fn answers(self) -> bool {
+        matches!(self, Self::All | Self::Worker)
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Role {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wanted = text.trim().to_ascii_lowercase();
+        Self::ALL.into_iter().find(|role| role.as_str() == wanted).ok_or_else(|| Error::invalid("a role is one of all, ingress, worker, api"))
+    }
+}
+
+/// Those that do the same work, and so share it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Group(pub String);
+
+impl Group {
+    /// Who answers for an agent.
+    pub fn rooms(agent: AgentId) -> Self {
+        Self(format!("rooms:{agent}"))
+    }
+    /// Who connects an agent's accounts.
+    pub fn accounts(agent: AgentId) -> Self {
+        Self(format!("accounts:{agent}"))
+    }
+    /// Who wants to hear what happens in other processes.
+    pub fn listeners() -> Self {
+        Self("listeners".to_owned())
+    }
+}
+
+/// As what a process joins.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Membership {
+    /// For people: host and process.
+    pub name: String,
+    /// What it does.
+    pub role: Role,
+    /// With whom it shares work.
+    pub groups: Vec<Group>,
 }
 
 /// A process that shares the store.
@@ -88,8 +160,9 @@ pub struct Claimed {
 pub struct Member {
     /// Which.
     pub id: MemberId,
-    /// For people: host and process.
-    pub name: String,
+    /// As what.
+    #[serde(flatten)]
+    pub membership: Membership,
     /// Since when.
     pub joined: Timestamp,
     /// Counts as alive for so much longer; nothing once it is overdue.
@@ -118,12 +191,12 @@ pub fn fair_share(parts: usize, members: usize) -> usize {
 pub trait LeaseStore: Send + Sync {
     /// Whether several processes can share this store. Where they cannot, everybody holds whatever they ask for, and fences are not checked.
     fn is_shared(&self) -> bool;
-    /// Joins, or says that it is still there for `ttl`. How many are alive, this one included.
-    async fn beat(&self, member: MemberId, name: &str, ttl: Duration) -> Result<usize>;
+    /// Joins, or says that it is still there for `ttl`. How many are alive in each group, this one included.
+    async fn beat(&self, member: MemberId, membership: &Membership, ttl: Duration) -> Result<BTreeMap<Group, usize>>;
     /// Leaves, and releases everything.
     async fn leave(&self, member: MemberId) -> Result<()>;
-    /// Takes parts that nobody holds (any more), up to the fair share of those asked for among all that are alive.
-    async fn claim(&self, member: MemberId, parts: &[Part], ttl: Duration) -> Result<Claimed>;
+    /// Takes parts that nobody holds (any more), until it holds `most` of those asked for. All of them that it holds now, by name.
+    async fn claim(&self, member: MemberId, parts: &[Part], most: usize, ttl: Duration) -> Result<Vec<Lease>>;
     /// Holds everything for `ttl` from now on. What is missing in the answer has been lost to somebody else.
     async fn renew(&self, member: MemberId, ttl: Duration) -> Result<Vec<Lease>>;
     /// Gives parts back.

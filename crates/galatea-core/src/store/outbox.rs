@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::NewDelivery;
+use super::{Fence, NewDelivery};
 use crate::{
     clock::Timestamp,
     error::Result,
@@ -95,6 +95,9 @@ pub struct Settlement {
     pub error: Option<String>,
     /// An earlier attempt may have arrived, and nobody could tell.
     pub doubt: bool,
+    /// The lease under which it was sent, where several processes share the store. Whoever lost it changes nothing any more, but that it was
+    /// sent is true whoever says so.
+    pub fence: Option<Fence>,
 }
 
 /// Selects outbox rows, newest first.
@@ -132,8 +135,8 @@ pub trait OutboxStore: Send + Sync {
     async fn enqueue(&self, deliveries: Vec<NewDelivery>, memories: Vec<Memory>) -> Result<()>;
     /// T3 and T4 in groups.
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<()>;
-    /// Rows `pending` or `sending` of one agent's account, in order of commit.
-    async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<OutboxItem>>;
+    /// Rows `pending` or `sending` of one agent's account besides those named, in order of commit.
+    async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, besides: &[DeliveryId], limit: u32) -> Result<Vec<OutboxItem>>;
     /// Parts of one turn, in order.
     async fn deliveries_of(&self, turn: TurnId) -> Result<Vec<OutboxItem>>;
     /// One row.

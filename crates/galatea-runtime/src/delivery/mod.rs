@@ -13,10 +13,12 @@ mod worker;
 use galatea_core::{Clock, ConnectorInfo, Delivery, SendHandler, protocol::Part};
 use std::sync::Arc;
 
+use crate::leases::Tenure;
+
 pub(crate) use on_the_way::{OnTheWay, Ticket};
-pub(crate) use recover::take_over;
+pub(crate) use recover::{look, take_over};
 pub(crate) use settle::{Settler, settler};
-pub(crate) use takeover::Takeover;
+pub(crate) use takeover::{Admission, Takeover};
 pub(crate) use worker::work;
 
 /// One outbox row in memory, on its way.
@@ -28,6 +30,8 @@ pub(crate) struct Job {
     pub(crate) part: Part,
     /// Nobody else takes it up meanwhile.
     pub(crate) ticket: Option<Ticket>,
+    /// Sent only as long as the account is this process's.
+    pub(crate) tenure: Tenure,
 }
 
 /// How to reach one account: its handler and the layers around it.
@@ -40,12 +44,24 @@ pub(crate) struct Route {
     pub(crate) stack: stack::Stack,
     /// How far the work left over from the last run is taken up; shared by the routes of one account.
     pub(crate) takeover: Arc<Takeover>,
+    /// The right to send; none where another process has the account and this one only encodes.
+    pub(crate) tenure: Option<Tenure>,
 }
 
 impl Route {
     /// Wraps a handler.
-    pub(crate) fn new(info: ConnectorInfo, handler: Arc<dyn SendHandler>, clock: &Arc<dyn Clock>, takeover: Arc<Takeover>) -> Self {
+    pub(crate) fn new(info: ConnectorInfo, handler: Arc<dyn SendHandler>, clock: &Arc<dyn Clock>, takeover: Arc<Takeover>, tenure: Option<Tenure>) -> Self {
         let stack = stack::Stack::new(&info, Arc::clone(&handler), Arc::clone(clock));
-        Self { info, handler, stack, takeover }
+        Self { info, handler, stack, takeover, tenure }
+    }
+
+    /// Turns may be run for it: what was left to send is on its way, or another process sends.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.tenure.is_none() || self.takeover.sends.is_open()
+    }
+
+    /// The right to send something new at once.
+    pub(crate) fn sends(&self) -> Option<Tenure> {
+        self.tenure.clone().filter(Tenure::is_open)
     }
 }

@@ -13,6 +13,11 @@ impl OnTheWay {
     pub(crate) fn begin(&self, id: DeliveryId) -> Option<Ticket> {
         self.0.insert(id, ()).is_none().then(|| Ticket { all: self.clone(), id })
     }
+
+    /// All of them.
+    pub(crate) fn ids(&self) -> Vec<DeliveryId> {
+        self.0.iter().map(|entry| *entry.key()).collect()
+    }
 }
 
 /// Holds a delivery in hand until dropped, also by a panic.

@@ -1,22 +1,25 @@
 //! Takeover: after a start, what the last run left goes first. Nothing new may overtake it, and nothing is taken up twice.
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How far one account's leftovers are taken up: first what was to be sent, then what was to be answered.
 #[derive(Debug, Default)]
 pub(crate) struct Takeover {
-    /// Leftover sends are in their lanes, so new ones may follow.
-    sends: AtomicBool,
-    /// What new messages do.
-    turns: Mutex<Intake>,
+    /// What is committed to be sent.
+    pub(crate) sends: Admission,
+    /// What is stored to be answered.
+    pub(crate) turns: Admission,
+    /// One look through the outbox at a time.
+    pub(super) looking: tokio::sync::Mutex<()>,
 }
 
+/// Lets nothing new in before what was left is taken up.
+#[derive(Debug, Default)]
+pub(crate) struct Admission(Mutex<State>);
+
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Intake {
-    /// They stay in the store, behind the leftovers there.
+enum State {
+    /// New ones stay in the store, behind the leftovers there.
     #[default]
     Quiet,
     /// As before, and some have come since the store was last read.
@@ -25,47 +28,42 @@ enum Intake {
     Open,
 }
 
-impl Takeover {
-    /// Leftover sends are in their lanes.
-    pub(crate) fn sends_done(&self) {
-        self.sends.store(true, Ordering::Release);
-    }
-
-    /// True when new sends may be made.
-    pub(crate) fn sends_are_done(&self) -> bool {
-        self.sends.load(Ordering::Acquire)
-    }
-
-    /// For a message that is stored: false when it has to wait in the store until the leftovers are read.
+impl Admission {
+    /// For one that is stored: false when it has to wait in the store until the leftovers are read.
     pub(crate) fn admits(&self) -> bool {
-        let mut turns = self.lock();
-        if *turns == Intake::Open {
+        let mut state = self.lock();
+        if *state == State::Open {
             return true;
         }
-        *turns = Intake::Missed;
+        *state = State::Missed;
         false
+    }
+
+    /// Whether it lets new ones in.
+    pub(crate) fn is_open(&self) -> bool {
+        *self.lock() == State::Open
     }
 
     /// Before the store is read.
     pub(crate) fn reading(&self) {
-        let mut turns = self.lock();
-        if *turns == Intake::Missed {
-            *turns = Intake::Quiet;
+        let mut state = self.lock();
+        if *state == State::Missed {
+            *state = State::Quiet;
         }
     }
 
     /// After everything read is in its lane. False when more has come meanwhile: read again.
     pub(crate) fn open(&self) -> bool {
-        let mut turns = self.lock();
-        if *turns == Intake::Missed {
+        let mut state = self.lock();
+        if *state == State::Missed {
             return false;
         }
-        *turns = Intake::Open;
+        *state = State::Open;
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, Intake> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_message_that_comes_while_leftovers_are_read_is_not_forgotten() {
-        let takeover = Takeover::default();
+        let takeover = Admission::default();
         takeover.reading();
         assert!(!takeover.admits(), "it must not overtake");
         assert!(!takeover.open(), "it may have come after the read");

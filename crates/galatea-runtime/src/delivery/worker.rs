@@ -19,6 +19,8 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
     let mut before: Option<Before> = None;
     loop {
         match lane.take() {
+            // What is marked already was about to be sent; the next holder would have to find out whether it was.
+            Taken::Item(job) if !job.tenure.is_held() || !(job.tenure.is_open() || job.part.marked) => {}
             Taken::Item(job) => {
                 let (turn, part) = (job.delivery.turn, job.delivery.part);
                 let broken = match &before {
@@ -29,7 +31,11 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
                     ended(&agent, &settler, job, OutboxState::Dead, "an earlier part of this answer was not delivered").await;
                     false
                 } else {
-                    deliver(&agent, &settler, job).await
+                    match deliver(&agent, &settler, job).await {
+                        Some(delivered) => delivered,
+                        // Another process goes on with it, and with whatever follows.
+                        None => continue,
+                    }
                 };
                 before = Some(Before { turn, broken: !delivered });
             }
@@ -54,33 +60,43 @@ async fn broke_off(agent: &Agent, delivery: &Delivery) -> bool {
 }
 
 /// Does what the protocol says until the part has ended. False when it is given up: what follows it would make no sense without it.
-async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> bool {
+/// None when the account is another process's before that.
+async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> Option<bool> {
     let Some(route) = agent.any_route(&job.delivery.address.source, &job.delivery.address.account) else {
         // Stays pending in the store; sent once its connector registers.
         tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery yet");
-        return true;
+        return Some(true);
     };
+    let tenure = job.tenure.clone();
     let rules = Rules { resend_unsure: agent.limits.resend_unsure };
     let (mut receipt, mut failure) = (None, None);
     let mut effect = hear(agent, &mut job, rules, &Event::Ready);
     loop {
         effect = match effect {
             Effect::Wait(until) => {
-                agent.clock.sleep(until.since(agent.clock.now())).await;
+                tokio::select! {
+                    () = agent.clock.sleep(until.since(agent.clock.now())) => {}
+                    () = tenure.closed() => return None,
+                }
                 hear(agent, &mut job, rules, &Event::Ready)
             }
             Effect::Look => {
                 settler.flush().await;
-                let (looked, found) = look(agent, &route, &job.delivery).await;
+                let (looked, found) = tenure.run(look(agent, &route, &job.delivery)).await?;
                 receipt = found;
                 hear(agent, &mut job, rules, &Event::Looked(looked))
             }
             Effect::Mark => {
+                if !tenure.is_open() {
+                    return None;
+                }
                 kill_point("mark.before");
                 settler.settle_now(settlement(&job, OutboxState::Sending, agent)).await;
                 kill_point("mark.after");
                 hear(agent, &mut job, rules, &Event::Marked)
             }
+            // The last moment to find out that this process was paused and another one sends now.
+            Effect::Send if !tenure.is_held() => return None,
             Effect::Send => match route.stack.send(&job.delivery).await {
                 Ok(answer) => {
                     receipt = Some(answer);
@@ -102,12 +118,12 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> bool {
             Effect::Again(_, until) => Effect::Wait(until),
             Effect::End(OutboxState::Sent, _) => {
                 sent(agent, settler, job, receipt.unwrap_or_default()).await;
-                return true;
+                return Some(true);
             }
             Effect::End(state, why) => {
                 ended(agent, settler, job, state, &reason(why, failure)).await;
                 // What may have arrived lets the others follow.
-                return state == OutboxState::Ambiguous;
+                return Some(state == OutboxState::Ambiguous);
             }
         };
     }
@@ -233,7 +249,16 @@ async fn ended(agent: &Agent, settler: &Settler, mut job: Job, state: OutboxStat
 }
 
 fn settlement(job: &Job, state: OutboxState, agent: &Agent) -> Settlement {
-    Settlement { id: job.delivery.id, state, attempt: job.part.attempt, not_before: agent.clock.now(), remote: None, error: None, doubt: job.part.doubt }
+    Settlement {
+        id: job.delivery.id,
+        state,
+        attempt: job.part.attempt,
+        not_before: agent.clock.now(),
+        remote: None,
+        error: None,
+        doubt: job.part.doubt,
+        fence: job.tenure.fence(),
+    }
 }
 
 #[cfg(test)]

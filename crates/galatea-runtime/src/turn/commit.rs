@@ -13,6 +13,7 @@ use super::{Seat, Waiting};
 use crate::{
     agent::Agent,
     delivery::{Job, Route},
+    leases::Tenure,
 };
 
 /// What a turn came to, before it is committed.
@@ -45,7 +46,7 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
         finished: Vec::new(),
         effects: outcome.effects,
         at: now,
-        fence: None,
+        fence: seat.message.tenure.fence(),
     };
     let mut jobs = Vec::new();
     let mut replies = Vec::new();
@@ -82,13 +83,15 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
         }
     }
     let answered = Some(&seat.message.entry.memory.id).filter(|_| !replies_are_none && reply_target(seat).is_some());
-    let silent: Vec<Silent> = finished.iter().filter(|(w, _)| Some(&w.entry.memory.id) != answered).filter_map(|(w, v)| Silent::of(agent, w, v)).collect();
+    let silent: Vec<Silent> =
+        finished.iter().filter(|(w, _)| Some(&w.entry.memory.id) != answered).filter_map(|(w, v)| Silent::of(agent, &w.entry, v)).collect();
     record.finished = finished_rows(finished);
     record.memories.extend(outcome.results.into_iter().map(|result| result_memory(agent, seat, address.room, result, now)));
     let lanes = agent.sends.get();
     for (job, memory) in &mut jobs {
         // The first part of a room with nothing before it goes out at once; marking it here saves a commit.
-        job.part.marked = job.delivery.part == 0 && lanes.is_some_and(|lanes| lanes.is_idle(&job.delivery.address.room));
+        let first = job.delivery.part == 0 && lanes.is_some_and(|lanes| lanes.is_idle(&job.delivery.address.room));
+        job.part.marked = first && sends(agent, &job.delivery.address);
         record.deliveries.push(NewDelivery { delivery: job.delivery.clone(), memory: *memory, sending: job.part.marked, expires: job.part.expires });
     }
     let effects = record.effects.clone();
@@ -100,21 +103,50 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
         agent.known.clear();
     }
     silent.into_iter().for_each(|silent| silent.tell(agent));
-    if let Some(lanes) = lanes {
-        for (job, _) in jobs {
-            lanes.push(job.delivery.address.room, job);
+    hand_over(agent, jobs.into_iter().map(|(job, _)| job));
+    Ok(replies)
+}
+
+/// Whether this process sends to this address, and nothing there waits in the store.
+fn sends(agent: &Agent, address: &Address) -> bool {
+    agent.any_route(&address.source, &address.account).is_some_and(|route| route.sends().is_some() && route.takeover.sends.is_open())
+}
+
+/// Committed parts go to their lanes, or stay in the store for the process that sends.
+pub(crate) fn hand_over(agent: &Agent, jobs: impl Iterator<Item = Job>) {
+    let Some(lanes) = agent.sends.get() else { return };
+    let sender = |address: &Address| {
+        let route = agent.any_route(&address.source, &address.account)?;
+        route.sends().map(|tenure| (route, tenure))
+    };
+    for mut job in jobs {
+        let room = job.delivery.address.room;
+        if let Some((_, tenure)) = sender(&job.delivery.address).filter(|(route, _)| route.takeover.sends.is_open()) {
+            job.tenure = tenure;
+            lanes.push(room, job);
+            continue;
+        }
+        // Let go first: whoever sends from now on finds it in the store, or is told here that it read too early.
+        drop(job.ticket.take());
+        let Some((route, tenure)) = sender(&job.delivery.address) else { continue };
+        if route.takeover.sends.admits() {
+            job.ticket = agent.on_the_way.begin(job.delivery.id);
+            job.tenure = tenure;
+            if job.ticket.is_some() {
+                lanes.push(room, job);
+            }
         }
     }
-    Ok(replies)
 }
 
 /// Commits that messages get no answer.
 pub(crate) async fn silently(agent: &Agent, room: RoomId, finished: Vec<(Waiting, Verdict)>) -> Result<()> {
     let (id, turn) = (agent.view.identity.id(), TurnId::fresh());
-    let silent: Vec<Silent> = finished.iter().filter_map(|(waiting, verdict)| Silent::of(agent, waiting, verdict)).collect();
+    let silent: Vec<Silent> = finished.iter().filter_map(|(waiting, verdict)| Silent::of(agent, &waiting.entry, verdict)).collect();
     // The agent's own words come back on some platforms; that is no news.
     let told = |(waiting, verdict): &(Waiting, Verdict)| (!waiting.entry.envelope.from_self).then_some((waiting.entry.memory.id, verdict.decision));
     let decided: Vec<(MemoryId, Decision)> = finished.iter().filter_map(told).collect();
+    let fence = finished.first().and_then(|(waiting, _)| waiting.tenure.fence());
     let finished = finished_rows(finished);
     agent
         .store
@@ -127,7 +159,7 @@ pub(crate) async fn silently(agent: &Agent, room: RoomId, finished: Vec<(Waiting
             finished,
             effects: Vec::new(),
             at: agent.clock.now(),
-            fence: None,
+            fence,
         })
         .await?;
     silent.into_iter().for_each(|silent| silent.tell(agent));
@@ -136,6 +168,24 @@ pub(crate) async fn silently(agent: &Agent, room: RoomId, finished: Vec<(Waiting
         agent.events.publish(Event::TurnDecided { agent: id, room, turn, memory, decision });
     }
     Ok(())
+}
+
+/// For messages that another process has finished: where the platform shows that an answer is coming and none is, it is said.
+pub(crate) async fn tell_awaited(agent: &Agent, route: &Route) {
+    let mine = |entry: &InboxEntry| entry.source == route.info.source && entry.account == route.info.account;
+    let waiting: Vec<MemoryId> = agent.awaited.iter().filter(|entry| mine(entry.value())).map(|entry| *entry.key()).collect();
+    for id in waiting {
+        let Ok(Some(item)) = agent.store.inbox_item(id).await else { continue };
+        if item.state == InboxState::New {
+            continue;
+        }
+        agent.awaited.remove(&id);
+        if let Some(verdict) = item.verdict.filter(|verdict| !matches!(verdict.decision, Decision::Answer | Decision::Command))
+            && let Some(silent) = Silent::of(agent, &item.entry, &verdict)
+        {
+            silent.tell(agent);
+        }
+    }
 }
 
 /// A message for which the platform shows that an answer is coming, and none is.
@@ -147,8 +197,8 @@ struct Silent {
 }
 
 impl Silent {
-    fn of(agent: &Agent, waiting: &Waiting, verdict: &Verdict) -> Option<Self> {
-        let InboxEntry { source, account, room_remote, remote, memory, .. } = &waiting.entry;
+    fn of(agent: &Agent, entry: &InboxEntry, verdict: &Verdict) -> Option<Self> {
+        let InboxEntry { source, account, room_remote, remote, memory, .. } = entry;
         let route = agent.any_route(source, account).filter(|route| route.handler.awaits(remote))?;
         let address = Address { source: source.clone(), account: account.clone(), room: memory.room_id, remote: room_remote.clone() };
         let why = match verdict.decision {
@@ -205,7 +255,7 @@ pub(crate) fn job(agent: &Agent, turn: TurnId, part: u32, address: Address, body
     let delivery = Delivery { id, agent: agent.view.identity.id(), turn, part, address, key: key(id), body, attempt: 0, created_at: now };
     // In hand before it is committed, or whoever looks through the store would take it up, too.
     let ticket = agent.on_the_way.begin(id);
-    Job { delivery, part: Part::new(now, ttl.map(|ttl| now.plus(ttl))), ticket }
+    Job { delivery, part: Part::new(now, ttl.map(|ttl| now.plus(ttl))), ticket, tenure: Tenure::always() }
 }
 
 /// Base62 of the id: 22 characters hold 128 bits, and Discord's nonce takes 25.
@@ -235,7 +285,7 @@ fn state_of(decision: Decision) -> InboxState {
 fn reply_target(seat: &Seat) -> Option<RemoteId> {
     let pressed = seat.message.entry.envelope.pressed.is_some();
     let remote = &seat.message.entry.remote;
-    let shown = !seat.info.room.kind.is_direct() || !seat.merged.is_empty() || seat.route.handler.awaits(remote);
+    let shown = !seat.info.room.kind.is_direct() || !seat.merged.is_empty() || seat.message.entry.envelope.awaited || seat.route.handler.awaits(remote);
     (!pressed && shown).then(|| remote.clone())
 }
 

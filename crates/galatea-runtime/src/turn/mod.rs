@@ -19,9 +19,10 @@ mod typing;
 use galatea_core::{Decision, Event, FinishedTurn, Memory, Result, State, Verdict};
 use std::sync::Arc;
 
+pub(crate) use commit::tell_awaited;
 pub(crate) use queue::{IN_MEMORY, Waiting, enqueue, work};
 pub(crate) use seat::Seat;
-pub(crate) use take_up::{recover, sweep};
+pub(crate) use take_up::{recover, sweep, take_up_rooms, watch_rooms};
 
 use crate::agent::Agent;
 

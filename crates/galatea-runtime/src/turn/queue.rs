@@ -19,6 +19,7 @@ use crate::{
     config::{BusyPolicy, Policy},
     delivery::Route,
     lanes::{Lane, Pushed, Taken},
+    leases::{Hands, Tenure},
     pairing,
     rooms::RoomInfo,
 };
@@ -34,6 +35,8 @@ pub(crate) struct Waiting {
     pub(crate) attempts: u32,
     /// It was read back from the store, so its turn is counted there before it begins.
     pub(crate) read_back: bool,
+    /// Answered only as long as its Room is this process's.
+    pub(crate) tenure: Tenure,
 }
 
 /// Messages kept in memory per room; more are read back from the store when their turn comes.
@@ -41,14 +44,25 @@ pub(crate) const IN_MEMORY: usize = 256;
 /// Turns begun for one message before it is given up: it seems to kill the program.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
+/// A commit is refused for a lease that was lost before this process knows of it: two signs of life later it does.
+const LOSING: Duration = Duration::from_secs(2);
 
 /// Puts a stored message into its room's lane. Before the leftovers of the last run are taken up it stays in the store,
 /// behind them, and is read with them.
 pub(crate) fn enqueue(agent: &Agent, entry: InboxEntry) {
-    let open = agent.any_route(&entry.source, &entry.account).is_some_and(|route| route.takeover.admits());
-    if open {
+    let tenure = match agent.shares.hands(&entry.source, entry.memory.room_id) {
+        Hands::Own => agent.any_route(&entry.source, &entry.account).filter(|route| route.takeover.turns.admits()).map(|_| Tenure::always()),
+        Hands::Share(share) => share.intake.admits().then(|| share.tenure.clone()),
+        Hands::Others => {
+            if entry.envelope.awaited {
+                agent.awaited.insert(entry.memory.id, entry.clone());
+            }
+            None
+        }
+    };
+    if let Some(tenure) = tenure {
         let now = agent.clock.now();
-        push(agent, Waiting { entry, received_at: now, attempts: 0, read_back: false });
+        push(agent, Waiting { entry, received_at: now, attempts: 0, read_back: false, tenure });
     }
 }
 
@@ -67,14 +81,20 @@ pub(super) fn queue(agent: &Agent, waiting: Waiting) {
     }
 }
 
-pub(super) fn waiting(item: InboxItem) -> Waiting {
-    Waiting { entry: item.entry, received_at: item.received_at, attempts: item.attempts, read_back: true }
+/// None when the Room is another process's.
+pub(super) fn waiting(agent: &Agent, item: InboxItem) -> Option<Waiting> {
+    let tenure = agent.shares.room(&item.entry.source, item.entry.memory.room_id)?;
+    Some(Waiting { entry: item.entry, received_at: item.received_at, attempts: item.attempts, read_back: true, tenure })
 }
 
 /// Works one lane until it is empty.
 pub(crate) async fn work(agent: Arc<Agent>, lane: Lane<RoomId, Waiting>) {
     loop {
         match lane.take() {
+            // Another process has the Room now, and finds it in the store.
+            Taken::Item(waiting) if !waiting.tenure.is_open() => {
+                agent.in_turn.remove(&waiting.entry.memory.id);
+            }
             Taken::Item(waiting) => {
                 for id in one(&agent, &lane, waiting).await {
                     agent.in_turn.remove(&id);
@@ -91,7 +111,8 @@ async fn read_back(agent: &Agent, lane: &Lane<RoomId, Waiting>) {
     match agent.store.unfinished_in_room(*lane.key(), limit).await {
         Ok(items) => {
             let complete = items.len() < IN_MEMORY;
-            let fresh: Vec<Waiting> = items.into_iter().filter(|item| agent.in_turn.insert(item.entry.memory.id, ()).is_none()).map(waiting).collect();
+            let ours = items.into_iter().filter_map(|item| waiting(agent, item));
+            let fresh: Vec<Waiting> = ours.filter(|waiting| agent.in_turn.insert(waiting.entry.memory.id, ()).is_none()).collect();
             lane.put_back(fresh, complete);
         }
         Err(error) => {
@@ -103,10 +124,13 @@ async fn read_back(agent: &Agent, lane: &Lane<RoomId, Waiting>) {
 
 /// One turn from its first message on. Gives the ids that it is done with.
 async fn one(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waiting) -> Vec<MemoryId> {
+    let tenure = first.tenure.clone();
     let mut taken = vec![first];
     let mut pause = Duration::from_millis(250);
     loop {
-        let outcome = AssertUnwindSafe(attempt(agent, lane, &mut taken)).catch_unwind().await;
+        let outcome = AssertUnwindSafe(tenure.run(attempt(agent, lane, &mut taken))).catch_unwind().await;
+        // Lost to another process, which begins anew.
+        let Some(outcome) = outcome.transpose() else { return ids(&taken) };
         let error = match outcome {
             Ok(Ok(())) => return ids(&taken),
             Ok(Err(error)) => error,
@@ -114,6 +138,7 @@ async fn one(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waiting) -
         };
         let settled = match error.kind() {
             ErrorKind::Unavailable => Err(error),
+            ErrorKind::Conflict if tenure.fence().is_some() && tenure.is_lost_within(LOSING).await => return ids(&taken),
             ErrorKind::Conflict => sort_out(agent, lane, &mut taken, error).await,
             _ => fail(agent, &taken, &error).await,
         };
@@ -122,7 +147,9 @@ async fn one(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waiting) -
             // The store is away (disk full, I/O error): the room waits, nothing is lost, nothing is acknowledged.
             Err(error) if error.kind() == ErrorKind::Unavailable => {
                 tracing::error!(room = %lane.key(), error = %error.report(), "a turn could not be stored; trying again");
-                agent.clock.sleep(pause).await;
+                if tenure.run(agent.clock.sleep(pause)).await.is_none() {
+                    return ids(&taken);
+                }
                 pause = (pause * 2).min(Duration::from_secs(10));
                 // What was gathered besides the first waits again, or it would be forgotten.
                 lane.put_front(taken.split_off(1));
@@ -267,8 +294,10 @@ async fn follow(agent: &Agent, taken: &mut Vec<Waiting>, room: RoomId) -> Result
     match agent.store.inbox_item(first.entry.memory.id).await? {
         Some(item) if item.state == InboxState::New && item.entry.memory.room_id != room => {
             // It stays marked as in a turn: only its lane changes.
-            taken.clear();
-            queue(agent, waiting(item));
+            if let Some(next) = waiting(agent, item) {
+                taken.clear();
+                queue(agent, next);
+            }
             Ok(())
         }
         Some(item) if item.state == InboxState::New => Err(Error::not_found("a message in a room that is not stored").with("room", room)),

@@ -23,7 +23,7 @@ pub(super) async fn drop_late(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, 
     while lane.has_spilled() {
         let limit = u32::try_from(IN_MEMORY).unwrap_or(u32::MAX);
         let Ok(items) = agent.store.unfinished_in_room(room, limit).await else { return };
-        let stored = items.into_iter().map(waiting).filter(|w| !agent.in_turn.contains_key(&w.entry.memory.id));
+        let stored = items.into_iter().filter_map(|item| waiting(agent, item)).filter(|w| !agent.in_turn.contains_key(&w.entry.memory.id));
         let late: Vec<Waiting> = stored.take_while(|w| plain(w) && w.received_at <= now).collect();
         // Marked, so that nothing else takes them up meanwhile.
         if late.is_empty() || !late.iter().all(|w| agent.in_turn.insert(w.entry.memory.id, ()).is_none()) || !drop_all(agent, lane, room, late).await {

@@ -1,23 +1,32 @@
 //! Take up: messages that are stored and in nobody's hands go to their lanes, after a start and now and then.
 
-use galatea_core::{kill_point, store::InboxState};
-use std::time::Duration;
+use galatea_core::{
+    MemoryId, kill_point,
+    store::{InboxItem, InboxState},
+};
+use std::{sync::Arc, time::Duration};
 
 use super::queue::{push, queue, waiting};
-use crate::{agent::Agent, delivery::Route};
+use crate::{
+    agent::Agent,
+    delivery::{self, Route},
+    leases::{LOOK, RoomShare},
+};
 
 /// Messages read at once after a start.
 const PAGE: u32 = 10_000;
 const PAUSE: Duration = Duration::from_secs(1);
 /// Messages looked at in one sweep; the oldest come first.
 const SWEPT: u32 = 256;
+/// Alone, a process knows what it stored; it only looks for what nobody has in hand.
+const LOOKS_ALONE: u32 = 10;
 
 /// After a start: what was stored but not finished is answered now, in the order it came, before anything new.
 pub(crate) async fn recover(agent: &Agent, route: &Route) {
     let id = agent.view.identity.id();
     let mut told = false;
     loop {
-        route.takeover.reading();
+        route.takeover.turns.reading();
         let items = match agent.store.unfinished(id, &route.info.source, &route.info.account, PAGE).await {
             Ok(items) => items,
             Err(error) => {
@@ -33,12 +42,12 @@ pub(crate) async fn recover(agent: &Agent, route: &Route) {
         kill_point("takeover.turns");
         let all = items.len() < PAGE as usize;
         for item in items {
-            push(agent, waiting(item));
+            take(agent, item);
         }
         if !all {
             // The rest is behind these: it comes into sight as they are finished.
             agent.clock.sleep(PAUSE).await;
-        } else if route.takeover.open() {
+        } else if route.takeover.turns.open() {
             return;
         }
     }
@@ -49,6 +58,10 @@ pub(crate) async fn sweep(agent: &Agent, route: &Route) {
     let id = agent.view.identity.id();
     // A failure is told by whoever writes; the next sweep tries again.
     let items = agent.store.unfinished(id, &route.info.source, &route.info.account, SWEPT).await.unwrap_or_default();
+    take_if_new(agent, items).await;
+}
+
+async fn take_if_new(agent: &Agent, items: Vec<InboxItem>) {
     for item in items {
         let id = item.entry.memory.id;
         if agent.in_turn.insert(id, ()).is_some() {
@@ -56,10 +69,70 @@ pub(crate) async fn sweep(agent: &Agent, route: &Route) {
         }
         // It may have been finished between the reading and now; whoever did stored that before letting it go.
         match agent.store.inbox_item(id).await {
-            Ok(Some(item)) if item.state == InboxState::New => queue(agent, waiting(item)),
-            _ => {
-                agent.in_turn.remove(&id);
-            }
+            Ok(Some(item)) if item.state == InboxState::New => match waiting(agent, item) {
+                Some(waiting) => queue(agent, waiting),
+                None => drop(agent.in_turn.remove(&id)),
+            },
+            _ => drop(agent.in_turn.remove(&id)),
         }
     }
+}
+
+fn take(agent: &Agent, item: InboxItem) {
+    if let Some(waiting) = waiting(agent, item) {
+        push(agent, waiting);
+    }
+}
+
+/// Takes up parts of the Rooms that another process had: first what it left to send, then what it left to answer, then what is new.
+pub(crate) async fn take_up_rooms(agent: &Agent, shares: &[Arc<RoomShare>]) {
+    // What others changed since these Rooms were here is not in memory.
+    agent.rooms.forget_all();
+    let routes: Vec<Arc<Route>> = agent.routes.iter().map(|route| Arc::clone(&route)).collect();
+    for route in routes {
+        delivery::look(agent, &route).await;
+    }
+    let parts: Vec<u16> = shares.iter().map(|share| share.part).collect();
+    let mut left: Vec<&Arc<RoomShare>> = shares.iter().collect();
+    while !left.is_empty() && !agent.stop.is_cancelled() {
+        left.iter().for_each(|share| share.intake.reading());
+        let items = match agent.store.unfinished_in_parts(agent.view.identity.id(), &parts, &agent.shares.leased(), &in_hand(agent), PAGE).await {
+            Ok(items) => items,
+            Err(error) => {
+                tracing::error!(error = %error.report(), "cannot read what another process left to answer; trying again");
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+        };
+        let all = items.len() < PAGE as usize;
+        for item in items {
+            take(agent, item);
+        }
+        if all {
+            left.retain(|share| share.tenure.is_open() && !share.intake.open());
+        } else {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// Takes up what other processes store for this one to answer, as long as the agent runs.
+pub(crate) async fn watch_rooms(agent: Arc<Agent>) {
+    loop {
+        let pause = if agent.shares.has_company() { LOOK.min(agent.look_around) } else { agent.look_around * LOOKS_ALONE };
+        tokio::select! {
+            () = agent.stop.cancelled() => return,
+            () = tokio::time::sleep(pause) => {}
+        }
+        let parts: Vec<u16> = agent.shares.rooms().iter().filter(|share| share.intake.is_open()).map(|share| share.part).collect();
+        if parts.is_empty() {
+            continue;
+        }
+        let items = agent.store.unfinished_in_parts(agent.view.identity.id(), &parts, &agent.shares.leased(), &in_hand(&agent), SWEPT).await;
+        take_if_new(&agent, items.unwrap_or_default()).await;
+    }
+}
+
+fn in_hand(agent: &Agent) -> Vec<MemoryId> {
+    agent.in_turn.iter().map(|entry| *entry.key()).collect()
 }

@@ -1,7 +1,7 @@
 //! Two handles on one database, as two processes have them.
 
 use galatea_core::{
-    ErrorKind, MemberId, TurnId,
+    AgentId, ErrorKind, MemberId, TurnId,
     store::{Fence, InboxStore, LeaseStore, MemoryStore, OutboxStore, Part, TurnRecord, room_part},
 };
 use galatea_testkit::{postgres::Database, store_suite::fixtures::Scene};
@@ -78,19 +78,19 @@ async fn a_transaction_paused_past_its_lease_cannot_commit() {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
     a.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
-    let (zombie, next, part) = (MemberId::fresh(), MemberId::fresh(), [Part::rooms(room_part(scene.room))]);
-    let old = a.claim(zombie, &part, Duration::ZERO).await.unwrap();
+    let (zombie, next, part) = (MemberId::fresh(), MemberId::fresh(), [Part::rooms(scene.agent, room_part(scene.room))]);
+    let old = a.claim(zombie, &part, 1, Duration::ZERO).await.unwrap();
     // Expired from the first moment: what counts is who holds it.
     let lease = b.leases().await.unwrap().remove(0).lease;
-    assert_eq!(old.held, std::slice::from_ref(&lease));
+    assert_eq!(old, std::slice::from_ref(&lease));
 
     let mut paused = PgConnection::connect(&database.url()).await.unwrap();
     paused.execute(crate::open::SESSION).await.unwrap();
     paused.execute("BEGIN; SELECT FROM leases FOR SHARE; UPDATE inbox SET state = 'done'").await.unwrap();
-    assert_eq!(b.claim(next, &part, Duration::from_secs(60)).await.unwrap().held, [], "its transaction still holds it");
+    assert_eq!(b.claim(next, &part, 1, Duration::from_secs(60)).await.unwrap(), [], "its transaction still holds it");
     let new = loop {
-        let claimed = b.claim(next, &part, Duration::from_secs(60)).await.unwrap();
-        match claimed.held.into_iter().next() {
+        let claimed = b.claim(next, &part, 1, Duration::from_secs(60)).await.unwrap();
+        match claimed.into_iter().next() {
             Some(lease) => break lease,
             None => tokio::time::sleep(Duration::from_millis(50)).await,
         }
@@ -107,8 +107,8 @@ async fn a_transaction_paused_past_its_lease_cannot_commit() {
 async fn renewing_while_answering_stops_nobody() {
     let database = Database::fresh().await;
     let store = open(&database).await;
-    let (member, all) = (MemberId::fresh(), Part::all_rooms());
-    let held = store.claim(member, &all, Duration::from_secs(60)).await.unwrap().held;
+    let (member, agent) = (MemberId::fresh(), AgentId::fresh());
+    let held = store.claim(member, &Part::all_rooms(agent), 64, Duration::from_secs(60)).await.unwrap();
     let renewing = async {
         for _ in 0..100 {
             assert_eq!(store.renew(member, Duration::from_secs(60)).await.unwrap().len(), 64);
@@ -118,7 +118,7 @@ async fn renewing_while_answering_stops_nobody() {
         let scene = Scene::new();
         let message = scene.message("hello", 1);
         store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
-        let part = Part::rooms(room_part(scene.room));
+        let part = Part::rooms(agent, room_part(scene.room));
         let lease = held.iter().find(|lease| lease.part == part).unwrap().clone();
         store.finish_turn(TurnRecord { fence: Some(Fence { member, lease }), ..scene.turn(&[&message]) }).await.unwrap();
     }));

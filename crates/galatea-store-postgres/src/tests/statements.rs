@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, Executor, SqlSafeStr};
 
 use super::open;
 use crate::{
-    PostgresStore, agent, apply, cache, cursor, entity, inbox, lease,
+    PostgresStore, agent, apply, cache, cursor, entity, event, inbox, lease,
     memory::{self, filter_statements},
     outbox, relationship, room, task, world,
 };
@@ -44,7 +44,9 @@ fn every_statement() -> Vec<String> {
         lease::BEAT,
         lease::LEAVE,
         lease::KNOWN,
-        lease::ALIVE,
+        event::PUBLISH,
+        event::END,
+        event::AFTER,
         lease::HELD,
         lease::TAKE,
         lease::RENEW,

@@ -167,7 +167,7 @@ pub fn finished(id: MemoryId, state: InboxState) -> FinishedMessage {
 
 /// An outcome of a delivery.
 pub fn settlement(id: DeliveryId, state: OutboxState) -> Settlement {
-    Settlement { id, state, attempt: 1, not_before: Timestamp(0), remote: None, error: None, doubt: false }
+    Settlement { id, state, attempt: 1, not_before: Timestamp(0), remote: None, error: None, doubt: false, fence: None }
 }
 
 /// A JSON object as a map.

@@ -196,6 +196,7 @@ pub async fn everything_of_an_entry_is_read_back(store: Arc<dyn Store>) {
             entity_remote: Some(RemoteId::new(5)),
             user_name: Some("pyg".to_owned()),
             reply_to: Some(RemoteId::new(6)),
+            awaited: true,
         },
         ..scene.message("hello", 1)
     };

@@ -2,54 +2,55 @@
 //! everybody what they ask for.
 
 use galatea_core::{
-    Cursor, ErrorKind, MemberId, RemoteId, RoomId, Store,
-    store::{Claimed, Fence, Ingest, Lease, Part, ROOM_PARTS, TurnRecord, room_part},
+    AgentId, Cursor, ErrorKind, Event, MemberId, RemoteId, RoomId, Source, Store,
+    store::{Fence, Group, Ingest, Lease, Membership, OutboxState, Part, ROOM_PARTS, Role, Settlement, TurnRecord, room_part},
 };
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
-use super::fixtures::{SOURCE, Scene, account};
+use super::fixtures::{SOURCE, Scene, account, settlement};
 
 /// Longer than any test runs.
 const LONG: Duration = Duration::from_secs(600);
 
-fn parts(claimed: &Claimed) -> BTreeSet<Part> {
-    claimed.held.iter().map(|lease| lease.part.clone()).collect()
+fn parts(held: &[Lease]) -> BTreeSet<Part> {
+    held.iter().map(|lease| lease.part.clone()).collect()
 }
 
 fn fence(member: MemberId, lease: &Lease) -> Option<Fence> {
     Some(Fence { member, lease: lease.clone() })
 }
 
-/// The first takes all, the second what the first gives back, and together they hold each part once.
-pub async fn parts_are_shared_out_fairly(store: Arc<dyn Store>) {
-    let (a, b, all) = (MemberId::fresh(), MemberId::fresh(), Part::all_rooms());
-    assert_eq!(store.claim(a, &[], LONG).await.unwrap(), Claimed::default());
-    assert_eq!(store.beat(a, "a", LONG).await.unwrap(), 1);
-    let alone = store.claim(a, &all, LONG).await.unwrap();
-    assert_eq!((alone.held.len(), alone.share), (64, 64));
-    assert_eq!(store.claim(a, &all, LONG).await.unwrap(), alone, "asking again changes nothing");
+/// Nobody gets what another one holds, nor more than asked for, and together they hold each part once.
+pub async fn parts_are_shared_out(store: Arc<dyn Store>) {
+    let (a, b, all) = (MemberId::fresh(), MemberId::fresh(), Part::all_rooms(AgentId::fresh()));
+    assert_eq!(store.claim(a, &[], 9, LONG).await.unwrap(), []);
+    let alone = store.claim(a, &all, 64, LONG).await.unwrap();
+    assert_eq!(alone.len(), 64);
+    assert_eq!(store.claim(a, &all, 64, LONG).await.unwrap(), alone, "asking again changes nothing");
     assert_eq!(store.renew(a, LONG).await.unwrap().len(), 64);
-    assert_eq!(store.beat(b, "b", LONG).await.unwrap(), 2);
     if !store.is_shared() {
-        assert_eq!(store.claim(b, &all, LONG).await.unwrap().held.len(), 64);
+        assert_eq!(store.claim(b, &all, 32, LONG).await.unwrap().len(), 64);
         return;
     }
-    assert_eq!(store.claim(b, &all, LONG).await.unwrap(), Claimed { held: Vec::new(), share: 32 });
-    let more = store.claim(a, &all, LONG).await.unwrap();
-    assert_eq!((more.held.len(), more.share), (64, 32));
+    assert_eq!(store.claim(b, &all, 32, LONG).await.unwrap(), []);
+    assert_eq!(store.claim(a, &all, 32, LONG).await.unwrap().len(), 64, "giving back is another word");
     store.release(a, &all[..40]).await.unwrap();
     store.release(b, &all[40..]).await.unwrap();
-    let theirs = store.claim(b, &all, LONG).await.unwrap();
-    assert_eq!(theirs.held.len(), 32);
-    assert!(theirs.held.iter().all(|lease| lease.epoch == 2), "the second holder");
-    let mine = store.claim(a, &all, LONG).await.unwrap();
-    assert_eq!(mine.held.len(), 32);
+    let theirs = store.claim(b, &all, 32, LONG).await.unwrap();
+    assert_eq!(theirs.len(), 32);
+    assert!(theirs.iter().all(|lease| lease.epoch == 2), "the second holder");
+    let mine = store.claim(a, &all, 32, LONG).await.unwrap();
+    assert_eq!(mine.len(), 32);
     assert!(parts(&mine).is_disjoint(&parts(&theirs)));
 
     let tasks: Vec<_> = (0..8)
         .map(|_| {
             let (store, account) = (Arc::clone(&store), [Part("suite:one".to_owned())]);
-            tokio::spawn(async move { store.claim(MemberId::fresh(), &account, LONG).await.unwrap().held.len() })
+            tokio::spawn(async move { store.claim(MemberId::fresh(), &account, 1, LONG).await.unwrap().len() })
         })
         .collect();
     let mut holders = 0;
@@ -59,20 +60,67 @@ pub async fn parts_are_shared_out_fairly(store: Arc<dyn Store>) {
     assert_eq!(holders, 1, "of many at the same moment one takes it");
 }
 
+/// Whoever beats is counted in each of its groups, until its time is over.
+pub async fn members_are_counted_by_group(store: Arc<dyn Store>) {
+    let (a, b, late) = (MemberId::fresh(), MemberId::fresh(), MemberId::fresh());
+    let group = |name: &str| Group(name.to_owned());
+    let of = |names: &[&str]| Membership { groups: names.iter().map(|name| group(name)).collect(), role: Role::Worker, ..Membership::default() };
+    let alive = |counts: &[(&str, usize)]| counts.iter().map(|(name, count)| (group(name), *count)).collect::<BTreeMap<_, _>>();
+    assert_eq!(store.beat(a, &of(&["x", "y"]), LONG).await.unwrap(), alive(&[("x", 1), ("y", 1)]));
+    if !store.is_shared() {
+        return;
+    }
+    assert_eq!(store.beat(late, &of(&["y"]), Duration::ZERO).await.unwrap(), alive(&[("x", 1), ("y", 2)]));
+    assert_eq!(store.beat(b, &of(&["y", "z"]), LONG).await.unwrap(), alive(&[("x", 1), ("y", 2), ("z", 1)]));
+    assert_eq!(store.beat(a, &of(&["x"]), LONG).await.unwrap(), alive(&[("x", 1), ("y", 1), ("z", 1)]), "as it says now");
+    let members = store.members().await.unwrap();
+    assert!(members.iter().all(|member| member.membership.role == Role::Worker));
+    assert_eq!(members.iter().find(|member| member.id == late).unwrap().left, Duration::ZERO);
+}
+
+/// Each hears what the others publish, once and in order, from when it began to listen; what was told just before may come, too.
+pub async fn events_reach_the_others(store: Arc<dyn Store>) {
+    let (here, there) = (MemberId::fresh(), MemberId::fresh());
+    let event = || Event::AgentStarted { agent: AgentId::fresh() };
+    let before = event();
+    store.publish_events(there, std::slice::from_ref(&before)).await.unwrap();
+    let (begin, none) = store.events_after(here, None, 10).await.unwrap();
+    assert_eq!(none, []);
+    let told: Vec<Event> = (0..5).map(|_| event()).collect();
+    store.publish_events(there, &told[..3]).await.unwrap();
+    store.publish_events(here, &[event()]).await.unwrap();
+    store.publish_events(there, &told[3..]).await.unwrap();
+    if !store.is_shared() {
+        assert_eq!(store.events_after(here, Some(begin), 10).await.unwrap().1, []);
+        return;
+    }
+    let (mut heard, mut at) = (Vec::new(), begin);
+    while heard.len() < told.len() {
+        let (next, events) = store.events_after(here, Some(at), 2).await.unwrap();
+        heard.extend(events.into_iter().filter(|event| *event != before));
+        at = next;
+    }
+    assert_eq!(heard, told);
+    assert_eq!(store.events_after(here, Some(at), 10).await.unwrap(), (at, Vec::new()));
+}
+
 /// What has ended may be taken; what was taken is lost, and its old holder is told.
 pub async fn a_lease_ends_by_the_stores_clock(store: Arc<dyn Store>) {
-    let (a, b, all) = (MemberId::fresh(), MemberId::fresh(), [Part::rooms(1), Part::account(&SOURCE, Scene::new().agent, &account())]);
-    assert_eq!(store.claim(a, &all, Duration::ZERO).await.unwrap().held.len(), 2);
+    let (a, b, all) = (MemberId::fresh(), MemberId::fresh(), [Part::rooms(AgentId::fresh(), 1), Part::account(&SOURCE, Scene::new().agent, &account())]);
+    assert_eq!(store.claim(a, &all, 2, Duration::ZERO).await.unwrap().len(), 2);
     if !store.is_shared() {
         assert_eq!(store.renew(a, LONG).await.unwrap().len(), 2);
         return;
     }
-    let taken = store.claim(b, &all[..1], LONG).await.unwrap();
-    assert_eq!(taken.held, [Lease { part: all[0].clone(), epoch: 2 }]);
+    let taken = store.claim(b, &all[..1], 1, LONG).await.unwrap();
+    assert_eq!(taken, [Lease { part: all[0].clone(), epoch: 2 }]);
     assert_eq!(store.renew(a, LONG).await.unwrap(), [Lease { part: all[1].clone(), epoch: 1 }], "nobody came for the other one");
-    assert_eq!(store.claim(b, &all, LONG).await.unwrap().held, taken.held);
+    assert_eq!(store.claim(b, &all, 1, LONG).await.unwrap(), taken);
     let list = store.leases().await.unwrap();
-    assert_eq!(list.iter().map(|l| (l.lease.part.clone(), l.member)).collect::<Vec<_>>(), [(all[0].clone(), Some(b)), (all[1].clone(), Some(a))]);
+    assert_eq!(
+        list.iter().map(|l| (l.lease.part.clone(), l.member)).collect::<BTreeMap<_, _>>(),
+        BTreeMap::from([(all[0].clone(), Some(b)), (all[1].clone(), Some(a))])
+    );
     assert!(list.iter().all(|l| l.left > LONG / 2 && l.left <= LONG));
 }
 
@@ -81,9 +129,9 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
     store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
-    let part = [Part::rooms(room_part(scene.room))];
+    let part = [Part::rooms(scene.agent, room_part(scene.room))];
     let (late, next) = (MemberId::fresh(), MemberId::fresh());
-    let old = store.claim(late, &part, LONG).await.unwrap().held.remove(0);
+    let old = store.claim(late, &part, 1, LONG).await.unwrap().remove(0);
     let batch = |member, lease: &Lease, text: &str| {
         let cursor = Cursor { stream: "updates".to_owned(), position: text.to_owned() };
         Ingest {
@@ -99,7 +147,7 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
         return store.finish_turn(answer(late, &old)).await.unwrap();
     }
     store.release(late, &part).await.unwrap();
-    let new = store.claim(next, &part, LONG).await.unwrap().held.remove(0);
+    let new = store.claim(next, &part, 1, LONG).await.unwrap().remove(0);
     let refused = answer(late, &old);
     let beside = scene.message("beside", 3);
     let (turn, ingest, unfenced) = tokio::join!(
@@ -122,18 +170,47 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
     assert_eq!(position().await, "taken over");
 }
 
+/// Whoever lost an account cannot undo what the next one does with a part; that it was sent is true all the same.
+pub async fn whoever_lost_an_account_settles_nothing_but_the_truth(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let part = [Part::account(&SOURCE, scene.agent, &account())];
+    let (late, next) = (MemberId::fresh(), MemberId::fresh());
+    let old = store.claim(late, &part, 1, LONG).await.unwrap().remove(0);
+    let delivery = scene.delivery(galatea_core::TurnId::fresh(), 0);
+    let id = delivery.delivery.id;
+    store.enqueue(vec![delivery], Vec::new()).await.unwrap();
+    let settle = |member, lease: &Lease, state| {
+        let settlement = Settlement { fence: fence(member, lease), ..settlement(id, state) };
+        let store = Arc::clone(&store);
+        async move {
+            store.settle(vec![settlement]).await.unwrap();
+            store.outbox_item(id).await.unwrap().unwrap().state
+        }
+    };
+    assert_eq!(settle(late, &old, OutboxState::Sending).await, OutboxState::Sending);
+    if !store.is_shared() {
+        return;
+    }
+    store.release(late, &part).await.unwrap();
+    let new = store.claim(next, &part, 1, LONG).await.unwrap().remove(0);
+    assert_eq!(settle(late, &old, OutboxState::Pending).await, OutboxState::Sending);
+    assert_eq!(settle(late, &old, OutboxState::Dead).await, OutboxState::Sending);
+    assert_eq!(settle(next, &new, OutboxState::Pending).await, OutboxState::Pending);
+    assert_eq!(settle(late, &old, OutboxState::Sent).await, OutboxState::Sent);
+}
+
 /// At once, not when the lease ends.
 pub async fn leaving_gives_everything_back(store: Arc<dyn Store>) {
-    let (a, b, all) = (MemberId::fresh(), MemberId::fresh(), Part::all_rooms());
-    store.beat(a, "here", LONG).await.unwrap();
-    store.claim(a, &all, LONG).await.unwrap();
+    let (a, b, all) = (MemberId::fresh(), MemberId::fresh(), Part::all_rooms(AgentId::fresh()));
+    store.beat(a, &Membership { name: "here".to_owned(), ..Membership::default() }, LONG).await.unwrap();
+    store.claim(a, &all, 64, LONG).await.unwrap();
     let members = store.members().await.unwrap();
-    assert_eq!(members.iter().map(|m| (m.id, m.name.as_str())).collect::<Vec<_>>(), [(a, "here")]);
+    assert_eq!(members.iter().map(|m| (m.id, m.membership.name.as_str())).collect::<Vec<_>>(), [(a, "here")]);
     assert!(members[0].left > LONG / 2);
     store.leave(a).await.unwrap();
     assert_eq!(store.members().await.unwrap(), []);
     assert_eq!(store.renew(a, LONG).await.unwrap(), []);
-    assert_eq!(store.claim(b, &all, LONG).await.unwrap().held.len(), 64);
+    assert_eq!(store.claim(b, &all, 64, LONG).await.unwrap().len(), 64);
     assert!(store.leases().await.unwrap().iter().all(|lease| lease.member == Some(b)));
 }
 
@@ -143,16 +220,22 @@ pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
     let places: Vec<Scene> = (0..40).map(|_| scene.other_room()).collect();
     let messages: Vec<_> = places.iter().map(|place| place.message("hello", 1)).collect();
     store.ingest(Scene::batch(&messages)).await.unwrap();
+    let besides: Arc<std::sync::Mutex<Vec<galatea_core::MemoryId>>> = Arc::default();
     let in_parts = |parts: Vec<u16>, limit| {
-        let store = Arc::clone(&store);
-        async move { store.unfinished_in_parts(&parts, limit).await.unwrap().into_iter().map(|i| i.entry.memory.id).collect::<Vec<_>>() }
+        let (store, agent, besides) = (Arc::clone(&store), scene.agent, besides.lock().unwrap().clone());
+        async move { store.unfinished_in_parts(agent, &parts, &[SOURCE], &besides, limit).await.unwrap().into_iter().map(|i| i.entry.memory.id).collect::<Vec<_>>() }
     };
     let all: Vec<u16> = (0..ROOM_PARTS).collect();
     for parts in [all.clone(), all[..20].to_vec(), vec![room_part(places[7].room)], Vec::new()] {
         let expected: Vec<_> = messages.iter().filter(|m| parts.contains(&room_part(m.memory.room_id))).map(|m| m.memory.id).collect();
         assert_eq!(in_parts(parts, 100).await, expected);
     }
-    assert_eq!(in_parts(all, 3).await.len(), 3);
+    assert_eq!(in_parts(all.clone(), 3).await.len(), 3);
+    *besides.lock().unwrap() = messages[..38].iter().map(|m| m.memory.id).collect();
+    assert_eq!(in_parts(all.clone(), 3).await, [messages[38].memory.id, messages[39].memory.id], "what is in hand is left out, not counted");
+    besides.lock().unwrap().clear();
+    assert_eq!(store.unfinished_in_parts(scene.agent, &all, &[Source::new("elsewhere")], &[], 3).await.unwrap(), []);
+    assert_eq!(store.unfinished_in_parts(AgentId::fresh(), &all, &[SOURCE], &[], 3).await.unwrap(), []);
     let to = loop {
         let to = RoomId::fresh();
         if room_part(to) != room_part(places[0].room) {

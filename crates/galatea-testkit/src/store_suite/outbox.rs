@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::fixtures::{SOURCE, Scene, account, object, settlement};
 
 async fn unsettled_ids(store: &Arc<dyn Store>, scene: Scene, limit: u32) -> Vec<DeliveryId> {
-    store.unsettled(scene.agent, &SOURCE, &account(), limit).await.unwrap().into_iter().map(|i| i.delivery.id).collect()
+    store.unsettled(scene.agent, &SOURCE, &account(), &[], limit).await.unwrap().into_iter().map(|i| i.delivery.id).collect()
 }
 
 /// Not that of ids, parts or time.
@@ -26,6 +26,8 @@ pub async fn unsettled_is_in_the_order_of_commit(store: Arc<dyn Store>) {
     }
     assert_eq!(unsettled_ids(&store, scene, 10).await, expected);
     assert_eq!(unsettled_ids(&store, scene, 3).await, expected[..3]);
+    let rest = store.unsettled(scene.agent, &SOURCE, &account(), &expected[..2], 1).await.unwrap();
+    assert_eq!(rest.iter().map(|item| item.delivery.id).collect::<Vec<_>>(), expected[2..3], "what is in hand is left out, not counted");
     let memories = store.memories(&MemoryQuery::new(scene.agent, 10)).await.unwrap();
     assert_eq!(memories.len(), 2);
 }

@@ -228,7 +228,7 @@ pub async fn a_hundred_turns_at_once_lose_nothing(store: Arc<dyn Store>) {
     for turn in turns {
         assert_eq!(store.deliveries_of(turn).await.unwrap().len(), 1);
     }
-    assert_eq!(store.unsettled(agent, &SOURCE, &account(), 1_000).await.unwrap().len(), 100);
+    assert_eq!(store.unsettled(agent, &SOURCE, &account(), &[], 1_000).await.unwrap().len(), 100);
     assert_eq!(store.unfinished(agent, &SOURCE, &account(), 1_000).await.unwrap().len(), 0);
 }
 

@@ -61,10 +61,10 @@ pub(super) const PAGES: &[Explanation] = &[
         "Set sslmode in DATABASE_URL as the server needs it (disable, prefer, require, verify-full); sslrootcert=FILE names a company's own authority.",
     ),
     page(
-        "GAL-DB-SHARED",
-        "Another galatea answers for this agent",
-        "Two processes with the same agent use one PostgreSQL database; both answering would say everything twice. One that died is waited for some seconds.",
-        "Stop the other process, or give this one another agent or another database.",
+        "GAL-ROLE",
+        "This role leaves work to others, and there can be none",
+        "`--role` or GALATEA_ROLE is ingress, worker or api, but the database is a SQLite file, which has one process.",
+        "Set DATABASE_URL to a PostgreSQL that all processes share, or start without a role.",
     ),
     page(
         "GAL-DB-BUSY",

@@ -3,6 +3,7 @@
 mod audit;
 mod character;
 mod chat;
+mod cluster;
 mod completions;
 mod config;
 mod connector;
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     #[command(before_help = "Examples:\n  galatea audit\n  galatea audit --json")]
     Audit(audit::Audit),
     Outbox(outbox::Outbox),
+    Cluster(cluster::Cluster),
     Character(character::Character),
     #[command(before_help = "Examples:\n  galatea connector ls\n  galatea connector check telegram\n  galatea connector check telegram --fix")]
     Connector(connector::Connector),
@@ -84,6 +86,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Explain(explain) => explain.run(context).await,
         Command::Audit(audit) => audit.run(context).await,
         Command::Outbox(outbox) => outbox.run(context).await,
+        Command::Cluster(cluster) => cluster.run(context).await,
         Command::Character(character) => character.run(context),
         Command::Connector(connector) => connector.run(context).await,
         Command::Config(config) => config.run(context),

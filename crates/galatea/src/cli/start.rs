@@ -4,6 +4,7 @@ mod overview;
 mod signals;
 
 use clap::Args;
+use galatea_core::{Settings, store::Role};
 use std::{
     process::ExitCode,
     sync::{
@@ -17,6 +18,7 @@ use crate::{
     activity,
     boot::{self, Booted, Platforms},
     cli::flags::Characters,
+    config::GALATEA_ROLE,
     context::Context,
     data_dir::DataDir,
     exit::Exit,
@@ -25,7 +27,7 @@ use crate::{
     lock::InstanceLock,
     logging,
     output::Color,
-    personas, presence, readiness,
+    personas, readiness,
 };
 use signals::Signals;
 
@@ -40,9 +42,19 @@ pub(crate) struct Start {
     /// Port of the health server, in place of SERVER_PORT
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
+    /// What this process does of the work it shares, in place of GALATEA_ROLE
+    #[arg(long, value_name = "ROLE", value_parser = ["all", "ingress", "worker", "api"])]
+    role: Option<String>,
 }
 
 impl Start {
+    fn role(&self, settings: &Settings) -> galatea_core::Result<Role> {
+        match &self.role {
+            Some(role) => role.parse(),
+            None => Ok(settings.parse(&GALATEA_ROLE, "one of all, ingress, worker, api")?.unwrap_or_default()),
+        }
+    }
+
     /// Boots, serves, and drains.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let began = Instant::now();
@@ -59,7 +71,7 @@ impl Start {
         let mut lock = InstanceLock::take(data_dir.path())?;
         let listener = health::bind(health::address(settings, self.port)?, &health::origin(settings, self.port)).await?;
         let address = listener.local_addr().map_err(|e| galatea_core::Error::unexpected("the health server has no address").with("cause", e))?;
-        let booted = boot::boot(settings, &data_dir, personas, Platforms::All).await?;
+        let booted = boot::boot(settings, &data_dir, personas, Platforms::All, self.role(settings)?).await?;
 
         let stopping = Arc::new(AtomicBool::new(false));
         tokio::spawn(health::serve(listener, readiness::probe(&booted, began, Arc::clone(&stopping))));
@@ -72,16 +84,8 @@ impl Start {
         let took = format!("ready in {:.2} s", began.elapsed().as_secs_f64());
         context.output.say(context.output.talk_style.bold(Color::Green, &took));
 
-        let lost = tokio::select! {
-            () = signals.next() => false,
-            () = booted.lost() => true,
-        };
+        signals.next().await;
         stopping.store(true, Ordering::Relaxed);
-        if lost {
-            // The other one answers now: what is under way here must not be finished.
-            booted.stop(Duration::ZERO).await;
-            return Err(presence::taken_over().into());
-        }
         context.output.say(format_args!("Stopping: what is under way is finished first (at most {} s; again to stop at once).", DRAIN.as_secs()));
         Ok(drain(&booted, &mut signals).await)
     }

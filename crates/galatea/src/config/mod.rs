@@ -29,7 +29,7 @@ use crate::{
 };
 
 pub(crate) use names::{ELIZAOS_ONLY, looks_secret, nearest};
-pub(crate) use own::{DATABASE_URL, LOG_JSON_FORMAT, LOG_LEVEL, check_database};
+pub(crate) use own::{DATABASE_URL, GALATEA_ROLE, LOG_JSON_FORMAT, LOG_LEVEL, check_database};
 #[cfg(test)]
 pub(crate) use variables::all_variables;
 pub(crate) use variables::{find as find_variable, gate as gate_variables, groups, names as names_of};

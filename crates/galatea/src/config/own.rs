@@ -9,6 +9,12 @@ pub(crate) const DATABASE_URL: Variable =
     Variable::new("DATABASE_URL", "PostgreSQL in place of the SQLite file in GALATEA_DATA_DIR: postgres://user:password@host:5432/database; a sign like @ or / in a password is written %40 or %2F.")
         .alias(&["POSTGRES_URL"])
         .secret();
+/// What a process does of the work that several share.
+pub(crate) const GALATEA_ROLE: Variable = Variable::new(
+    "GALATEA_ROLE",
+    "What this process does where several share a PostgreSQL: all; ingress (connects and sends), worker (answers), api (only tells how things are).",
+)
+.or("all");
 /// How much is logged.
 pub(crate) const LOG_LEVEL: Variable =
     Variable::new("LOG_LEVEL", "Log lines from this level on: trace, debug, info, warn, error; or filters such as warn,galatea_telegram=debug.").or("info");
@@ -17,7 +23,7 @@ pub(crate) const LOG_JSON_FORMAT: Variable =
     Variable::new("LOG_JSON_FORMAT", "Write log lines as JSON: true or false; unset writes text on a terminal and JSON elsewhere.");
 
 /// Every setting read here.
-pub(crate) const VARIABLES: &[Variable] = &[DATABASE_URL, LOG_LEVEL, LOG_JSON_FORMAT];
+pub(crate) const VARIABLES: &[Variable] = &[DATABASE_URL, GALATEA_ROLE, LOG_LEVEL, LOG_JSON_FORMAT];
 
 /// Refuses a database that this build cannot use, in place of quietly storing elsewhere.
 ///

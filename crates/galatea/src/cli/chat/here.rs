@@ -1,6 +1,6 @@
 //! Here: the agent started in this process, just for the conversation, with only its terminal.
 
-use galatea_core::{Error, ErrorKind, Health, Store};
+use galatea_core::{Error, ErrorKind, Health, Store, store::Role};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{sync::broadcast::error::RecvError, time::timeout};
 
@@ -33,7 +33,7 @@ pub(crate) async fn start(characters: &[PathBuf], configuration: &Configuration,
     let personas = personas::load(characters, configuration, &context.working_dir)?;
     data_dir.create()?;
     let lock = InstanceLock::take(data_dir.path())?;
-    let booted = boot::boot(&configuration.settings, data_dir, personas, Platforms::Terminal).await?;
+    let booted = boot::boot(&configuration.settings, data_dir, personas, Platforms::Terminal, Role::default()).await?;
     let mut events = booted.orchestrator.events().subscribe();
     booted.orchestrator.start()?;
     let here = Here { booted, _lock: lock };
@@ -86,7 +86,7 @@ impl Here {
         for status in &statuses {
             match &status.health {
                 Health::Up { .. } | Health::Degraded { .. } => {}
-                Health::Starting => return Ok(false),
+                Health::Starting | Health::Elsewhere => return Ok(false),
                 Health::Retrying { reason, .. } => return Err(closed(reason, None)),
                 Health::Down { reason, fix, .. } => return Err(closed(reason, fix.as_deref())),
             }

@@ -1,0 +1,20 @@
+//! Events for other processes: what happened here, told to those that share the store. Only hints: what is lost here is lost nowhere else.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::{error::Result, event::Event, ids::MemberId};
+
+/// How far the stream has been read. Opaque; it grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct EventPosition(pub u64, pub u64);
+
+/// The stream of events between processes. Kept for some minutes.
+#[async_trait]
+pub trait EventStore: Send + Sync {
+    /// Adds events of one process.
+    async fn publish_events(&self, member: MemberId, events: &[Event]) -> Result<()>;
+    /// The next events of everybody else after a position, at most `limit`, in order, and the position after them. Without a position none,
+    /// and where the stream ends now.
+    async fn events_after(&self, member: MemberId, after: Option<EventPosition>, limit: u32) -> Result<(EventPosition, Vec<Event>)>;
+}

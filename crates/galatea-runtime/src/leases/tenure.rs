@@ -1,0 +1,184 @@
+//! Tenure: a lease as long as this process has it. Whoever works under one keeps a clone of it, and stops when it ends.
+
+use galatea_core::{
+    MemberId,
+    store::{Fence, Lease},
+};
+use std::{
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::{Duration, Instant},
+};
+use tokio_util::sync::CancellationToken;
+
+/// Until when all leases of this process are its own, by the machine's monotonic clock. Counted from before the database was asked, so it
+/// ends no later than the database thinks, and it goes on counting while the process is paused.
+#[derive(Debug)]
+pub(super) struct Term(Mutex<Instant>);
+
+impl Term {
+    /// Over already.
+    pub(super) fn over() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Instant::now())))
+    }
+    /// Lasts for `ttl` from `asked`.
+    pub(super) fn extend(&self, asked: Instant, ttl: Duration) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = asked + ttl;
+    }
+    /// When it ends.
+    pub(super) fn until(&self) -> Instant {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug)]
+struct Held {
+    fence: Fence,
+    term: Arc<Term>,
+    closing: CancellationToken,
+    lost: CancellationToken,
+}
+
+/// The right to work on a part. Where the store has one process only, everybody always has it.
+#[derive(Debug, Clone)]
+pub(crate) struct Tenure(Option<Arc<Held>>);
+
+impl Tenure {
+    /// Nobody else can have it.
+    pub(crate) fn always() -> Self {
+        Self(None)
+    }
+
+    /// A lease just claimed, or claimed again.
+    pub(super) fn of(member: MemberId, lease: Lease, term: Arc<Term>) -> Self {
+        let lost = CancellationToken::new();
+        Self(Some(Arc::new(Held { fence: Fence { member, lease }, term, closing: lost.child_token(), lost })))
+    }
+
+    /// What proves it to the store.
+    pub(crate) fn fence(&self) -> Option<Fence> {
+        self.0.as_ref().map(|held| held.fence.clone())
+    }
+
+    /// Whether something may be done under it now.
+    pub(crate) fn is_held(&self) -> bool {
+        self.0.as_ref().is_none_or(|held| !held.lost.is_cancelled() && Instant::now() < held.term.until())
+    }
+
+    /// Whether something new may be begun under it.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_held() && self.0.as_ref().is_none_or(|held| !held.closing.is_cancelled())
+    }
+
+    /// Begins nothing more; what is under way is finished.
+    pub(crate) fn close(&self) {
+        if let Some(held) = &self.0 {
+            held.closing.cancel();
+        }
+    }
+
+    /// Ends it: somebody else may have the part.
+    pub(super) fn lose(&self) {
+        if let Some(held) = &self.0 {
+            held.lost.cancel();
+        }
+    }
+
+    /// Completes when nothing more may be begun.
+    pub(crate) async fn closed(&self) {
+        match &self.0 {
+            Some(held) => held.closing.cancelled().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Completes when it is lost, or after `patience`. True when it is lost.
+    pub(crate) async fn is_lost_within(&self, patience: Duration) -> bool {
+        let Some(held) = &self.0 else { return false };
+        tokio::time::timeout(patience, held.lost.cancelled()).await.is_ok()
+    }
+
+    /// Does something under it; dropped where it is, with none, when it is lost.
+    pub(crate) async fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        match &self.0 {
+            Some(held) => held.lost.run_until_cancelled(work).await,
+            None => Some(work.await),
+        }
+    }
+
+    /// Whether it was not lost; its term may be over.
+    pub(super) fn is_live(&self) -> bool {
+        self.0.as_ref().is_none_or(|held| !held.lost.is_cancelled())
+    }
+
+    /// Whether both are the same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it is of this lease.
+    pub(super) fn is_of(&self, lease: &Lease) -> bool {
+        self.0.as_ref().is_some_and(|held| held.fence.lease == *lease)
+    }
+
+    /// Tells when the last clone is gone.
+    pub(super) fn watch(&self) -> Watch {
+        Watch(self.0.as_ref().map(Arc::downgrade).unwrap_or_default())
+    }
+}
+
+/// An ended tenure under which something may still be going on.
+#[derive(Debug)]
+pub(super) struct Watch(Weak<Held>);
+
+impl Watch {
+    /// Nothing goes on under it any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::store::Part;
+
+    fn tenure(ttl: Duration) -> (Tenure, Arc<Term>) {
+        let term = Term::over();
+        term.extend(Instant::now(), ttl);
+        (Tenure::of(MemberId::fresh(), Lease { part: Part("x".to_owned()), epoch: 1 }, Arc::clone(&term)), term)
+    }
+
+    #[test]
+    fn it_ends_with_its_term() {
+        let (tenure, term) = tenure(Duration::from_secs(60));
+        assert!(tenure.is_open());
+        term.extend(Instant::now(), Duration::ZERO);
+        assert!(!tenure.is_open() && !tenure.is_held());
+        assert!(Tenure::always().is_open());
+    }
+
+    #[tokio::test]
+    async fn what_is_closed_is_finished_and_what_is_lost_is_dropped() {
+        let (tenure, _) = tenure(Duration::from_secs(60));
+        tenure.close();
+        tenure.closed().await;
+        assert!(tenure.is_held() && !tenure.is_open());
+        assert_eq!(tenure.run(async { 1 }).await, Some(1));
+        tenure.lose();
+        assert_eq!(tenure.run(std::future::pending::<()>()).await, None);
+    }
+
+    #[test]
+    fn the_last_clone_is_waited_for() {
+        let (tenure, _) = tenure(Duration::from_secs(60));
+        let (watch, work) = (tenure.watch(), tenure.clone());
+        drop(tenure);
+        assert!(!watch.is_over());
+        drop(work);
+        assert!(watch.is_over());
+    }
+}
