@@ -6,6 +6,7 @@ mod stage;
 mod answers;
 mod attachments;
 mod chaos;
+mod cluster;
 mod crashes;
 mod discord;
 mod errors;
