@@ -25,9 +25,9 @@ struct Reach {
 
 /// Groups allow about 20 edits a minute.
 const IN_GROUPS: Reach = Reach { most: 20, margin: 5, at_once: 1 };
-/// All private chats of an account share one count: what others said lies between, and after a restart nobody knows yet how much. At 100 ms each
-/// the calls stay at the 30 a second that are free (Bot API, "Broadcasting to users").
-const IN_PRIVATE: Reach = Reach { most: 300, margin: 50, at_once: 3 };
+/// All private chats of an account share one count: what others said lies between, and what came during a restart is not stored yet. At 100 ms
+/// each the calls stay at the 30 a second that are free (Bot API, "Broadcasting to users").
+const IN_PRIVATE: Reach = Reach { most: 100, margin: 25, at_once: 3 };
 
 /// What a number turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +96,8 @@ enum Survey {
 async fn survey(sender: &TelegramSender, trail: &Trail, part: &Part, chat: i64, floor: i32, wanted: usize) -> Result<Survey> {
     let book = &sender.book;
     let Reach { most, margin, at_once } = if chat > 0 { IN_PRIVATE } else { IN_GROUPS };
-    let known: HashSet<i32> = if counts_alone(chat) { numbers(&trail.ours, chat).collect() } else { shared_numbers(&trail.ours).collect() };
+    let stored = trail.ours.iter().chain(&trail.others);
+    let known: HashSet<i32> = if counts_alone(chat) { numbers(stored, chat).collect() } else { shared_numbers(stored).collect() };
     let mut newest = book.newest(chat).max(floor).max(known.iter().copied().max().unwrap_or(floor));
     let (mut strangers, mut empty, mut asked) = (Vec::new(), 0, 0);
     let ask = |id| {
