@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask ci | tidy | gen | scaffold | bench | chaos`. Talk goes to stderr; the exit code says whether all is well.
+//! The project's own chores: `cargo xtask ci | tidy | gen | scaffold | bench | soak | chaos`. Talk goes to stderr; the exit code says whether all is well.
 
 mod bench;
 mod chaos;
@@ -40,6 +40,8 @@ enum Chore {
     Bench(bench::Bench),
     /// Kills the program at random instants under load: nothing may be lost, answered twice or out of order.
     Chaos(chaos::Chaos),
+    /// Answers at an even pace for an hour, and looks whether memory grows.
+    Soak(bench::soak::Soak),
 }
 
 fn main() -> ExitCode {
@@ -61,6 +63,7 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Scaffold => scaffold::run(&root),
         Chore::Bench(bench) => bench::run(&root, bench),
         Chore::Chaos(chaos) => chaos::run(&root, chaos),
+        Chore::Soak(soak) => bench::soak::run(&root, soak),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What goes wrong on Discord, as [`galatea_core::Error`]: kind, retry advice, a sentence for people. Never a token, an address's path, or message text.
 
-use galatea_core::{Error, ErrorKind, Retry, Sent};
+use galatea_core::{Error, ErrorKind, Reach, Retry, Sent};
 use galatea_http::{shorten, status_error};
 use std::time::Duration;
 
@@ -69,6 +69,8 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
     /// How long to wait.
     pub(crate) retry_after: Option<Duration>,
+    /// The wait is about every call.
+    pub(crate) global: bool,
 }
 
 /// The room a call is about, for people.
@@ -130,6 +132,7 @@ impl Failure {
             Self::Held { wait, guard: true } => Error::new(ErrorKind::RateLimited, "too many refused calls: all calls rest before Discord bans this address")
                 .with_code(codes::GUARD)
                 .with_retry(Retry::After(wait))
+                .with_reach(Reach::Account)
                 .with_fix("look in the log for what is refused again and again: a missing permission, a channel that is gone")
                 .with("cause", format!("{call} is held back for {} s", wait.as_secs())),
             Self::Held { wait, guard: false } => limited(wait).with("cause", format!("{call} has to wait for {} ms", wait.as_millis())),
@@ -159,7 +162,7 @@ fn limited(wait: Duration) -> Error {
 fn refused(refusal: &Refusal, room: &Room) -> Error {
     let name = room.name.as_ref().map_or_else(|| "this channel".to_owned(), |name| format!("#{name}"));
     if let Some(wait) = refusal.wait() {
-        return limited(wait);
+        return if refusal.global { limited(wait).with_reach(Reach::Account) } else { limited(wait) };
     }
     let forbidden = |code, message: &'static str, fix: &'static str| Error::new(ErrorKind::Forbidden, message).with_code(code).with_fix(fix);
     let gone = |message: &'static str| Error::not_found(message).with_code(codes::NOT_FOUND);

@@ -1,6 +1,6 @@
 //! What goes wrong on X, as [`galatea_core::Error`]: kind, retry advice, a sentence for people. Never a key, an address's path, or a post's text.
 
-use galatea_core::{Error, ErrorKind, Retry, Sent};
+use galatea_core::{Error, ErrorKind, Reach, Retry, Sent};
 use galatea_http::{shorten, status_error};
 use serde_json::Value;
 use std::time::Duration;
@@ -142,6 +142,7 @@ fn credits() -> Error {
     Error::new(ErrorKind::RateLimited, "No credits at X: reading and posting pause")
         .with_code(codes::CREDITS)
         .with_retry(Retry::After(CREDITS_WAIT))
+        .with_reach(Reach::Account)
         .with_fix("add credits in console.x.com; it goes on by itself")
 }
 
@@ -150,6 +151,8 @@ pub(crate) fn slow(wait: Duration) -> Error {
     Error::new(ErrorKind::RateLimited, "X asked to wait")
         .with_code(codes::SLOW)
         .with_retry(Retry::After(wait))
+        // Windows are kept per route and account (X API, "Rate limits").
+        .with_reach(Reach::Account)
         .with_fix("nothing to do: what is to be read or posted waits until then")
 }
 

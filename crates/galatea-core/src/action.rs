@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -19,6 +19,9 @@ use crate::{
 pub trait Action: Send + Sync + 'static {
     /// elizaOS style name, such as `SEND_MESSAGE`.
     const NAME: &'static str;
+    /// It changes something outside of the turn's commit while it runs: at another service, or in the store. Its result is journaled, and a
+    /// turn that is run again after a crash uses that instead of doing it twice. What is returned as drafts and effects needs no journal.
+    const SIDE_EFFECT: bool = false;
     /// Arguments, with doc comments for the model.
     type Params: DeserializeOwned + JsonSchema + Send;
 
@@ -56,7 +59,7 @@ impl ActionDocs {
 }
 
 /// What an action did. Drafts and effects are committed together with the turn.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ActionResult {
     /// Whether it worked.
     pub success: bool,
@@ -104,6 +107,10 @@ impl ActionResult {
 pub trait AnyAction: Send + Sync {
     /// What the model is told.
     fn docs(&self) -> ActionDocs;
+    /// [`Action::SIDE_EFFECT`].
+    fn has_side_effect(&self) -> bool {
+        false
+    }
     /// Whether it is offered.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
     /// Does it, with arguments as the model wrote them.
@@ -121,6 +128,9 @@ struct Erased<A>(A);
 impl<A: Action> AnyAction for Erased<A> {
     fn docs(&self) -> ActionDocs {
         self.0.docs()
+    }
+    fn has_side_effect(&self) -> bool {
+        A::SIDE_EFFECT
     }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
         self.0.validate(turn).await

@@ -62,6 +62,11 @@ pub trait SendHandler: Send + Sync {
     /// Typing encodes to nothing when the platform cannot show it.
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>>;
 
+    /// What goes before what when calls compete. Pure; by what [`Self::encode`] wrote.
+    fn priority(&self, _: &Encoded) -> Priority {
+        Priority::Answer
+    }
+
     /// One attempt. No retry in here; flood waits come back as `RateLimited` with `Retry::After`.
     /// An error says by [`crate::error::Sent`] whether the platform may have done it.
     async fn send(&self, delivery: &Delivery) -> Result<Receipt>;
@@ -88,6 +93,20 @@ pub trait SendHandler: Send + Sync {
     async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {
         Err(Error::invalid("this platform's files cannot be downloaded").with("attachment", &media.id).with("limit", limit))
     }
+}
+
+/// What goes before what when calls compete for a platform's allowance, the most important first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// Something is said.
+    Answer,
+    /// Whoever pressed a button or called a command is told; a file is fetched to be looked at.
+    Callback,
+    /// A message is changed or removed, a reaction set.
+    Change,
+    /// It is shown that an answer is coming. Worth nothing a moment later: dropped rather than waited for.
+    Typing,
 }
 
 /// What a connector is.

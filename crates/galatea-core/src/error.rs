@@ -60,6 +60,7 @@ struct Inner {
     fix: Option<Cow<'static, str>>,
     context: Vec<(&'static str, String)>,
     sent: Sent,
+    reach: Reach,
     source: Option<Source>,
 }
 
@@ -73,6 +74,16 @@ pub enum Sent {
     Maybe,
 }
 
+/// How far a wish to wait reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reach {
+    /// The Room it was about.
+    #[default]
+    Room,
+    /// Everything the account does of this kind.
+    Account,
+}
+
 impl Error {
     /// A failure with the usual retry advice of its kind: `RateLimited`, `Unavailable` and `Timeout` soon, others never.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
@@ -81,7 +92,7 @@ impl Error {
             _ => Retry::Never,
         };
         let sent = if kind == ErrorKind::Timeout { Sent::Maybe } else { Sent::No };
-        Self(Box::new(Inner { kind, retry, message: message.into(), code: None, fix: None, context: Vec::new(), sent, source: None }))
+        Self(Box::new(Inner { kind, retry, message: message.into(), code: None, fix: None, context: Vec::new(), sent, reach: Reach::Room, source: None }))
     }
 
     /// Shorthand for [`ErrorKind::Invalid`].
@@ -134,6 +145,18 @@ impl Error {
         self
     }
 
+    /// States that a wish to wait is about more than one Room.
+    #[must_use]
+    pub fn with_reach(mut self, reach: Reach) -> Self {
+        self.0.reach = reach;
+        self
+    }
+
+    /// How far a wish to wait reaches.
+    pub fn reach(&self) -> Reach {
+        self.0.reach
+    }
+
     /// Attaches the underlying failure (for logs only).
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Source>) -> Self {
@@ -174,6 +197,20 @@ impl Error {
     /// Context pairs in the order they were added.
     pub fn context(&self) -> &[(&'static str, String)] {
         &self.0.context
+    }
+
+    /// The sentence and what was seen, in a few words, for lists of failures.
+    pub fn brief(&self) -> String {
+        let cause = self.0.context.iter().find(|(key, _)| *key == "cause");
+        cause.map_or_else(|| self.0.message.to_string(), |(_, cause)| format!("{}: {cause}", self.0.message))
+    }
+
+    /// The same failure once more, for somebody else who meets it; without its source.
+    #[must_use]
+    pub fn retold(&self) -> Self {
+        let Inner { kind, retry, message, code, fix, context, sent, reach, source: _ } = &*self.0;
+        let (message, fix, context) = (message.clone(), fix.clone(), context.clone());
+        Self(Box::new(Inner { kind: *kind, retry: *retry, message, code: *code, fix, context, sent: *sent, reach: *reach, source: None }))
     }
 
     /// The sentence, the context and every source, for a log line.

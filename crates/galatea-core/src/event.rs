@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use crate::{
+    breaker::Phase,
     gateway::Health,
     ids::{Account, AgentId, DeliveryId, EntityId, MemoryId, RoomId, Source, TurnId, WorldId},
     model::Usage,
@@ -37,7 +38,7 @@ pub enum Event {
     DeliverySent { agent: AgentId, room: RoomId, delivery: DeliveryId, attempt: u32 },
     DeliveryRetrying { agent: AgentId, room: RoomId, delivery: DeliveryId, attempt: u32, reason: String, millis: u64 },
     DeliveryFailed { agent: AgentId, room: RoomId, delivery: DeliveryId, reason: String },
-    BreakerChanged { source: Source, account: Account, state: String },
+    BreakerChanged { name: String, state: Phase, cause: Option<String> },
 }
 
 /// Publishes events to any number of listeners; slow listeners miss some, turns never wait.

@@ -1,6 +1,7 @@
 //! The contract of Galatea: nouns, traits, errors. No SQL, no HTTP, no platform, no runtime.
 
 pub mod action;
+pub mod breaker;
 pub mod character;
 pub mod clock;
 pub mod command;
@@ -38,11 +39,11 @@ pub use character::Character;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use command::{COMMANDS, Command};
 pub use connector::{
-    BrowserLogin, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, ReadBack, SendHandler, Severity, TextUnit, Variable,
+    BrowserLogin, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, Priority, ReadBack, SendHandler, Severity, TextUnit, Variable,
 };
 pub use content::{Button, Content, Media, MediaKind, Press};
 pub use entity::{Entity, Participant, ParticipantState};
-pub use error::{Error, ErrorKind, Result, Retry, Sent};
+pub use error::{Error, ErrorKind, Reach, Result, Retry, Sent};
 pub use evaluator::Evaluator;
 pub use event::{Event, EventBus};
 pub use gateway::{Gateway, GatewayBackend, Health};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::{clock::Timestamp, error::Result};
 
 /// Turns a conversation into text or tool calls.
 #[async_trait]
@@ -53,7 +53,7 @@ pub enum Tier {
     TextLarge,
 }
 
-/// The models of one agent. A configured model that fails says so; nothing falls back silently.
+/// The models of one agent. A configured model that fails says so; an answer of a fallback names it ([`TextAnswer::by`]).
 #[derive(Clone)]
 pub struct Models {
     /// For decisions.
@@ -89,6 +89,9 @@ pub struct TextRequest {
     pub params: Sampling,
     /// Ask for a stream.
     pub stream: bool,
+    /// Whoever asks does not wait longer: no attempt and no fallback begins or goes on after it.
+    #[serde(skip)]
+    pub deadline: Option<Timestamp>,
 }
 
 impl TextRequest {
@@ -198,6 +201,22 @@ pub struct TextAnswer {
     pub usage: Usage,
     /// Why it ended.
     pub finish: Finish,
+    /// Who answered, where several could; none from a model that stands alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<AnsweredBy>,
+}
+
+/// Which link of a fallback chain answered, and why those before it did not.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AnsweredBy {
+    /// The link, for people: `openai gpt-4o (OPENAI_API_KEY_2)`.
+    pub link: String,
+    /// Its provider.
+    pub provider: String,
+    /// Its model.
+    pub model: String,
+    /// The links before it, each with the reason. No message text, no secrets.
+    pub passed: Vec<(String, String)>,
 }
 
 /// A tool call.

@@ -74,6 +74,11 @@ impl Setting {
             other => other.to_string(),
         }
     }
+
+    /// As a secret, without the spaces and quotes around it that people paste along.
+    pub fn secret(&self) -> SecretString {
+        SecretString::from(self.text().trim().trim_matches(['"', '\'']).trim().to_owned())
+    }
 }
 
 /// One layer: names to values.
@@ -143,7 +148,7 @@ impl Settings {
 
     /// A secret. Surrounding spaces and quotes are removed, as people paste them.
     pub fn secret(&self, variable: &Variable) -> Option<SecretString> {
-        self.find(variable).map(|s| SecretString::from(s.text().trim().trim_matches(['"', '\'']).trim().to_owned()))
+        self.find(variable).map(Setting::secret)
     }
 
     /// A switch: true/false, 1/0, yes/no, on/off.

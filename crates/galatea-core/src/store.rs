@@ -21,6 +21,7 @@ mod inbox;
 mod lease;
 mod memory;
 mod outbox;
+mod step;
 mod turn;
 
 pub use audit::{AuditLine, AuditStore, Exceptions};
@@ -30,6 +31,7 @@ pub use inbox::{Envelope, InboxEntry, InboxItem, InboxState, InboxStore, Ingest}
 pub use lease::{Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Part, ROOM_PARTS, Role, fair_share, room_part};
 pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
+pub use step::{Step, StepStore};
 pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
 
 /// Everything a store can do. Blanket implementation; no methods of its own.
@@ -44,6 +46,7 @@ pub trait Store:
     + CacheStore
     + InboxStore
     + OutboxStore
+    + StepStore
     + AuditStore
     + LeaseStore
     + EventStore
@@ -60,6 +63,7 @@ impl<T> Store for T where
         + CacheStore
         + InboxStore
         + OutboxStore
+        + StepStore
         + AuditStore
         + LeaseStore
         + EventStore

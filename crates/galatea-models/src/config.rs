@@ -1,16 +1,20 @@
 //! Which models an agent uses, from its settings.
 
+mod context;
+mod fallback;
+mod links;
 mod parameters;
 mod providers;
 pub mod variables;
 
 use std::sync::Arc;
 
-use galatea_core::{Clock, Error, Finding, Models, Result, Settings};
+use galatea_core::{Clock, Error, Finding, Models, Result, Settings, Severity};
 use galatea_http::HttpClient;
 
-use crate::{check::Probe, wire::codes};
-use providers::{Context, PROVIDERS, Provider};
+use crate::{check::Probe, dependencies::Dependencies, wire::codes};
+use context::Context;
+use providers::{PROVIDERS, Provider};
 
 /// The models of one agent, with what there is to tell about them.
 #[derive(Clone)]
@@ -26,6 +30,8 @@ pub struct Configured {
     /// The offline script may also answer where strangers read it.
     pub offline_public: bool,
     pub(crate) probe: Probe,
+    /// Of those that stand in.
+    pub(crate) others: Vec<Probe>,
 }
 
 impl Configured {
@@ -36,7 +42,13 @@ impl Configured {
 
     /// Asks the service whether key, address and models work. Costs no tokens.
     pub async fn check(&self) -> Vec<Finding> {
-        self.probe.run(self.models.embedding.is_some()).await
+        let mut findings = self.probe.run(self.models.embedding.is_some()).await;
+        for probe in &self.others {
+            // Without a stand-in the agent still answers.
+            let weaker = |finding: Finding| Finding { severity: finding.severity.min(Severity::Warning), ..finding };
+            findings.extend(probe.run(true).await.into_iter().map(weaker));
+        }
+        findings
     }
 }
 
@@ -47,17 +59,43 @@ impl Configured {
 ///
 /// # Errors
 /// `Invalid` with the variable and its place for a value that cannot be used, or for a chosen provider that is not configured.
-pub fn build(settings: &Settings, http: &HttpClient, clock: Arc<dyn Clock>) -> Result<Configured> {
-    let context = Context::new(settings, http, clock)?;
+pub fn build(settings: &Settings, http: &HttpClient, clock: Arc<dyn Clock>, dependencies: &Dependencies) -> Result<Configured> {
+    let context = Context::new(settings, http, clock, dependencies)?;
     let mut notes = Vec::new();
-    let provider = choose(&context, &mut notes)?;
-    let mut configured = match provider {
-        Some(provider) => (provider.build)(&context)?,
+    let mut configured = match choose(&context, &mut notes)? {
+        Some(provider) => chained(&context, provider)?,
         None => providers::offline(&context)?,
     };
     configured.notes.splice(0..0, notes);
     configured.offline_public = settings.flag(&variables::OFFLINE_RESPONDER_PUBLIC)?;
     Ok(configured)
+}
+
+/// The chosen provider with those that stand in for it.
+fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configured> {
+    let chosen = (provider.build)(context)?;
+    let fallback = fallback::read(context.settings, provider)?;
+    let mut others = Vec::new();
+    for other in &fallback.providers {
+        let offer = (other.build)(context)?;
+        if !fallback.is_auto || offer.is_at_home() || !chosen.is_at_home() {
+            others.push(offer);
+        }
+    }
+    let models = links::assemble(context, &chosen, &others, fallback.sibling)?;
+    let main = chosen.main();
+    let description = format!("{} {} at {}", main.names().provider, models.large.info().model, main.site());
+    let notes = if others.is_empty() {
+        Vec::new()
+    } else {
+        let titles: Vec<String> = others.iter().map(links::Offer::title).collect();
+        vec![format!("when {} does not answer: {} (MODEL_FALLBACK)", provider.name, titles.join(", then "))]
+    };
+    let mut probes: Vec<Probe> = chosen.probes();
+    let further = probes.split_off(1);
+    let probe = probes.pop().unwrap_or(Probe::Offline);
+    let others = further.into_iter().chain(others.iter().flat_map(links::Offer::probes)).collect();
+    Ok(Configured { models, provider: provider.name, description, notes, offline_public: false, probe, others })
 }
 
 fn choose(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Option<&'static Provider>> {

@@ -1,13 +1,17 @@
 //! Models: one folder per wire format, one place that retries, and a script for when there is none.
 //!
-//! [`config::build`] reads an agent's settings and returns the [`galatea_core::Models`] it uses. Nothing falls back silently: a configured
-//! provider that fails says so.
+//! [`config::build`] reads an agent's settings and returns the [`galatea_core::Models`] it uses. From the outside in, each is a
+//! [`chain`] of links, and a link is `retry(breaker(stream(wire format)))`. Nothing falls back silently: an answer names who gave it.
 
 pub mod anthropic;
+pub mod budget;
+pub mod chain;
 pub mod check;
 pub mod config;
+pub mod dependencies;
 pub mod doctor;
 pub mod google;
+mod guarded;
 pub mod ollama;
 pub mod openai;
 pub mod retry;
@@ -15,6 +19,7 @@ pub mod tuned;
 pub mod wire;
 
 pub use config::{Configured, build};
+pub use dependencies::Dependencies;
 pub use doctor::OfflineModel;
 pub use retry::{RetryPolicy, Retrying};
 pub use wire::{Auth, Endpoint, Names, Times};

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -20,7 +20,10 @@ use galatea_core::{
 };
 use rand::Rng;
 
-use crate::wire::codes;
+use crate::{budget::Budget, wire::codes};
+
+/// Whatever ends an attempt in time comes first, and says more.
+const GRACE: Duration = Duration::from_millis(50);
 
 /// How often and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,14 +34,16 @@ pub struct RetryPolicy {
     pub base: Duration,
     /// Upper bound of any wait of our own choosing.
     pub cap: Duration,
-    /// No wait goes beyond this since the start, and nothing runs longer.
+    /// No wait goes beyond this since the start, and nothing runs longer; a request's own deadline may come before it.
     pub total: Duration,
+    /// Others can answer instead: a longer wait than this is theirs, and so is what took too long.
+    pub patience: Option<Duration>,
 }
 
 impl Default for RetryPolicy {
-    /// 3 attempts, full jitter from 0.5 s up to 8 s, 120 s in all.
+    /// 3 attempts, full jitter from 0.5 s up to 8 s, 120 s in all, whatever a service's wish.
     fn default() -> Self {
-        Self { attempts: 3, base: Duration::from_millis(500), cap: Duration::from_secs(8), total: Duration::from_secs(120) }
+        Self { attempts: 3, base: Duration::from_millis(500), cap: Duration::from_secs(8), total: Duration::from_secs(120), patience: None }
     }
 }
 
@@ -49,27 +54,40 @@ impl Default for RetryPolicy {
 pub struct Retrying<M: ?Sized> {
     policy: RetryPolicy,
     clock: Arc<dyn Clock>,
+    budget: Arc<Budget>,
     inner: Arc<M>,
 }
 
 impl<M: Send + Sync + ?Sized> Retrying<M> {
     /// Wraps a model.
-    pub fn new(inner: Arc<M>, policy: RetryPolicy, clock: Arc<dyn Clock>) -> Self {
-        Self { policy, clock, inner }
+    pub fn new(inner: Arc<M>, policy: RetryPolicy, budget: Arc<Budget>, clock: Arc<dyn Clock>) -> Self {
+        Self { policy, clock, budget, inner }
     }
 
     /// Boxed, since the compiler cannot prove `Send` through the generic layers from within an async trait method.
-    fn run<'a, T: Send + 'a>(&'a self, shown: &'a AtomicBool, attempt: impl FnMut() -> BoxFuture<'a, Result<T>> + Send + 'a) -> BoxFuture<'a, Result<T>> {
+    fn run<'a, T: Send + 'a>(
+        &'a self,
+        shown: &'a AtomicBool,
+        deadline: Option<Timestamp>,
+        attempt: impl FnMut() -> BoxFuture<'a, Result<T>> + Send + 'a,
+    ) -> BoxFuture<'a, Result<T>> {
         let start = self.clock.now();
+        self.budget.call(start);
+        let total = deadline.map_or(self.policy.total, |end| end.since(start).min(self.policy.total));
         let clock = self.clock.clone();
+        let asked = Arc::new(Mutex::new(None));
+        let last = Arc::clone(&asked);
         let tries = attempt
             .retry(FullJitter { left: self.policy.attempts.saturating_sub(1), ceiling: self.policy.base, cap: self.policy.cap })
             .sleep(move |wait| sleep(clock.clone(), wait))
-            .when(move |error: &Error| error.retry() != Retry::Never && !shown.load(Ordering::Relaxed))
-            .adjust(move |error: &Error, wait| wait.and_then(|wait| self.wait(start, error, wait)));
-        let deadline = self.clock.sleep(self.policy.total);
-        let seconds = self.policy.total.as_secs_f32();
+            .notify(move |error: &Error, _| *lock(&last) = Some(error.retold()))
+            .when(move |error: &Error| self.is_worth_it(error) && !shown.load(Ordering::Relaxed))
+            .adjust(move |error: &Error, wait| wait.and_then(|wait| self.wait(start, total, error, wait)));
+        let deadline = self.clock.sleep(total.saturating_add(GRACE));
+        let seconds = total.as_secs_f32();
         let race = select(Box::pin(tries.into_future()), deadline).map(move |first| match first {
+            // A breaker that opened between two attempts says less than the attempt before.
+            Either::Left((Err(error), _)) if error.code() == Some(codes::PAUSED) => Err(lock(&asked).take().unwrap_or(error)),
             Either::Left((result, _)) => result,
             Either::Right(((), _)) => {
                 Err(Error::new(ErrorKind::Timeout, "the model did not answer within the time allowed").with_code(codes::TIMEOUT).with("seconds", seconds))
@@ -78,10 +96,18 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
         Box::pin(race)
     }
 
-    /// The wait before the next attempt; none when it would end after the deadline.
-    fn wait(&self, start: Timestamp, error: &Error, own: Duration) -> Option<Duration> {
+    fn is_worth_it(&self, error: &Error) -> bool {
+        let others = self.policy.patience.is_some();
+        // A breaker's pause is the chain's to wait for.
+        error.retry() != Retry::Never && error.code() != Some(codes::PAUSED) && !(others && error.kind() == ErrorKind::Timeout)
+    }
+
+    /// The wait before the next attempt; none when it would end after the deadline, others can answer sooner, or the budget is spent.
+    fn wait(&self, start: Timestamp, total: Duration, error: &Error, own: Duration) -> Option<Duration> {
         let wait = if let Retry::After(asked) = error.retry() { own.max(asked) } else { own };
-        (self.clock.now().since(start).saturating_add(wait) < self.policy.total).then_some(wait)
+        let now = self.clock.now();
+        let in_time = now.since(start).saturating_add(wait) < total && self.policy.patience.is_none_or(|patience| wait <= patience);
+        (in_time && self.budget.retry(now)).then_some(wait)
     }
 }
 
@@ -97,7 +123,7 @@ impl<M: TextModel + ?Sized> TextModel for Retrying<M> {
             shown.store(true, Ordering::Relaxed);
             on_text(text);
         };
-        self.run(&shown, || self.inner.generate(request, &on_piece)).await
+        self.run(&shown, request.deadline, || self.inner.generate(request, &on_piece)).await
     }
 }
 
@@ -108,8 +134,12 @@ impl<M: EmbeddingModel + ?Sized> EmbeddingModel for Retrying<M> {
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
-        self.run(&AtomicBool::new(false), || self.inner.embed(texts)).await
+        self.run(&AtomicBool::new(false), None, || self.inner.embed(texts)).await
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn sleep(clock: Arc<dyn Clock>, wait: Duration) -> BoxFuture<'static, ()> {

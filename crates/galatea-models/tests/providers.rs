@@ -12,7 +12,7 @@ use galatea_core::{
     model::{ChatMessage, ChatPart, ChatRole, Finish, Sampling, TextRequest, ToolSpec, Usage},
 };
 use galatea_http::{HttpClient, HttpOptions};
-use galatea_models::{Configured, build};
+use galatea_models::{Configured, Dependencies, build};
 use galatea_testkit::models::{Answer, AnthropicServer, Dialect, Fault, GoogleServer, ModelServer, OllamaServer, OpenAi, OpenAiServer, Reply};
 use serde_json::{Value, json};
 
@@ -32,8 +32,10 @@ impl Clock for Patient {
 
 fn configure(pairs: &[(&str, &str)]) -> Configured {
     let quick = [("MODEL_FIRST_TOKEN_TIMEOUT", "0.3"), ("MODEL_IDLE_TIMEOUT", "0.3"), ("MODEL_TOTAL_TIMEOUT", "3")];
-    let settings = Settings::from_pairs(quick.iter().chain(pairs).map(|(k, v)| ((*k).to_owned(), Value::from(*v))));
-    build(&settings, &HttpClient::new(HttpOptions::default()).unwrap(), Arc::new(Patient)).unwrap()
+    // Each model by itself, and asked as the caller wants.
+    let plain = [("MODEL_FALLBACK", "none"), ("MODEL_STREAM", "false")];
+    let settings = Settings::from_pairs(quick.iter().chain(&plain).chain(pairs).map(|(k, v)| ((*k).to_owned(), Value::from(*v))));
+    build(&settings, &HttpClient::new(HttpOptions::default()).unwrap(), Arc::new(Patient), &Dependencies::default()).unwrap()
 }
 
 fn clean(error: &Error) {
@@ -74,6 +76,7 @@ fn request(stream: bool) -> TextRequest {
             stop: ["a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec(),
         },
         stream,
+        deadline: None,
     }
 }
 
@@ -88,6 +91,7 @@ struct Pair<D: Dialect> {
     server: ModelServer<D>,
     models: Models,
     configured: Configured,
+    settings: Vec<(String, String)>,
 }
 
 impl<D: Dialect> Pair<D> {
@@ -95,7 +99,13 @@ impl<D: Dialect> Pair<D> {
         let base = server.base_url();
         let pairs: Vec<(&str, &str)> = settings.iter().map(|(k, v)| (*k, if *v == "BASE" { base.as_str() } else { *v })).collect();
         let configured = configure(&pairs);
-        Self { models: configured.models.clone(), server, configured }
+        let settings = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Self { models: configured.models.clone(), server, configured, settings }
+    }
+
+    /// The same models once more, whose breakers know of no failure.
+    fn fresh(&self) -> Models {
+        configure(&self.settings.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect::<Vec<_>>()).models
     }
 
     /// Text, tools, usage and finish, whole and streamed, torn into single bytes too.
@@ -132,7 +142,7 @@ impl<D: Dialect> Pair<D> {
             self.server.enqueue(fault.clone());
         }
         let before = self.server.count();
-        let error = match ask(&self.models.large, &request(stream)).await.0 {
+        let error = match ask(&self.fresh().large, &request(stream)).await.0 {
             Err(error) => error,
             Ok(answer) => panic!("{fault:?}: {answer:?}"),
         };
@@ -141,7 +151,7 @@ impl<D: Dialect> Pair<D> {
         assert!((1..=3).contains(&used), "{fault:?}: {used}");
         // What was not used must not hit the next case.
         for _ in used..3 {
-            let _ = ask(&self.models.small, &TextRequest::prompt(None, "drain")).await;
+            let _ = ask(&self.fresh().small, &TextRequest::prompt(None, "drain")).await;
         }
         error
     }
@@ -224,7 +234,7 @@ impl<D: Dialect> Pair<D> {
         assert!(model.embed(&[]).await.unwrap().is_empty());
         for fault in [Fault::BadKey, Fault::Empty, Fault::Garbage] {
             self.server.enqueue(fault.clone());
-            clean(&model.embed(&texts[..2]).await.unwrap_err());
+            clean(&self.fresh().embedding.unwrap().embed(&texts[..2]).await.unwrap_err());
         }
         self.server.assert_clean();
     }

@@ -2,7 +2,7 @@
 
 use dashmap::DashMap;
 use galatea_core::{
-    Account, AgentView, Clock, Connector, ConnectorInfo, EventBus, Health, MemoryId, Models, Outbound, Result, RoomId, Services, Source, Store,
+    Account, AgentView, Clock, Connector, ConnectorInfo, EventBus, Health, MemoryId, Models, Outbound, Result, RoomId, Services, Source, Store, Timestamp,
     store::InboxEntry,
 };
 use std::{
@@ -61,8 +61,10 @@ pub(crate) struct Agent {
     pub(crate) policies: DashMap<(Source, Account), Arc<Policy>>,
     /// How each connector is doing.
     pub(crate) health: DashMap<(Source, Account), (ConnectorInfo, Health)>,
+    /// What a room reads when no model answers; none says nothing.
+    pub(crate) speechless: Option<String>,
     /// When a failure notice was last shown in a room.
-    pub(crate) notices: moka::sync::Cache<RoomId, ()>,
+    pub(crate) notices: moka::sync::Cache<RoomId, Timestamp>,
     /// Answers to bots in a row, per room.
     pub(crate) hops: moka::sync::Cache<RoomId, u32>,
     /// Messages in a turn right now, so that recovery does not start them again.

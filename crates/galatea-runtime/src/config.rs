@@ -53,6 +53,9 @@ pub const MESSAGE_TTL_MINUTES: Variable =
 /// Age of an answer.
 pub const ANSWER_TTL_MINUTES: Variable =
     Variable::new("ANSWER_TTL_MINUTES", "An answer that could not be sent for this long, in minutes, is not sent any more.").or("10");
+/// What a room reads when no model answers.
+pub const MODEL_NOTICE: Variable = Variable::new("MODEL_NOTICE", "What a room reads when no model answers, once in ten minutes; none says nothing.")
+    .or("Sorry, I cannot think right now: my language model does not answer. Please try again in a few minutes.");
 /// Doubtful deliveries.
 pub const DELIVERY_WHEN_UNSURE: Variable = Variable::new(
     "DELIVERY_WHEN_UNSURE",
@@ -80,6 +83,7 @@ pub const VARIABLES: &[Variable] = &[
     TURN_TIMEOUT_SECONDS,
     MESSAGE_TTL_MINUTES,
     ANSWER_TTL_MINUTES,
+    MODEL_NOTICE,
     DELIVERY_WHEN_UNSURE,
     OFFLINE_RESPONDER_PUBLIC,
 ];

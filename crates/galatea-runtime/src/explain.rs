@@ -47,9 +47,24 @@ pub struct Explanation {
     pub steps: Vec<Step>,
     /// The one setting that would have changed the outcome.
     pub change: Option<Change>,
+    /// Its place among what waits in its room; none once it is finished.
+    pub lane: Option<Lane>,
     /// The parts of the answer.
     pub deliveries: Vec<ExplainedDelivery>,
 }
+
+/// Where a message stands that is not finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Lane {
+    /// Messages of its room before it; counted up to 1,000.
+    pub ahead: usize,
+    /// Turns begun for it in earlier runs of the program.
+    pub begun: u32,
+}
+
+/// Messages of a room counted at most.
+const COUNTED: u32 = 1_000;
 
 /// One part of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -84,7 +99,15 @@ pub async fn explain(store: &dyn Store, query: &ExplainQuery) -> Result<Vec<Expl
             Some(turn) => store.deliveries_of(turn).await?,
             None => Vec::new(),
         };
-        all.push(tell(item, deliveries));
+        let lane = match item.state {
+            InboxState::New => {
+                let waiting = store.unfinished_in_room(item.entry.memory.room_id, COUNTED).await?;
+                let ahead = waiting.iter().position(|other| other.entry.memory.id == item.entry.memory.id).unwrap_or(waiting.len());
+                Some(Lane { ahead, begun: item.attempts })
+            }
+            _ => None,
+        };
+        all.push(Explanation { lane, ..tell(item, deliveries) });
     }
     Ok(all)
 }
@@ -118,6 +141,7 @@ fn tell(item: InboxItem, deliveries: Vec<OutboxItem>) -> Explanation {
         finished_at: item.finished_at,
         steps: verdict.steps,
         change: verdict.change,
+        lane: None,
         deliveries: deliveries
             .into_iter()
             .map(|d| ExplainedDelivery {

@@ -89,7 +89,7 @@ impl GatewayBackend for Intake {
         let known = agent.any_route(&info.source, &info.account).filter(|route| route.tenure.as_ref().is_some_and(|held| held.is(&tenure)));
         let first = known.is_none();
         let takeover = known.map(|route| Arc::clone(&route.takeover)).unwrap_or_default();
-        let route = Arc::new(delivery::Route::new(info.clone(), handler, &agent.clock, takeover, Some(tenure.clone())));
+        let route = Arc::new(delivery::Route::new(info.clone(), handler, agent, takeover, Some(tenure.clone())));
         agent.routes.insert(key, Arc::clone(&route));
         // A connector that restarts registers again; what was in flight then is still in its lane.
         if first {

@@ -1,6 +1,7 @@
 //! Orchestrator: many agents in one process: create, start, stop, remove, watch.
 
 use dashmap::DashMap;
+use galatea_core::breaker::BreakerState;
 use galatea_core::{
     Account, Address, AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, Event, EventBus, Health, Models, Outgoing, Plugin,
     Result, Services, Settings, Source, Store, store::Role,
@@ -15,7 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     accounts::Accounts,
     agent::Agent,
-    config::{Limits, Policy},
+    config::{Limits, MODEL_NOTICE, Policy},
     delivery,
     intake::KnownConnections,
     itself,
@@ -128,6 +129,7 @@ impl Orchestrator {
             let own = spec.account_settings.get(&(source.clone(), account.clone()));
             Policy::from_settings(own.map_or(&spec.settings, |own| &own.settings), source)?;
         }
+        let speechless = spec.settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"));
         let registry = Registry::load(spec.plugins)?;
         self.options.store.save_agent(id, &spec.character).await?;
         itself::remember(&*self.options.store, &identity, &spec.character.name).await?;
@@ -154,7 +156,8 @@ impl Orchestrator {
             routes: DashMap::new(),
             policies: DashMap::new(),
             health: DashMap::new(),
-            notices: moka::sync::Cache::builder().max_capacity(4096).time_to_live(Duration::from_secs(600)).build(),
+            speechless,
+            notices: moka::sync::Cache::new(4096),
             hops: moka::sync::Cache::new(4096),
             in_turn: DashMap::new(),
             polling: tokio::sync::Mutex::default(),
@@ -318,6 +321,15 @@ impl Orchestrator {
                 all.push(ConnectorStatus { agent: *id, agent_name: entry.name.clone(), info: info.clone(), health });
             }
         }
+        all
+    }
+
+    /// How the circuit breaker of every account stands through which this process sends.
+    pub fn breakers(&self) -> Vec<BreakerState> {
+        let agents = self.lock();
+        let routes = agents.values().flat_map(|entry| entry.agent.routes.iter().map(|route| Arc::clone(route.value())).collect::<Vec<_>>());
+        let mut all: Vec<BreakerState> = routes.filter(|route| route.tenure.is_some()).map(|route| route.stack.breaker()).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
         all
     }
 

@@ -19,7 +19,7 @@ impl Outbound for ThroughOutbox {
                 .with_fix("galatea connector ls shows what is on and why")
         })?;
         if outgoing == Outgoing::Typing {
-            return route.handler.typing(address).await;
+            return route.stack.typing(address).await;
         }
         let (now, turn) = (agent.clock.now(), TurnId::fresh());
         let said = match &outgoing {

@@ -38,7 +38,7 @@ pub(crate) async fn connector(agent: Arc<Agent>, connector: Arc<dyn Connector>, 
 pub(crate) fn idle(agent: &Arc<Agent>, connector: &dyn Connector) {
     let info = connector.info();
     if let Some(handler) = connector.send_handler() {
-        let route = Route::new(info.clone(), handler, &agent.clock, Arc::default(), None);
+        let route = Route::new(info.clone(), handler, agent, Arc::default(), None);
         agent.routes.insert((info.source.clone(), info.account.clone()), Arc::new(route));
     }
     Intake(Arc::clone(agent)).report(info, Health::Elsewhere);

@@ -51,7 +51,8 @@ pub(crate) const STEPS: &[Step] = &[
             WHERE id = (b ->> 'id')::uuid AND state = 'new' AND agent_id = (b ->> 'agent')::uuid;
          IF NOT FOUND AND NOT (again AND EXISTS (SELECT 1 FROM inbox WHERE id = (b ->> 'id')::uuid AND turn_id = (b ->> 'turn')::uuid)) THEN
             RAISE EXCEPTION 'conflict:%', b ->> 'c' USING ERRCODE = 'GA001';
-         END IF;",
+         END IF;
+         DELETE FROM step WHERE message_id = (b ->> 'id')::uuid;",
     ),
 ];
 

@@ -26,6 +26,7 @@ mod read;
 mod relationship;
 mod room;
 mod search;
+mod step;
 mod task;
 mod world;
 mod writer;

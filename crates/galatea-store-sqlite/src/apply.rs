@@ -6,7 +6,7 @@
 
 use sqlx::{AssertSqlSafe, Executor, SqliteConnection};
 
-use crate::{agent, cache, connect, cursor, effect, entity, inbox, memory, outbox, relationship, room, search, task, world};
+use crate::{agent, cache, connect, cursor, effect, entity, inbox, memory, outbox, relationship, room, search, step, task, world};
 
 /// Carries out the rows of `?1`.
 pub(crate) const APPLY: &str = "INSERT INTO apply (op, c, n, body) SELECT value ->> 'op', value ->> 'c', value ->> 'n', value FROM jsonb_each(?1)";
@@ -34,6 +34,7 @@ const COLD: &[&[Trigger]] = &[
     relationship::TRIGGERS,
     task::TRIGGERS,
     cache::TRIGGERS,
+    step::TRIGGERS,
     outbox::COLD_TRIGGERS,
 ];
 

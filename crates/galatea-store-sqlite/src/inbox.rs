@@ -43,7 +43,8 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
         "finish",
         "UPDATE inbox SET state = NEW.body ->> 'state', verdict = NEW.body -> 'verdict', turn_id = unhex(NEW.body ->> 'turn'), finished_at = NEW.body ->> 'at'
             WHERE id = unhex(NEW.body ->> 'id') AND state = 'new' AND agent_id = unhex(NEW.body ->> 'agent');
-         SELECT RAISE(ABORT, 'conflict:' || NEW.c) WHERE changes() = 0;",
+         SELECT RAISE(ABORT, 'conflict:' || NEW.c) WHERE changes() = 0;
+         DELETE FROM step WHERE message_id = unhex(NEW.body ->> 'id');",
     ),
 ];
 

@@ -12,6 +12,7 @@ pub mod leases;
 pub mod memories;
 pub mod outbox;
 pub mod small;
+pub mod steps;
 pub mod turns;
 
 /// An empty store, and what must live as long as it (a temporary folder, a container).
@@ -70,6 +71,7 @@ macro_rules! store_suite {
             leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, whoever_lost_a_part_commits_nothing,
                 whoever_lost_an_account_settles_nothing_but_the_truth, leaving_gives_everything_back,
                 unfinished_is_listed_by_part, the_oldest_unstarted_message_is_known;
+            steps: a_step_is_begun_and_gets_its_result, steps_go_with_their_message;
             small: agents_are_saved_without_secrets, tasks_are_due_found_and_deleted, cached_values_expire, relationships_are_unique;
         }
     };

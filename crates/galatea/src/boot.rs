@@ -2,6 +2,7 @@
 
 use galatea_core::{AgentId, Clock, Error, EventBus, Host, Result, Settings, Store, SystemClock, store::Role};
 use galatea_http::{HttpClient, HttpOptions};
+use galatea_models::Dependencies;
 use galatea_runtime::{AgentSpec, Orchestrator, RuntimeOptions};
 use std::{sync::Arc, time::Duration};
 
@@ -40,6 +41,8 @@ pub(crate) struct Booted {
     pub(crate) created: bool,
     /// The agents, in the order given.
     pub(crate) agents: Vec<BootedAgent>,
+    /// The breakers of their models.
+    pub(crate) dependencies: Dependencies,
 }
 
 /// What there is to tell about one agent.
@@ -72,13 +75,15 @@ pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<
         // A terminal is this machine's own.
         Platforms::Terminal => None,
     };
-    let options = RuntimeOptions { store: Arc::clone(&store), clock: Arc::clone(&clock), events: EventBus::default(), look_around: LOOK_AROUND, cluster };
+    let events = EventBus::default();
+    let dependencies = Dependencies::new(events.clone());
+    let options = RuntimeOptions { store: Arc::clone(&store), clock: Arc::clone(&clock), events, look_around: LOOK_AROUND, cluster };
     let orchestrator = Orchestrator::new(options)?;
     let http = HttpClient::new(HttpOptions::default())?;
     let mut taken = Taken::default();
     let mut agents = Vec::new();
     for persona in personas {
-        let parts = parts(&persona, data_dir, platforms, &http, &clock, &mut taken)?;
+        let parts = parts(&persona, data_dir, platforms, &http, &clock, &dependencies, &mut taken)?;
         let spec = AgentSpec {
             character: persona.character,
             settings: with_policies(&persona.settings)?,
@@ -93,7 +98,7 @@ pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<
     if agents.is_empty() {
         return Err(Error::invalid("there is no character to run"));
     }
-    Ok(Booted { orchestrator, store, database, created, agents })
+    Ok(Booted { orchestrator, store, database, created, agents, dependencies })
 }
 
 impl Booted {
@@ -113,9 +118,17 @@ struct Parts {
     account_settings: OwnSettings,
 }
 
-fn parts(persona: &Persona, data_dir: &DataDir, platforms: Platforms, http: &HttpClient, clock: &Arc<dyn Clock>, taken: &mut Taken) -> Result<Parts> {
+fn parts(
+    persona: &Persona,
+    data_dir: &DataDir,
+    platforms: Platforms,
+    http: &HttpClient,
+    clock: &Arc<dyn Clock>,
+    dependencies: &Dependencies,
+    taken: &mut Taken,
+) -> Result<Parts> {
     let identity = persona.character.identity();
-    let configured = galatea_models::build(&persona.settings, http, Arc::clone(clock))?;
+    let configured = galatea_models::build(&persona.settings, http, Arc::clone(clock), dependencies)?;
     let offline = configured.is_offline();
     let model = if offline { models::describe(configured.models.large.info()) } else { configured.description };
     let mut notes = configured.notes;

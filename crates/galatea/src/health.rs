@@ -11,7 +11,7 @@ use axum::{
     routing::get,
 };
 use futures::future::BoxFuture;
-use galatea_core::{Error, ErrorKind, Result, Settings, Variable};
+use galatea_core::{Error, ErrorKind, Result, Settings, Variable, breaker::BreakerState};
 use serde::{Deserialize, Serialize};
 use std::{
     io,
@@ -37,6 +37,9 @@ pub(crate) struct Readiness {
     pub(crate) reasons: Vec<Reason>,
     /// Every agent with its connectors.
     pub(crate) agents: Vec<AgentState>,
+    /// How the circuit breakers stand, of accounts and of models.
+    #[serde(default)]
+    pub(crate) breakers: Vec<BreakerState>,
     /// Version of Galatea.
     pub(crate) version: String,
     /// Process id.
@@ -215,7 +218,7 @@ mod tests {
             Box::pin(async move {
                 let reason = Reason { subject: "model".into(), message: "no model answers".into(), ..Reason::default() };
                 let reasons = if ready { Vec::new() } else { vec![reason] };
-                Readiness { ready, reasons, agents: Vec::new(), version: "0".into(), pid: 1, uptime: 2, statements: 3 }
+                Readiness { ready, reasons, agents: Vec::new(), breakers: Vec::new(), version: "0".into(), pid: 1, uptime: 2, statements: 3 }
             })
         })
     }

@@ -4,6 +4,7 @@ mod accounts;
 mod activity;
 mod banner;
 mod boot;
+mod breakers;
 mod catalogue;
 mod cli;
 mod config;

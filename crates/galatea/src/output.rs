@@ -5,8 +5,15 @@ use std::{
     fmt::Display,
     io::{self, IsTerminal, Write},
 };
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use crate::{redact::Redactor, report::Report};
+
+/// A moment in milliseconds since 1970, for people: RFC 3339.
+pub(crate) fn when(millis: i64) -> String {
+    let time = OffsetDateTime::from_unix_timestamp(millis.div_euclid(1000)).ok();
+    time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| format!("{millis} ms"))
+}
 
 /// The few colours used; each only beside a word or shape that says the same.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Readiness: what is in the way of the process's work, as `/readyz` tells it.
 
 use galatea_core::{AgentId, Health};
+use galatea_models::Dependencies;
 use galatea_runtime::{ConnectorStatus, Orchestrator};
 use std::{
     sync::{
@@ -27,12 +28,20 @@ struct Watched {
     agents: Vec<(AgentId, String, String, ModelHealth)>,
     since: Instant,
     stopping: Arc<AtomicBool>,
+    dependencies: Dependencies,
 }
 
 /// Looks at a process. `stopping` is set once it drains.
 pub(crate) fn probe(booted: &Booted, since: Instant, stopping: Arc<AtomicBool>) -> Probe {
     let agents = booted.agents.iter().map(|a| (a.id, a.name.clone(), a.model.clone(), a.health.clone())).collect();
-    let watched = Arc::new(Watched { orchestrator: Arc::clone(&booted.orchestrator), database: booted.database.clone(), agents, since, stopping });
+    let watched = Arc::new(Watched {
+        orchestrator: Arc::clone(&booted.orchestrator),
+        database: booted.database.clone(),
+        agents,
+        since,
+        stopping,
+        dependencies: booted.dependencies.clone(),
+    });
     Arc::new(move || {
         let watched = Arc::clone(&watched);
         Box::pin(async move { watched.look().await })
@@ -65,6 +74,7 @@ impl Watched {
             ready: reasons.is_empty(),
             reasons,
             agents,
+            breakers: self.orchestrator.breakers().into_iter().chain(self.dependencies.breakers()).collect(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             uptime: self.since.elapsed().as_secs(),

@@ -11,6 +11,7 @@ mod crashes;
 mod discord;
 mod errors;
 mod explains;
+mod fallback;
 mod faults;
 mod init;
 mod ledger;

@@ -1,8 +1,9 @@
 //! A house: one store, one orchestrator, agents with their platforms and models.
 
 use galatea_core::{
-    Addressed, AgentId, AgentIdentity, Batch, ChannelType, Character, Clock, Command, Connection, Content, EntityId, EntityRef, EventBus, Gateway, Incoming,
-    IncomingEvent, IncomingMessage, MemoryId, Models, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, SystemClock, TextModel, WorldId, WorldRef,
+    Account, Address, Addressed, AgentId, AgentIdentity, Batch, ChannelType, Character, Clock, Command, Connection, Content, EntityId, EntityRef, EventBus,
+    Gateway, Incoming, IncomingEvent, IncomingMessage, MemoryId, Models, Outgoing, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, SystemClock,
+    TextModel, WorldId, WorldRef,
     store::{InboxState, InboxStore, OutboxState, OutboxStore},
 };
 use galatea_runtime::{
@@ -135,6 +136,12 @@ impl House {
         let id = self.id_of(&message);
         self.receive(vec![message]).await;
         id
+    }
+
+    /// Says or does something by itself, as a plugin would.
+    pub(crate) async fn does(&self, at: &Spot, outgoing: Outgoing) {
+        let address = Address { source: SOURCE, account: Account("1000".into()), room: self.room(at), remote: RemoteId::new(at.room) };
+        self.orchestrator.send_message_to_target(self.agent, &address, outgoing).await.unwrap();
     }
 
     pub(crate) async fn receive(&self, events: Vec<Incoming>) -> Received {

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, Address, Capabilities, Connector, ConnectorInfo, Delivery, Encoded, Error, ErrorKind, Finding, Found, Gateway, Outgoing, ReadBack, Receipt,
-    RemoteId, Result, Retry, SendHandler, Sent, Source, TextUnit, Trail,
+    Account, Address, Capabilities, Connector, ConnectorInfo, Delivery, Encoded, Error, ErrorKind, Finding, Found, Gateway, Outgoing, Priority, Reach,
+    ReadBack, Receipt, RemoteId, Result, Retry, SendHandler, Sent, Source, TextUnit, Trail,
 };
 use std::{
     collections::{HashMap, VecDeque},
@@ -23,6 +23,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) enum Doing {
     /// 429 with Retry-After.
     Flood(Duration),
+    /// The same, about the whole account.
+    FloodAll(Duration),
     /// Refused connection: nothing left.
     Unavailable,
     /// The platform shows it, and the answer is lost.
@@ -56,6 +58,7 @@ struct State {
     shown: Vec<Shown>,
     attempts: usize,
     finds: usize,
+    typed: Vec<String>,
     doings: HashMap<String, VecDeque<Doing>>,
     blind: bool,
 }
@@ -119,6 +122,11 @@ impl Platform {
     /// Read-backs so far.
     pub(crate) fn finds(&self) -> usize {
         self.lock().finds
+    }
+
+    /// Rooms in which typing was shown.
+    pub(crate) fn typed(&self) -> Vec<String> {
+        self.lock().typed.clone()
     }
 
     /// Completes when `enough` says so of the platform; looked at after every attempt.
@@ -196,6 +204,9 @@ struct Hand(Arc<Platform>);
 #[async_trait]
 impl SendHandler for Hand {
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
+        if let Outgoing::React { emoji, .. } = outgoing {
+            return Ok(vec![Encoded(serde_json::json!({ "text": emoji, "reaction": true }))]);
+        }
         let Outgoing::Message { content, reply_to } = outgoing else { return Ok(Vec::new()) };
         if content.text.contains("UNENCODABLE") {
             return Err(Error::invalid("this cannot be shown here"));
@@ -203,6 +214,10 @@ impl SendHandler for Hand {
         let label = content.extra.get("label");
         // "||" stands for the place where a long text is cut.
         Ok(content.text.split("||").map(|text| Encoded(serde_json::json!({ "text": text, "replyTo": reply_to, "label": label }))).collect())
+    }
+
+    fn priority(&self, body: &Encoded) -> Priority {
+        if body.0.get("reaction").is_some() { Priority::Change } else { Priority::Answer }
     }
 
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
@@ -215,6 +230,7 @@ impl SendHandler for Hand {
         let lost = || Error::new(ErrorKind::Timeout, "no answer");
         let outcome = match doing {
             None | Some(Doing::Fine) => Ok(platform.show(delivery)),
+            Some(Doing::FloodAll(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay)).with_reach(Reach::Account)),
             Some(Doing::Flood(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay))),
             Some(Doing::Unavailable) => Err(Error::new(ErrorKind::Unavailable, "connection refused").with_sent(Sent::No)),
             Some(Doing::LostAfter) => {
@@ -250,7 +266,9 @@ impl SendHandler for Hand {
         Ok(there.map_or(Found::NotSent, |at| Found::Sent(Receipt { id: Some(RemoteId::new(format!("own-{}", at + 1))), moved_to: None })))
     }
 
-    async fn typing(&self, _: &Address) -> Result<()> {
+    async fn typing(&self, at: &Address) -> Result<()> {
+        self.0.lock().typed.push(at.remote.to_string());
+        self.0.changes.send_modify(|n| *n += 1);
         Ok(())
     }
 }

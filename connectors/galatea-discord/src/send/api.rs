@@ -206,7 +206,8 @@ impl Api {
             Err(_) => return Err(Failure::Garbage { status, place }),
         };
         let told = wrong.retry_after.filter(|s| s.is_finite() && *s >= 0.0 && *s < 1e6).map(Duration::from_secs_f64);
-        let refusal = Refusal { status, code: wrong.code, message: told_field(&wrong.message, &wrong.errors), retry_after: told.or(header_wait) };
+        let message = told_field(&wrong.message, &wrong.errors);
+        let refusal = Refusal { status, code: wrong.code, message, retry_after: told.or(header_wait), global: status == 429 && (wrong.global || global) };
         match (status, refusal.wait()) {
             (429, Some(wait)) => {
                 let scope = if wrong.global || global {

@@ -6,7 +6,7 @@ mod find;
 pub(crate) mod limits;
 
 use async_trait::async_trait;
-use galatea_core::{Address, Delivery, Encoded, Error, Found, Media, Outgoing, Receipt, RemoteId, Result, SendHandler, Trail};
+use galatea_core::{Address, Delivery, Encoded, Error, Found, Media, Outgoing, Priority, Receipt, RemoteId, Result, SendHandler, Trail};
 use galatea_http::{Form, Part as FormPart, read_attachment};
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, sync::Arc};
@@ -197,6 +197,13 @@ fn escape(segment: &str) -> String {
 impl SendHandler for DiscordSender {
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
         encode::encode(outgoing)
+    }
+
+    fn priority(&self, body: &Encoded) -> Priority {
+        match Part::read(body) {
+            Ok(Part::Edit { .. } | Part::Delete { .. } | Part::React { .. }) => Priority::Change,
+            Ok(Part::Post { .. }) | Err(_) => Priority::Answer,
+        }
     }
 
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use dashmap::DashMap;
 use galatea_core::{
-    Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Media, Outgoing, Receipt, RemoteId, Result, Retry, SendHandler, Trail,
+    Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Media, Outgoing, Priority, Receipt, RemoteId, Result, Retry, SendHandler, Trail,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
@@ -110,6 +110,10 @@ impl TelegramSender {
 impl SendHandler for TelegramSender {
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
         encode::encode(outgoing)
+    }
+
+    fn priority(&self, body: &Encoded) -> Priority {
+        Part::read(body).map_or(Priority::Answer, |part| if part.method.posts() { Priority::Answer } else { Priority::Change })
     }
 
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {

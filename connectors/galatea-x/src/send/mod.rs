@@ -12,7 +12,7 @@ mod media;
 mod similar;
 
 use async_trait::async_trait;
-use galatea_core::{Address, Delivery, Encoded, Error, ErrorKind, Found, Outgoing, Receipt, RemoteId, Result, SendHandler, Sent, Trail};
+use galatea_core::{Address, Delivery, Encoded, Error, ErrorKind, Found, Outgoing, Priority, Receipt, RemoteId, Result, SendHandler, Sent, Trail};
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
@@ -166,6 +166,13 @@ pub(crate) fn heard(post: &decode::raw::Post, includes: &decode::raw::Includes) 
 impl SendHandler for XSender {
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
         encode::encode(outgoing, self.config.tier)
+    }
+
+    fn priority(&self, body: &Encoded) -> Priority {
+        match Part::read(body) {
+            Ok(Part::Like { .. } | Part::Delete { .. }) => Priority::Change,
+            Ok(Part::Post(_)) | Err(_) => Priority::Answer,
+        }
     }
 
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {

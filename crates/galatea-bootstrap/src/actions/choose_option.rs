@@ -25,6 +25,7 @@ pub(crate) struct Params {
 #[async_trait]
 impl Action for ChooseOption {
     const NAME: &'static str = "CHOOSE_OPTION";
+    const SIDE_EFFECT: bool = true;
     type Params = Params;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>("Pick an option of a decision that waits in this room, as the speaker says.", &["SELECT_OPTION", "PICK", "CONFIRM"])

@@ -31,6 +31,7 @@ pub(crate) struct Params {
 #[async_trait]
 impl Action for UpdateContact {
     const NAME: &'static str = "UPDATE_CONTACT";
+    const SIDE_EFFECT: bool = true;
     type Params = Params;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(

@@ -8,7 +8,7 @@ use galatea_core::{
     store::{
         AgentStore, AuditLine, AuditStore, CacheStore, ConnectionChange, EntityStore, EventPosition, EventStore, Exceptions, Group, InboxItem, InboxState,
         InboxStore, Ingest, Lease, LeaseStatus, LeaseStore, Member, Membership, MemoryQuery, MemoryStore, NewDelivery, OutboxItem, OutboxQuery, OutboxState,
-        OutboxStore, Part, RelationshipStore, Resolution, RoomStore, Settlement, TaskStore, TurnRecord, WorldStore,
+        OutboxStore, Part, RelationshipStore, Resolution, RoomStore, Settlement, Step, StepStore, TaskStore, TurnRecord, WorldStore,
     },
 };
 use serde_json::Value;
@@ -285,6 +285,16 @@ impl LeaseStore for Double {
         no_queue()
     }
     async fn members(&self) -> Result<Vec<Member>> {
+        no_queue()
+    }
+}
+
+#[async_trait]
+impl StepStore for Double {
+    async fn steps(&self, _: MemoryId) -> Result<Vec<Step>> {
+        no_queue()
+    }
+    async fn save_step(&self, _: &Step) -> Result<()> {
         no_queue()
     }
 }

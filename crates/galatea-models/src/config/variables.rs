@@ -19,18 +19,44 @@ pub const MODEL_TOOLS: Variable =
     Variable::new("MODEL_TOOLS", "Let models call tools natively: true, false, or auto (true everywhere but with Ollama, where it depends on the model).")
         .or("auto");
 /// Patience before the first piece.
-pub const MODEL_FIRST_TOKEN_TIMEOUT: Variable = Variable::new("MODEL_FIRST_TOKEN_TIMEOUT", "Seconds until the first piece of a streamed answer.").or("30");
+pub const MODEL_FIRST_TOKEN_TIMEOUT: Variable = Variable::new(
+    "MODEL_FIRST_TOKEN_TIMEOUT",
+    "Seconds until the first piece of an answer; with Ollama, which may have to load the model first, MODEL_TOTAL_TIMEOUT until this is set.",
+)
+.or("30");
 /// Patience between pieces.
-pub const MODEL_IDLE_TIMEOUT: Variable = Variable::new("MODEL_IDLE_TIMEOUT", "Seconds between two pieces of a streamed answer.").or("30");
+pub const MODEL_IDLE_TIMEOUT: Variable = Variable::new("MODEL_IDLE_TIMEOUT", "Seconds between two pieces of an answer.").or("30");
 /// Patience in all.
-pub const MODEL_TOTAL_TIMEOUT: Variable = Variable::new("MODEL_TOTAL_TIMEOUT", "Seconds for one answer in all, retries included.").or("120");
+pub const MODEL_TOTAL_TIMEOUT: Variable = Variable::new("MODEL_TOTAL_TIMEOUT", "Seconds for one answer in all, retries and fallbacks included.").or("120");
+
+/// Who stands in.
+pub const MODEL_FALLBACK: Variable = Variable::new(
+    "MODEL_FALLBACK",
+    "Who answers when a model does not, after its further keys: auto (its sibling of the same provider, then every other configured provider; from a \
+     server of one's own only to another of one's own), none, or a list in order, such as sibling, anthropic.",
+)
+.or("auto");
+/// Streams inside.
+pub const MODEL_STREAM: Variable =
+    Variable::new("MODEL_STREAM", "Let models stream their answers to this program, so that a silent one is noticed early; false for servers that cannot.")
+        .or("true");
 
 /// Settings of all providers.
-pub const COMMON: &[Variable] =
-    &[GALATEA_MODEL_PROVIDER, MODEL_PROVIDER, SMALL_MODEL, LARGE_MODEL, MODEL_TOOLS, MODEL_FIRST_TOKEN_TIMEOUT, MODEL_IDLE_TIMEOUT, MODEL_TOTAL_TIMEOUT];
+pub const COMMON: &[Variable] = &[
+    GALATEA_MODEL_PROVIDER,
+    MODEL_PROVIDER,
+    MODEL_FALLBACK,
+    SMALL_MODEL,
+    LARGE_MODEL,
+    MODEL_TOOLS,
+    MODEL_STREAM,
+    MODEL_FIRST_TOKEN_TIMEOUT,
+    MODEL_IDLE_TIMEOUT,
+    MODEL_TOTAL_TIMEOUT,
+];
 
 /// OpenAI: key.
-pub const OPENAI_API_KEY: Variable = Variable::new("OPENAI_API_KEY", "Key of OpenAI, or of the server named by OPENAI_BASE_URL.").secret().required();
+pub const OPENAI_API_KEY: Variable = Variable::new("OPENAI_API_KEY", "Key of OpenAI, or of the server named by OPENAI_BASE_URL. Further keys, asked when this one is refused or busy: OPENAI_API_KEY_2 to _9; so with every provider.").secret().required();
 /// OpenAI: address.
 pub const OPENAI_BASE_URL: Variable =
     Variable::new("OPENAI_BASE_URL", "Address of a server that speaks OpenAI's API (LM Studio, vLLM, llama.cpp, …); such servers may need no key.")
@@ -203,6 +229,12 @@ pub const LEGACY: [Variable; 4] = [
     Variable::new("MODEL_FREQ_PENALTY", "Older name of DEFAULT_FREQUENCY_PENALTY."),
     Variable::new("MODEL_PRESENCE_PENALTY", "Older name of DEFAULT_PRESENCE_PENALTY."),
 ];
+
+/// The keys of providers: each may be followed by further ones, `OPENAI_API_KEY_2` to `_9`.
+pub fn provider_keys() -> impl Iterator<Item = &'static Variable> {
+    const KEYS: &[Variable] = &[OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY, GOOGLE_API_KEY, GROQ_API_KEY, OLLAMA_API_KEY];
+    KEYS.iter()
+}
 
 /// Every setting of this crate, in groups with a heading.
 pub const VARIABLES: &[(&str, &[Variable])] = &[

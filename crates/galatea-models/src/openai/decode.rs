@@ -89,7 +89,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
         finish = Finish::Filtered;
     }
     let tool_calls = message.tool_calls.unwrap_or_default().into_iter().enumerate().map(|(i, call)| tool_call(i, call)).collect();
-    Ok(TextAnswer { text, tool_calls, usage, finish })
+    Ok(TextAnswer { text, tool_calls, usage, finish, by: None })
 }
 
 fn tool_call(i: usize, call: Call) -> ToolCall {

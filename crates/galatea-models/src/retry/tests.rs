@@ -71,7 +71,7 @@ fn unavailable() -> Error {
 }
 
 async fn ask(model: &Arc<Flaky>, clock: Arc<dyn Clock>) -> Result<TextAnswer> {
-    Retrying::new(model.clone(), RetryPolicy::default(), clock).generate(&TextRequest::default(), &|_| ()).await
+    Retrying::new(model.clone(), RetryPolicy::default(), Arc::default(), clock).generate(&TextRequest::default(), &|_| ()).await
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn nothing_is_repeated_once_shown() {
     let on_text = |_: &str| {
         shown.fetch_add(1, Ordering::SeqCst);
     };
-    let result = Retrying::new(model, RetryPolicy::default(), Jump::new()).generate(&TextRequest::default(), &on_text).await;
+    let result = Retrying::new(model, RetryPolicy::default(), Arc::default(), Jump::new()).generate(&TextRequest::default(), &on_text).await;
     assert!(result.is_err());
     assert_eq!(shown.load(Ordering::SeqCst), 1);
 }
@@ -136,7 +136,8 @@ async fn the_deadline_ends_a_model_that_never_answers() {
     }
     let info = ModelInfo { provider: "p".into(), model: "m".into(), tools: false, vision: false, scripted: false };
     let policy = RetryPolicy { total: Duration::from_millis(20), ..RetryPolicy::default() };
-    let error = Retrying::new(Arc::new(Silent(info)), policy, Arc::new(SystemClock)).generate(&TextRequest::default(), &|_| ()).await.unwrap_err();
+    let error =
+        Retrying::new(Arc::new(Silent(info)), policy, Arc::default(), Arc::new(SystemClock)).generate(&TextRequest::default(), &|_| ()).await.unwrap_err();
     assert_eq!(error.code(), Some(codes::TIMEOUT));
 }
 

@@ -36,3 +36,5 @@ pub const TOOLS: &str = "GAL-MODEL-TOOLS";
 pub const CONFIG: &str = "GAL-MODEL-CONFIG";
 /// The offline script is faulty.
 pub const SCRIPT: &str = "GAL-OFFLINE-SCRIPT";
+/// It keeps failing and is left alone for a while.
+pub const PAUSED: &str = "GAL-MODEL-PAUSED";

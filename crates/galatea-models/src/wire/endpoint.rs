@@ -1,6 +1,6 @@
 //! `Endpoint`: where a service is, how to sign in, and how its failures read to people.
 
-use std::{fmt, time::Duration};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use bytes::Bytes;
 use galatea_core::{Error, ErrorKind, Result, Retry, SecretString, Sent, model::Finish};
@@ -75,6 +75,7 @@ pub struct Endpoint {
     place: String,
     site: String,
     auth: Auth,
+    key: Cow<'static, str>,
     headers: Vec<(&'static str, String)>,
     times: Times,
     max_body: usize,
@@ -119,13 +120,34 @@ impl Endpoint {
         let place = galatea_http::client::place(&url);
         let site = url.origin().ascii_serialization();
         let base = url.as_str().trim_end_matches('/').to_owned();
-        Ok(Self { http, names, base, place, site, auth, headers: Vec::new(), times, max_body: 16 << 20, origins: Origins::default() })
+        Ok(Self {
+            http,
+            names,
+            base,
+            place,
+            site,
+            auth,
+            key: Cow::Borrowed(names.key),
+            headers: Vec::new(),
+            times,
+            max_body: 16 << 20,
+            origins: Origins::default(),
+        })
     }
 
     /// With a public header on every call.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
+        self
+    }
+
+    /// With another key, from this variable at this place.
+    #[must_use]
+    pub fn with_key(mut self, auth: Auth, variable: String, origin: String) -> Self {
+        self.auth = auth;
+        self.key = Cow::Owned(variable);
+        self.origins.key = Some(origin);
         self
     }
 
@@ -139,6 +161,16 @@ impl Endpoint {
     /// How it is called.
     pub fn names(&self) -> Names {
         self.names
+    }
+
+    /// The variable its key comes from.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// How it signs in.
+    pub fn auth(&self) -> &Auth {
+        &self.auth
     }
 
     /// `host:port`.
@@ -211,7 +243,7 @@ impl Endpoint {
             Some(http::TOO_BIG | http::JSON) => {
                 (codes::GARBAGE, format!("{label} answered with something that is no model answer"), Some(format!("check {url}")))
             }
-            _ => (codes::URL, format!("{label} cannot be called with these settings"), Some(format!("check {url} and {}", self.names.key))),
+            _ => (codes::URL, format!("{label} cannot be called with these settings"), Some(format!("check {url} and {}", self.key))),
         };
         let told = Error::new(error.kind(), message).with_code(code).with_retry(error.retry()).with_sent(error.sent());
         let told = told.with("cause", format!("the call to {}: {}", self.place, error.message())).with("host", &self.place);
@@ -228,7 +260,8 @@ impl Endpoint {
 
     /// A refusal of the service, in words about it.
     pub(crate) fn refused(&self, status: u16, wait: Option<Duration>, refusal: &Refusal, model: &str) -> Error {
-        let Names { label, key, url, provider } = self.names;
+        let Names { label, url, provider, .. } = self.names;
+        let key = self.key.as_ref();
         let wait = wait.max(refusal.wait_ms.map(Duration::from_millis));
         let retry = wait.map_or(Retry::Soon, Retry::After);
         let hint = refusal.hint.or(match status {

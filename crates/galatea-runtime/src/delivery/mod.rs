@@ -1,8 +1,7 @@
 //! Delivery: from committed outbox rows to the platform, in order per Room.
 
-mod breaker;
+mod gate;
 mod on_the_way;
-mod rate_limit;
 mod recover;
 mod settle;
 mod stack;
@@ -10,10 +9,10 @@ mod takeover;
 mod timeout;
 mod worker;
 
-use galatea_core::{Clock, ConnectorInfo, Delivery, SendHandler, protocol::Part};
+use galatea_core::{ConnectorInfo, Delivery, SendHandler, protocol::Part};
 use std::sync::Arc;
 
-use crate::leases::Tenure;
+use crate::{agent::Agent, leases::Tenure};
 
 pub(crate) use on_the_way::{OnTheWay, Ticket};
 pub(crate) use recover::{look_behind, take_over};
@@ -38,9 +37,9 @@ pub(crate) struct Job {
 pub(crate) struct Route {
     /// Whose.
     pub(crate) info: ConnectorInfo,
-    /// The connector's outbound side, for encoding and typing.
+    /// The connector's outbound side, for what needs no call.
     pub(crate) handler: Arc<dyn SendHandler>,
-    /// The handler with its layers, for sending.
+    /// The handler with its layers, for every call.
     pub(crate) stack: stack::Stack,
     /// How far the work left over from the last run is taken up; shared by the routes of one account.
     pub(crate) takeover: Arc<Takeover>,
@@ -49,9 +48,10 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Wraps a handler.
-    pub(crate) fn new(info: ConnectorInfo, handler: Arc<dyn SendHandler>, clock: &Arc<dyn Clock>, takeover: Arc<Takeover>, tenure: Option<Tenure>) -> Self {
-        let stack = stack::Stack::new(&info, Arc::clone(&handler), Arc::clone(clock));
+    /// Wraps a handler. What an earlier route of this account knows of limits is kept.
+    pub(crate) fn new(info: ConnectorInfo, handler: Arc<dyn SendHandler>, agent: &Agent, takeover: Arc<Takeover>, tenure: Option<Tenure>) -> Self {
+        let gate = agent.any_route(&info.source, &info.account).map(|route| Arc::clone(route.stack.gate())).unwrap_or_default();
+        let stack = stack::Stack::new(&info, Arc::clone(&handler), Arc::clone(&agent.clock), agent.events.clone(), gate);
         Self { info, handler, stack, takeover, tenure }
     }
 

@@ -46,6 +46,33 @@ async fn recover(agent: &Agent, route: &Route, tenure: &Tenure) {
     }
 }
 
+/// Where an account's pause is kept until it is over.
+fn pause_key(route: &Route) -> String {
+    format!("pause:{}:{}", route.info.source, route.info.account)
+}
+
+/// What an account was told to wait holds after a restart, too.
+async fn restore_pauses(agent: &Agent, route: &Route) {
+    match agent.store.cached(agent.view.identity.id(), &pause_key(route), agent.clock.now()).await {
+        Ok(kept) => {
+            if let Some(pauses) = kept.and_then(|value| serde_json::from_value(value).ok()) {
+                tracing::info!(source = %route.info.source, account = %route.info.account, "the platform had asked this account to wait, which still holds");
+                route.stack.gate().restore(pauses);
+            }
+        }
+        Err(error) => tracing::warn!(error = %error.report(), "whether the platform had asked to wait could not be read"),
+    }
+}
+
+/// Stores what an account was told to wait, if that is new. Losing it costs one refused call.
+pub(super) async fn keep_pauses(agent: &Agent, route: &Route) {
+    let Some((pauses, until)) = route.stack.gate().to_keep() else { return };
+    let kept = agent.store.cache(agent.view.identity.id(), &pause_key(route), &serde_json::json!(pauses), Some(until)).await;
+    if let Err(error) = kept {
+        tracing::warn!(error = %error.report(), "that the platform asked to wait could not be stored");
+    }
+}
+
 fn push(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) {
     let part = Part::stored(&item);
     let job = Job { delivery: item.delivery, part, ticket: Some(ticket), tenure: tenure.clone() };
@@ -112,6 +139,7 @@ async fn look_around(agent: &Agent, route: &Route) {
 /// Takes up an account's leftovers: sends first, then turns; then keeps an eye on the outbox.
 pub(crate) async fn take_over(agent: Arc<Agent>, route: Arc<Route>, tenure: Tenure) {
     let work = async {
+        restore_pauses(&agent, &route).await;
         recover(&agent, &route, &tenure).await;
         if agent.shares.is_leased(&route.info.source) {
             crate::turn::recover_shared(&agent, &route).await;

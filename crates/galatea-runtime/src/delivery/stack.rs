@@ -1,16 +1,24 @@
-//! The layers around a send handler, in the one order: `rate_limit(breaker(timeout(handler)))`.
+//! The layers around a send handler, in the one order: `gate(breaker(timeout(handler)))`. Every call of an account goes through here.
 
 use futures::FutureExt;
-use galatea_core::{Clock, ConnectorInfo, Delivery, Error, Found, Receipt, Result, SendHandler, Sent, Trail, kill_point};
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use galatea_core::{
+    Address, Clock, ConnectorInfo, Delivery, Error, ErrorKind, EventBus, Found, Media, Priority, Receipt, RemoteId, Result, Retry, RoomId, SendHandler, Sent,
+    Timestamp, Trail,
+    breaker::{Admission, BreakerLimits, BreakerState, Call, Permit, Phase, SharedBreaker},
+    kill_point,
+};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use super::{breaker::Breaker, rate_limit::RateLimit, timeout};
+use super::{gate::Gate, timeout};
+
+/// Half of what a connector's own HTTP timeout allows (15 to 20 s) is slow; a probe has a while longer than any attempt.
+const LIMITS: BreakerLimits = BreakerLimits { slow: Duration::from_secs(10), probe: Duration::from_secs(45) };
 
 /// A send handler with its layers.
 pub(crate) struct Stack {
     handler: Arc<dyn SendHandler>,
-    limit: RateLimit,
-    breaker: Breaker,
+    gate: Arc<Gate>,
+    breaker: SharedBreaker,
     clock: Arc<dyn Clock>,
 }
 
@@ -25,32 +33,107 @@ pub(crate) enum Missed {
 
 impl Stack {
     /// Fresh layers for one account.
-    pub(crate) fn new(info: &ConnectorInfo, handler: Arc<dyn SendHandler>, clock: Arc<dyn Clock>) -> Self {
-        Self { handler, limit: RateLimit::new(), breaker: Breaker::new(format!("{}:{}", info.source, info.account)), clock }
+    pub(crate) fn new(info: &ConnectorInfo, handler: Arc<dyn SendHandler>, clock: Arc<dyn Clock>, events: EventBus, gate: Arc<Gate>) -> Self {
+        let breaker = SharedBreaker::new(format!("{}:{}", info.source, info.account), LIMITS, events, clock.now());
+        Self { handler, gate, breaker, clock }
+    }
+
+    /// How its breaker stands.
+    pub(crate) fn breaker(&self) -> BreakerState {
+        self.breaker.state()
     }
 
     /// One attempt.
     pub(crate) async fn send(&self, delivery: &Delivery) -> Result<Receipt, Missed> {
         // Outermost, because a send that waits for its turn must neither count as slow nor hold a probe.
-        self.limit.admit(delivery, self.clock.now()).map_err(Missed::Held)?;
+        let (room, priority) = (delivery.address.room, self.handler.priority(&delivery.body));
+        self.gate.admit(room, priority, self.clock.now()).map_err(Missed::Held)?;
         // Inside, because our own waiting says nothing about the platform's health.
-        let permit = self.breaker.admit(self.clock.now()).map_err(Missed::Held)?;
+        let started = self.clock.now();
+        let permit = self.pass(started)?;
         // Innermost, because only the platform's own time is bounded and judged.
         kill_point("send.before");
         let outcome = guarded(timeout::within(self.handler.send(delivery))).await;
         kill_point("send.after");
         let now = self.clock.now();
-        permit.settle(&outcome, now);
-        self.limit.learn(delivery, &outcome, now);
+        settle(permit, &outcome, started, now);
+        self.gate.learn(room, priority, &outcome, now);
         outcome.map_err(Missed::Failed)
+    }
+
+    fn pass(&self, now: Timestamp) -> Result<Permit<'_>, Missed> {
+        self.breaker.admit(now, rand::random()).map_err(|held| {
+            let cause = self.breaker.state().cause.unwrap_or_default();
+            Missed::Held(match held {
+                Admission::Wait(delay) => Error::new(ErrorKind::Unavailable, "sending is paused because the platform keeps failing")
+                    .with("cause", cause)
+                    .with_retry(Retry::After(delay)),
+                Admission::Go(_) | Admission::Never => {
+                    Error::new(ErrorKind::Unauthorized, "sending is stopped because the platform refused the credentials").with("cause", cause)
+                }
+            })
+        })
     }
 
     /// Read-back of an unknown outcome. Passes the breaker too: a dead platform cannot be asked either.
     pub(crate) async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found, Missed> {
-        let permit = self.breaker.admit(self.clock.now()).map_err(Missed::Held)?;
+        let started = self.clock.now();
+        // An answer waits for it.
+        self.gate.admit(delivery.address.room, Priority::Answer, started).map_err(Missed::Held)?;
+        let permit = self.pass(started)?;
         let outcome = guarded(timeout::within(self.handler.find(delivery, trail))).await;
-        permit.settle(&outcome, self.clock.now());
+        let now = self.clock.now();
+        settle(permit, &outcome, started, now);
+        self.gate.learn(delivery.address.room, Priority::Answer, &outcome, now);
         outcome.map_err(Missed::Failed)
+    }
+
+    /// Shows that an answer is coming; not while anything is in the way, and never again for that.
+    pub(crate) async fn typing(&self, address: &Address) -> Result<()> {
+        if self.breaker.state().phase != Phase::Closed || self.gate.admit(address.room, Priority::Typing, self.clock.now()).is_err() {
+            return Ok(());
+        }
+        let outcome = guarded(timeout::within(self.handler.typing(address))).await;
+        self.gate.learn(address.room, Priority::Typing, &outcome, self.clock.now());
+        outcome
+    }
+
+    /// Tells whoever pressed or called that there is no answer. Tried once.
+    pub(crate) async fn unanswered(&self, address: &Address, message: &RemoteId, why: &str) -> Result<()> {
+        self.gate.admit(address.room, Priority::Callback, self.clock.now())?;
+        let outcome = guarded(timeout::within(self.handler.unanswered(address, message, why))).await;
+        self.gate.learn(address.room, Priority::Callback, &outcome, self.clock.now());
+        outcome
+    }
+
+    /// Downloads a file of a received message.
+    pub(crate) async fn fetch(&self, room: RoomId, media: &Media, limit: usize) -> Result<Vec<u8>> {
+        self.gate.admit(room, Priority::Callback, self.clock.now())?;
+        let outcome = self.handler.fetch(media, limit).await;
+        self.gate.learn(room, Priority::Callback, &outcome, self.clock.now());
+        outcome
+    }
+
+    /// The gate, which outlives a connector that restarts.
+    pub(crate) fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+}
+
+fn settle<T>(permit: Permit<'_>, outcome: &Result<T>, started: Timestamp, now: Timestamp) {
+    let call = match outcome {
+        Ok(_) => Call::Done(now.since(started)),
+        Err(error) => judge(error),
+    };
+    permit.settle(call, now, rand::random());
+}
+
+/// What a failure says about the platform's health. Refusals of one message say nothing; 429 is the limiter's.
+fn judge(error: &Error) -> Call {
+    match error.kind() {
+        ErrorKind::Unauthorized => Call::Locked { cause: error.brief(), again: None },
+        ErrorKind::Unavailable | ErrorKind::Timeout => Call::Failed { cause: error.brief() },
+        _ => Call::Refused,
     }
 }
 
@@ -60,4 +143,20 @@ async fn guarded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
         .catch_unwind()
         .await
         .unwrap_or_else(|_| Err(Error::unexpected("the connector crashed while sending").with_code("GAL-SEND-PANIC").with_sent(Sent::Maybe)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_platforms_own_trouble_counts() {
+        for kind in [ErrorKind::RateLimited, ErrorKind::Invalid, ErrorKind::Forbidden, ErrorKind::NotFound, ErrorKind::Conflict] {
+            assert_eq!(judge(&Error::new(kind, "x")), Call::Refused, "{kind:?}");
+        }
+        for kind in [ErrorKind::Unavailable, ErrorKind::Timeout] {
+            assert_eq!(judge(&Error::new(kind, "x")), Call::Failed { cause: "x".into() });
+        }
+        assert_eq!(judge(&Error::new(ErrorKind::Unauthorized, "x")), Call::Locked { cause: "x".into(), again: None });
+    }
 }

@@ -1,14 +1,14 @@
 //! Worker: sends one Room's deliveries in order, with retries between attempts.
 
 use galatea_core::{
-    Delivery, Error, Found, Receipt, Result, Timestamp, kill_point,
+    Delivery, Error, Found, Priority, Receipt, Result, Timestamp, kill_point,
     protocol::{ATTEMPTS, Effect, End, Event, Looked, Rules},
     store::{OutboxState, Settlement},
 };
 use rand::Rng;
-use std::{sync::Arc, time::Duration};
+use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
-use super::{Job, Route, Settler, stack::Missed};
+use super::{Job, Route, Settler, recover::keep_pauses, stack::Missed};
 use crate::{
     agent::Agent,
     lanes::{Lane, Taken},
@@ -30,9 +30,16 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
                 let delivered = if broken {
                     ended(&agent, &settler, job, OutboxState::Dead, "an earlier part of this answer was not delivered").await;
                     false
+                } else if stands_back(&agent, &lane, &job) {
+                    lane.put_back(vec![job], true);
+                    continue;
                 } else {
-                    match deliver(&agent, &settler, job).await {
-                        Some(delivered) => delivered,
+                    match deliver(&agent, &settler, &lane, job).await {
+                        Some(Outcome::Ended { follows }) => follows,
+                        Some(Outcome::StoodBack(job)) => {
+                            lane.put_back(vec![*job], true);
+                            continue;
+                        }
                         // Another process goes on with it, and with whatever follows.
                         None => continue,
                     }
@@ -43,6 +50,35 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
             Taken::ReadBack => lane.put_back(Vec::new(), true),
             Taken::Closed => return,
         }
+    }
+}
+
+/// How far a job came.
+enum Outcome {
+    /// It has ended. False when it is given up: what follows it would make no sense without it.
+    Ended { follows: bool },
+    /// It has to wait, and something is to be said in its Room meanwhile.
+    StoodBack(Box<Job>),
+}
+
+/// What a change or a reaction is worth less than: something to be said, behind it in its lane.
+fn stands_back(agent: &Agent, lane: &Lane<galatea_core::RoomId, Job>, job: &Job) -> bool {
+    let weight = |job: &Job| priority(agent, &job.delivery);
+    weight(job) > Priority::Answer && lane.scan(|next| if weight(next) == Priority::Answer { ControlFlow::Break(true) } else { ControlFlow::Continue(()) })
+}
+
+fn priority(agent: &Agent, delivery: &Delivery) -> Priority {
+    let route = agent.any_route(&delivery.address.source, &delivery.address.account);
+    route.map_or(Priority::Answer, |route| route.handler.priority(&delivery.body))
+}
+
+/// Completes when something to be said waits behind a job that is worth less.
+async fn overtaken(agent: &Agent, lane: &Lane<galatea_core::RoomId, Job>, job: &Job) {
+    if priority(agent, &job.delivery) == Priority::Answer {
+        return std::future::pending().await;
+    }
+    while !stands_back(agent, lane, job) {
+        lane.arrived().await;
     }
 }
 
@@ -59,13 +95,13 @@ async fn broke_off(agent: &Agent, delivery: &Delivery) -> bool {
     earlier.into_iter().any(|p| matches!(p.state, OutboxState::Dead | OutboxState::Expired))
 }
 
-/// Does what the protocol says until the part has ended. False when it is given up: what follows it would make no sense without it.
-/// None when the account is another process's before that.
-async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> Option<bool> {
+/// Does what the protocol says until the part has ended, or stands back for what is worth more. None when the account is another process's
+/// before that.
+async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::RoomId, Job>, mut job: Job) -> Option<Outcome> {
     let Some(route) = agent.any_route(&job.delivery.address.source, &job.delivery.address.account) else {
         // Stays pending in the store; sent once its connector registers.
         tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery yet");
-        return Some(true);
+        return Some(Outcome::Ended { follows: true });
     };
     let tenure = job.tenure.clone();
     let rules = Rules { resend_unsure: agent.limits.resend_unsure };
@@ -77,6 +113,7 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> Option<bool>
                 tokio::select! {
                     () = agent.clock.sleep(until.since(agent.clock.now())) => {}
                     () = tenure.closed() => return None,
+                    () = overtaken(agent, lane, &job) => return Some(Outcome::StoodBack(Box::new(job))),
                 }
                 hear(agent, &mut job, rules, &Event::Ready)
             }
@@ -108,6 +145,7 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> Option<bool>
                         Missed::Failed(error) => hear(agent, &mut job, rules, &Event::Failed { error, jitter: rand::rng().random::<f64>() }),
                     };
                     let (Missed::Held(error) | Missed::Failed(error)) = missed;
+                    keep_pauses(agent, &route).await;
                     if let Effect::Again(state, until) = &next {
                         again(agent, settler, &job, &error, *state, *until).await;
                     }
@@ -118,12 +156,12 @@ async fn deliver(agent: &Agent, settler: &Settler, mut job: Job) -> Option<bool>
             Effect::Again(_, until) => Effect::Wait(until),
             Effect::End(OutboxState::Sent, _) => {
                 sent(agent, settler, job, receipt.unwrap_or_default()).await;
-                return Some(true);
+                return Some(Outcome::Ended { follows: true });
             }
             Effect::End(state, why) => {
                 ended(agent, settler, job, state, &reason(why, failure)).await;
                 // What may have arrived lets the others follow.
-                return Some(state == OutboxState::Ambiguous);
+                return Some(Outcome::Ended { follows: state == OutboxState::Ambiguous });
             }
         };
     }
@@ -258,26 +296,5 @@ fn settlement(job: &Job, state: OutboxState, agent: &Agent) -> Settlement {
         error: None,
         doubt: job.part.doubt,
         fence: job.tenure.fence(),
-    }
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use galatea_core::{Account, Address, AgentId, Delivery, DeliveryId, Encoded, RemoteId, RoomId, Source, Timestamp, TurnId};
-    use uuid::Uuid;
-
-    /// A delivery to room `n`.
-    pub(in crate::delivery) fn delivery(n: u128) -> Delivery {
-        Delivery {
-            id: DeliveryId(Uuid::from_u128(n)),
-            agent: AgentId(Uuid::nil()),
-            turn: TurnId(Uuid::from_u128(n)),
-            part: 0,
-            address: Address { source: Source::new("test"), account: Account("1".into()), room: RoomId(Uuid::from_u128(n)), remote: RemoteId::new(n) },
-            key: "k".into(),
-            body: Encoded(serde_json::Value::Null),
-            attempt: 0,
-            created_at: Timestamp(0),
-        }
     }
 }

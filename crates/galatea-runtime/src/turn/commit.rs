@@ -217,7 +217,7 @@ impl Silent {
         let halt = agent.halt.clone();
         agent.tasks.spawn(async move {
             let Self { route, address, message, why } = self;
-            if let Some(Err(error)) = halt.run_until_cancelled(route.handler.unanswered(&address, &message, &why)).await {
+            if let Some(Err(error)) = halt.run_until_cancelled(route.stack.unanswered(&address, &message, &why)).await {
                 tracing::info!(room = %address.room, error = %error.report(), "whoever asked could not be told that there is no answer");
             }
         });

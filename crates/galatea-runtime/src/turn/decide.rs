@@ -1,8 +1,8 @@
 //! Decide: prompt → model → a typed Plan. A broken answer is repaired, then asked for again; a failing model is said.
 
 use galatea_core::{
-    Error, ErrorKind, Event, Models, Result, State, TextModel, Turn, kill_point,
-    model::{ChatMessage, ChatPart, ChatRole, TextRequest, Tier},
+    Error, ErrorKind, Event, Models, Result, TextModel, Timestamp, Turn, Verdict, kill_point,
+    model::{ChatMessage, ChatPart, ChatRole, TextAnswer, TextRequest, Tier},
 };
 use std::sync::Arc;
 
@@ -12,13 +12,14 @@ use crate::plan::{self, Parsed, RespondDecision};
 /// Times a model is asked before an unusable answer is given up (elizaOS asks three times).
 const ASKS: usize = 3;
 
-/// Asks for a plan. `results` are what actions of this turn have done so far.
-pub(crate) async fn decide(turn: &Turn<'_>, models: &Models, state: &State, results: &[String]) -> Result<Parsed> {
+/// Asks for a plan, until then at most. `results` are what actions of this turn have done so far.
+pub(crate) async fn decide(turn: &Turn<'_>, models: &Models, results: &[String], until: Timestamp, verdict: &mut Verdict) -> Result<Parsed> {
     let model = models.text(Tier::TextLarge);
-    let mut request = prompt::request(turn, state, model.info(), results);
+    let mut request = prompt::request(turn, turn.state, model.info(), results);
+    request.deadline = Some(until);
     let mut last = None;
     for ask in 0..ASKS {
-        let answer = use_model(turn, model, &request).await?;
+        let answer = use_model(turn, model, &request, verdict).await?;
         let parsed = plan::parse(&answer, &turn.catalog.actions);
         if parsed.usable {
             return Ok(parsed);
@@ -43,21 +44,28 @@ fn remind(request: &mut TextRequest) {
 }
 
 /// Asks a small model whether to join in. STOP stays silent.
-pub(crate) async fn should_respond(turn: &Turn<'_>, models: &Models, state: &State) -> Result<RespondDecision> {
-    let answer = use_model(turn, models.text(Tier::TextSmall), &prompt::should_respond(turn, state)).await?;
+pub(crate) async fn should_respond(turn: &Turn<'_>, models: &Models, until: Timestamp, verdict: &mut Verdict) -> Result<RespondDecision> {
+    let request = TextRequest { deadline: Some(until), ..prompt::should_respond(turn, turn.state) };
+    let answer = use_model(turn, models.text(Tier::TextSmall), &request, verdict).await?;
     Ok(plan::parse_should_respond(&answer.text).unwrap_or(RespondDecision::Ignore))
 }
 
-async fn use_model(turn: &Turn<'_>, model: &Arc<dyn TextModel>, request: &TextRequest) -> Result<galatea_core::model::TextAnswer> {
+async fn use_model(turn: &Turn<'_>, model: &Arc<dyn TextModel>, request: &TextRequest, verdict: &mut Verdict) -> Result<TextAnswer> {
     let started = turn.clock.now();
     kill_point("model.before");
     let answer = model.generate(request, &|_| {}).await?;
     kill_point("model.after");
+    if let Some(by) = answer.by.as_ref().filter(|by| !by.passed.is_empty()) {
+        by.passed.iter().for_each(|(link, why)| verdict.step("model", "note", format!("{link} did not answer: {why}")));
+        verdict.step("model", "note", format!("{} answered instead", by.link));
+    }
+    let info = model.info();
+    let (provider, name) = answer.by.as_ref().map_or((&info.provider, &info.model), |by| (&by.provider, &by.model));
     turn.events.publish(Event::ModelUsed {
         agent: turn.agent.identity.id(),
         turn: Some(turn.id),
-        provider: model.info().provider.clone(),
-        model: model.info().model.clone(),
+        provider: provider.clone(),
+        model: name.clone(),
         usage: answer.usage,
         millis: u64::try_from(turn.clock.now().since(started).as_millis()).unwrap_or(u64::MAX),
     });

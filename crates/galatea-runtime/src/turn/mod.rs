@@ -7,6 +7,7 @@ mod compose;
 mod decide;
 mod evaluate;
 mod gate;
+mod journal;
 mod prompt;
 mod queue;
 mod seat;

@@ -198,7 +198,7 @@ async fn fail(agent: &Arc<Agent>, taken: &[Waiting], error: &Error) -> Result<()
     {
         let seat = Seat::new(info, route, last.clone(), verdict.clone());
         let mut told = verdict.clone();
-        let outcome = think::notice(agent, &seat, &mut told, think::BROKEN);
+        let outcome = think::notice(agent, &seat, &mut told, Some(think::BROKEN));
         let committed = AssertUnwindSafe(commit::commit(agent, &seat, outcome, finished(&told))).catch_unwind().await;
         match committed {
             Ok(Ok(_)) => return Ok(()),

@@ -95,7 +95,7 @@ async fn look(agent: &Agent, seat: &Seat, media: &Media) -> Result<String> {
     if media.size.is_some_and(|size| size > limit as u64) {
         return Err(Error::invalid("it is too large").with("limit", limit));
     }
-    let bytes = seat.route.handler.fetch(media, limit).await?;
+    let bytes = seat.route.stack.fetch(seat.info.room.id, media, limit).await?;
     if media.content_type != MediaKind::Image {
         return Ok(cut(&String::from_utf8_lossy(&bytes)));
     }

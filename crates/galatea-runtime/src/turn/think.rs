@@ -1,8 +1,8 @@
 //! Think: compose, decide, act → an outcome. Whatever fails ends in an outcome too; nothing here is written.
 
 use futures::{FutureExt, future::join_all};
-use galatea_core::{ActionResult, Content, Decision, Error, Result, State, Turn, Verdict, turn::Catalog};
-use std::panic::AssertUnwindSafe;
+use galatea_core::{ActionResult, Content, Decision, Error, Result, State, Timestamp, Turn, Verdict, turn::Catalog};
+use std::{panic::AssertUnwindSafe, time::Duration};
 
 use super::{Seat, act, commands, commit::Outcome, compose, decide, prompt};
 use crate::{
@@ -20,7 +20,9 @@ pub(super) async fn think(agent: &Agent, seat: &Seat) -> Thought {
         return command(agent, seat, verdict).await;
     }
     let catalog = catalog(agent, seat).await;
-    let work = AssertUnwindSafe(answer(agent, seat, &catalog, &mut verdict)).catch_unwind();
+    // A little sooner than the turn, so that whoever asks the models hears which of them did not answer, and why.
+    let deadline = agent.clock.now().plus(agent.limits.turn - agent.limits.turn / LAST_WORDS);
+    let work = AssertUnwindSafe(answer(agent, seat, &catalog, deadline, &mut verdict)).catch_unwind();
     let failure = match tokio::time::timeout(agent.limits.turn, work).await {
         Ok(Ok(Ok((outcome, state)))) => return (outcome, verdict, state),
         Ok(Ok(Err(error))) => error,
@@ -32,7 +34,7 @@ pub(super) async fn think(agent: &Agent, seat: &Seat) -> Thought {
     failed(agent, seat, verdict, &failure)
 }
 
-async fn answer(agent: &Agent, seat: &Seat, catalog: &Catalog, verdict: &mut Verdict) -> Result<(Outcome, State)> {
+async fn answer(agent: &Agent, seat: &Seat, catalog: &Catalog, until: Timestamp, verdict: &mut Verdict) -> Result<(Outcome, State)> {
     let empty = State::default();
     let deadline = agent.limits.provider;
     let bare = seat.turn(agent, &empty, catalog);
@@ -48,11 +50,11 @@ async fn answer(agent: &Agent, seat: &Seat, catalog: &Catalog, verdict: &mut Ver
     let mut state = compose::compose_state(&bare, agent.registry.standing(), deadline).await;
     note_left_out(&state, verdict);
 
-    if seat.ask && !joins_in(agent, &seat.turn(agent, &state, catalog), &state, verdict).await? {
+    if seat.ask && !joins_in(agent, &seat.turn(agent, &state, catalog), until, verdict).await? {
         return Ok((Outcome::default(), state));
     }
 
-    let mut parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &state, &[]).await?;
+    let mut parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &[], until, verdict).await?;
     if !parsed.plan.providers.is_empty() {
         let asked = parsed.plan.providers.clone();
         let more =
@@ -61,17 +63,17 @@ async fn answer(agent: &Agent, seat: &Seat, catalog: &Catalog, verdict: &mut Ver
         if !extra.fragments.is_empty() {
             verdict.step("providers", "note", format!("the model asked for {}", asked.join(", ")));
             state.fragments.extend(extra.fragments);
-            parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &state, &[]).await?;
+            parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &[], until, verdict).await?;
         }
     }
     note_plan(&parsed, verdict);
     let turn = seat.turn(agent, &state, catalog);
-    let outcome = carry_out(agent, &turn, parsed, verdict).await?;
+    let outcome = carry_out(agent, &turn, parsed, until, verdict).await?;
     Ok((labelled(agent, seat, outcome), state))
 }
 
 /// Runs the plan in order; an answer that came only as results is put into words by a second call.
-async fn carry_out(agent: &Agent, turn: &Turn<'_>, parsed: Parsed, verdict: &mut Verdict) -> Result<Outcome> {
+async fn carry_out(agent: &Agent, turn: &Turn<'_>, parsed: Parsed, until: Timestamp, verdict: &mut Verdict) -> Result<Outcome> {
     let plan = parsed.plan;
     let (words, doing): (Vec<_>, Vec<_>) = plan.actions.iter().cloned().partition(|a| a.name == prompt::REPLY || prompt::SILENT.contains(&a.name.as_str()));
     let silent = words.iter().any(|a| prompt::SILENT.contains(&a.name.as_str())) && !words.iter().any(|a| a.name == prompt::REPLY);
@@ -91,7 +93,7 @@ async fn carry_out(agent: &Agent, turn: &Turn<'_>, parsed: Parsed, verdict: &mut
     }
     if outcome.replies.is_empty() && !results.is_empty() && !silent {
         let told: Vec<String> = results.iter().map(tell).collect();
-        let words = match decide::decide(turn, &agent.models, turn.state, &told).await {
+        let words = match decide::decide(turn, &agent.models, &told, until, verdict).await {
             Ok(parsed) => parsed.plan.text,
             Err(error) => {
                 tracing::warn!(turn = %turn.id, error = %error.report(), "the result of an action could not be put into words");
@@ -124,8 +126,8 @@ fn tell(result: &ActionResult) -> String {
     format!("- {} {}: {}", result.action, if result.success { "worked" } else { "failed" }, result.text)
 }
 
-async fn joins_in(agent: &Agent, turn: &Turn<'_>, state: &State, verdict: &mut Verdict) -> Result<bool> {
-    let (decision, said) = match decide::should_respond(turn, &agent.models, state).await? {
+async fn joins_in(agent: &Agent, turn: &Turn<'_>, until: Timestamp, verdict: &mut Verdict) -> Result<bool> {
+    let (decision, said) = match decide::should_respond(turn, &agent.models, until, verdict).await? {
         RespondDecision::Respond => (Decision::Answer, "the model wants to join in"),
         RespondDecision::Ignore => (Decision::Skip, "the model sees no reason to join in"),
         RespondDecision::Stop => (Decision::Skip, "the model was asked to be quiet"),
@@ -181,9 +183,11 @@ async fn command(agent: &Agent, seat: &Seat, verdict: Verdict) -> Thought {
     }
 }
 
-/// What a room reads when no answer could be made.
-const SPEECHLESS: &str = "Sorry, I cannot think right now: my language model does not answer. Please try again in a few minutes.";
-/// The same, when the fault is ours.
+/// A room is told once in so long.
+const NOTICES: Duration = Duration::from_secs(600);
+/// Of a turn's time, kept for telling that no model answered.
+const LAST_WORDS: u32 = 20;
+/// What a room reads when no answer could be made, and the fault is ours.
 pub(super) const BROKEN: &str = "Sorry, something went wrong here, and I could not answer. Please try again in a few minutes.";
 
 /// Says that it failed, to those who addressed the agent; the source stays in the log.
@@ -195,16 +199,17 @@ fn failed(agent: &Agent, seat: &Seat, mut verdict: Verdict, error: &Error) -> Th
     verdict.step(if command { "command" } else { "model" }, "failed", error.to_string());
     agent.events.publish(galatea_core::Event::TurnFailed { agent: agent.view.identity.id(), room, turn: seat.turn, reason: error.to_string() });
     let ours = command || error.code() == Some("GAL-TURN-PANIC");
-    let outcome = notice(agent, seat, &mut verdict, if ours { BROKEN } else { SPEECHLESS });
+    let outcome = notice(agent, seat, &mut verdict, if ours { Some(BROKEN) } else { agent.speechless.as_deref() });
     (outcome, verdict, State::default())
 }
 
 /// A notice, once per room and ten minutes.
-pub(super) fn notice(agent: &Agent, seat: &Seat, verdict: &mut Verdict, text: &str) -> Outcome {
-    let room = seat.info.room.id;
+pub(super) fn notice(agent: &Agent, seat: &Seat, verdict: &mut Verdict, text: Option<&str>) -> Outcome {
+    let (room, now) = (seat.info.room.id, agent.clock.now());
     let mut outcome = Outcome::default();
-    if !seat.ask && agent.notices.get(&room).is_none() {
-        agent.notices.insert(room, ());
+    let told = agent.notices.get(&room).is_some_and(|last| now.since(last) < NOTICES);
+    if let Some(text) = text.filter(|_| !seat.ask && !told) {
+        agent.notices.insert(room, now);
         let mut notice = Content::text(text);
         // Where nobody asked, such as a scheduled post, a connector leaves it out.
         notice.extra.insert("notice".into(), true.into());

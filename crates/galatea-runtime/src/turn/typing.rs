@@ -24,7 +24,7 @@ impl Typing {
         let task = tokio::spawn(async move {
             agent.clock.sleep(PATIENCE).await;
             loop {
-                if let Err(error) = route.handler.typing(&address).await {
+                if let Err(error) = route.stack.typing(&address).await {
                     tracing::debug!(error = %error.report(), "typing could not be shown");
                     return;
                 }

@@ -15,7 +15,7 @@ use super::open;
 use crate::{
     PostgresStore, agent, apply, cache, cursor, entity, event, inbox, lease,
     memory::{self, filter_statements},
-    outbox, relationship, room, task, world,
+    outbox, relationship, room, step, task, world,
 };
 
 fn queries() -> Vec<MemoryQuery> {
@@ -39,6 +39,7 @@ fn every_statement() -> Vec<String> {
         agent::AGENTS,
         cache::CACHED,
         cursor::CURSOR,
+        step::STORED,
         entity::ENTITIES,
         entity::ENTITIES_IN_ROOM,
         lease::BEAT,

@@ -14,7 +14,7 @@ use crate::{
     memory::{self, filter_statements},
     outbox,
     read::Readers,
-    relationship, room, search, task, world,
+    relationship, room, search, step, task, world,
 };
 
 fn queries() -> Vec<Vec<MemoryQuery>> {
@@ -40,6 +40,7 @@ fn every_statement() -> Vec<String> {
         agent::AGENTS,
         cache::CACHED,
         cursor::CURSOR,
+        step::STEPS,
         entity::ENTITIES,
         entity::ENTITIES_IN_ROOM,
         memory::MEMORY,
@@ -85,7 +86,7 @@ async fn no_table_is_read_whole() {
     // `m` is a page of memories already chosen; the triggers of a moved room go through its queue once.
     for statement in every_statement().into_iter().filter(|s| !counted.contains(&s.as_str())) {
         let plan = plan(&mut connection, &statement).await;
-        for table in ["memories", "m", "inbox", "i", "outbox", "rooms", "worlds", "entities", "participants", "tasks", "cache", "cursors"] {
+        for table in ["memories", "m", "inbox", "i", "outbox", "rooms", "worlds", "entities", "participants", "tasks", "cache", "cursors", "step"] {
             let apply = statement == apply::APPLY || statement == apply::APPLY_ANSWERED;
             if !(apply && ["inbox", "outbox", "tasks"].contains(&table)) {
                 let scans = plan.lines().filter(|line| *line == format!("SCAN {table}")).count();

@@ -90,6 +90,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Wait and try again, take a smaller model, or raise MODEL_FIRST_TOKEN_TIMEOUT and MODEL_TOTAL_TIMEOUT.",
     ),
     page(
+        "GAL-MODEL-PAUSED",
+        "The model keeps failing and is left alone for a while",
+        "Its calls failed five times in a row, or half of them within 30 s. It is asked again after 5 s, later after up to a minute.",
+        "It is tried again by itself; the line `cause` has the last failure. A further key (OPENAI_API_KEY_2) or another provider stands in meanwhile.",
+    ),
+    page(
         "GAL-MODEL-EMPTY",
         "The model answered nothing",
         "Some models do this when the answer may have only few tokens, or when a filter took it away.",

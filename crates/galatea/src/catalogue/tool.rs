@@ -119,6 +119,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Read the question; then add --yes, or run the command in a terminal.",
     ),
     page(
+        "GAL-BREAKER",
+        "A platform or model is left alone for a while",
+        "Its calls failed five times in a row, or half of them within 30 s; or it refused the credentials, or the money for it is gone.",
+        "It is tried again by itself, after 5 s and later after up to a minute. Refused credentials have to be put right first: the line `cause` says what.",
+    ),
+    page(
         "GAL-DOCTOR-CLOCK",
         "The clock of this machine is wrong",
         "It shows a time before this version was made, so certificates look invalid and messages look old.",

@@ -13,9 +13,11 @@ use serde_json::json;
 use std::{cmp::Reverse, process::ExitCode};
 
 use crate::{
+    breakers,
     cli::{
         flags::{Characters, Fix, Json},
         repairs::Repairs,
+        status,
     },
     config::Configuration,
     context::Context,
@@ -85,6 +87,11 @@ impl Doctor {
         let (personas, of_characters) = characters::check(&examined, &self.characters.characters);
         found.extend(of_characters);
         found.extend(storage::check(&examined).await);
+        if examined.running.is_some()
+            && let Ok(readiness) = status::readiness(&examined.data_dir).await
+        {
+            found.extend(breakers::findings(&readiness.breakers));
+        }
         if !self.offline {
             found.extend(services::models(&personas).await);
             let repairs = self.fix.fix.then_some(Repairs { yes: self.fix.yes });

@@ -8,7 +8,16 @@ use galatea_runtime::explain::{ExplainQuery, Explanation, explain};
 use serde_json::json;
 use std::process::ExitCode;
 
-use crate::{catalogue, cli::flags::Json, connectors::PLATFORMS, context::Context, data_dir::DataDir, database::Database, failure::Result};
+use crate::{
+    breakers, catalogue,
+    cli::{flags::Json, status},
+    connectors::PLATFORMS,
+    context::Context,
+    data_dir::DataDir,
+    database::Database,
+    failure::Result,
+    findings,
+};
 
 /// Tell why a message was or was not answered, or what an error code means
 #[derive(Debug, Clone, Args)]
@@ -59,14 +68,23 @@ impl Explain {
             }
         }
         database.close().await;
+        // What is under way may wait for a breaker, which only the running process knows.
+        let under_way = |e: &Explanation| e.lane.is_some() || e.deliveries.iter().any(|d| d.state.is_open());
+        let breakers = if found.iter().any(under_way) {
+            let data_dir = DataDir::locate(settings, &context.working_dir);
+            status::readiness(&data_dir).await.map(|readiness| readiness.breakers).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
         if found.is_empty() {
             return Err(unknown_message(&self.what).into());
         }
         if self.json.json {
-            context.output.json("galatea.explain/1", json!({ "messages": found }));
+            context.output.json("galatea.explain/1", json!({ "messages": found, "breakers": breakers }));
         } else {
             let stories: Vec<_> = found.iter().map(|explanation| story::tell(explanation, context.output.style)).collect();
-            context.output.data(stories.join("\n").trim_end());
+            let left_alone = findings::render(&breakers::findings(&breakers), context.output.style);
+            context.output.data(format!("{}\n{left_alone}", stories.join("\n")).trim_end());
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -7,6 +7,7 @@ use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode, time::Duration};
 
 use crate::{
+    breakers,
     cli::flags::Json,
     context::Context,
     data_dir::DataDir,
@@ -82,7 +83,8 @@ fn render(readiness: &Readiness, style: Style) -> String {
             let _ = writeln!(text, "    {name:<9}  {:<9} {}", connector.state, connector.detail);
         }
     }
-    let found: Vec<_> = readiness.reasons.iter().map(finding).collect();
+    let mut found: Vec<_> = readiness.reasons.iter().map(finding).collect();
+    found.extend(breakers::findings(&readiness.breakers));
     if !found.is_empty() {
         text.push('\n');
     }
@@ -139,6 +141,7 @@ mod tests {
                 fix: Some("set another TELEGRAM_BOT_TOKEN".into()),
             }],
             agents: vec![AgentState { name: "Ada".into(), model: "ollama llama3.2".into(), connectors: vec![connector] }],
+            breakers: Vec::new(),
             version: "0.1.0".into(),
             pid: 7,
             uptime: 3_700,

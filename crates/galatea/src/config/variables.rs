@@ -62,16 +62,17 @@ pub(crate) fn names(variable: &Variable) -> impl Iterator<Item = &'static str> +
     std::iter::once(variable.name).chain(variable.aliases.iter().copied())
 }
 
-/// The setting of this name or alias; that of another account (`DISCORD_API_TOKEN_2`) is the platform's own.
+/// The setting of this name or alias; that of another account (`DISCORD_API_TOKEN_2`) is the platform's own, a further key is the provider's.
 pub(crate) fn find(name: &str) -> Option<&'static Variable> {
     let plain = |name: &str| all_variables().find(|v| names(v).any(|known| known == name));
     plain(name).or_else(|| plain(accounts::split(name)?.0).filter(|v| is_of_account(v)))
 }
 
-/// Whether every account of a platform may have its own.
+/// Whether every account of a platform may have its own, or a model provider several.
 fn is_of_account(variable: &Variable) -> bool {
     let logins = PLATFORMS.iter().filter(|p| p.has_login());
-    logins.flat_map(|p| p.variables.iter().chain(gate(p))).any(|v| v.name == variable.name)
+    let keys = galatea_models::config::variables::provider_keys();
+    logins.flat_map(|p| p.variables.iter().chain(gate(p))).chain(keys).any(|v| v.name == variable.name)
 }
 
 #[cfg(test)]
@@ -100,7 +101,8 @@ mod tests {
     fn settings_of_other_accounts_are_known() {
         assert_eq!(find("DISCORD_API_TOKEN_2").map(|v| v.name), Some("DISCORD_API_TOKEN"));
         assert_eq!(find("X_DM_POLICY_3").map(|v| v.name), Some("X_DM_POLICY"));
-        assert!(find("OPENAI_API_KEY_2").is_none() && find("TERMINAL_SOCKET_2").is_none());
+        assert_eq!(find("OPENAI_API_KEY_2").map(|v| v.name), Some("OPENAI_API_KEY"));
+        assert!(find("OPENAI_BASE_URL_2").is_none() && find("TERMINAL_SOCKET_2").is_none());
     }
 
     #[test]

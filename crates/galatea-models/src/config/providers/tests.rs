@@ -1,7 +1,13 @@
 //! Who is chosen, with which models and parameters.
 
-use crate::config::{build, variables};
-use galatea_core::{ErrorKind, Settings, SystemClock};
+use crate::{
+    Dependencies,
+    config::{build, parameters::sampling, variables},
+};
+use galatea_core::{
+    ErrorKind, Settings, SystemClock,
+    model::{Sampling, Tier},
+};
 use galatea_http::{HttpClient, HttpOptions};
 use serde_json::Value;
 use std::sync::Arc;
@@ -10,7 +16,7 @@ use super::*;
 
 fn configured_by(pairs: &[(&str, &str)]) -> Result<Configured> {
     let settings = Settings::from_pairs(pairs.iter().map(|(k, v)| ((*k).to_owned(), Value::from(*v))));
-    build(&settings, &HttpClient::new(HttpOptions::default()).unwrap(), Arc::new(SystemClock))
+    build(&settings, &HttpClient::new(HttpOptions::default()).unwrap(), Arc::new(SystemClock), &Dependencies::default())
 }
 
 fn of(pairs: &[(&str, &str)]) -> Configured {
@@ -52,12 +58,36 @@ fn explicit_and_older_choices() {
     assert_eq!(with(("GALATEA_MODEL_PROVIDER", "OpenAI")).provider, "openai");
     assert_eq!(with(("MODEL_PROVIDER", "openai")).provider, "openai");
     let kept = with(("MODEL_PROVIDER", "groq"));
-    assert_eq!((kept.provider, kept.notes.len()), ("anthropic", 1));
+    assert_eq!((kept.provider, kept.notes.len()), ("anthropic", 2), "and who stands in");
     assert!(with(("MODEL_PROVIDER", "eternalai")).notes[0].contains("eternalai"));
     assert_eq!(of(&[("GALATEA_MODEL_PROVIDER", "ollama")]).provider, "ollama", "its address has a default");
     let error = configured_by(&[("GALATEA_MODEL_PROVIDER", "groq")]).err().unwrap();
     assert_eq!((error.code(), error.fix()), (Some("GAL-MODEL-CONFIG"), Some("set GROQ_API_KEY")));
     assert_eq!(configured_by(&[("GALATEA_MODEL_PROVIDER", "skynet")]).err().unwrap().kind(), ErrorKind::Invalid);
+}
+
+#[test]
+fn others_stand_in_as_the_setting_says() {
+    let stand_ins = |pairs: &[(&str, &str)]| of(pairs).notes;
+    let both = [("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k"), ("GROQ_API_KEY", "k")];
+    let with = |value: &'static str| stand_ins(&[both[0], both[1], both[2], ("MODEL_FALLBACK", value)]);
+    assert_eq!(stand_ins(&both), ["when anthropic does not answer: openai gpt-4o, then groq llama-3.3-70b-versatile (MODEL_FALLBACK)"]);
+    assert_eq!(with("none"), [""; 0]);
+    assert_eq!(with("Sibling, groq"), ["when anthropic does not answer: groq llama-3.3-70b-versatile (MODEL_FALLBACK)"]);
+    for value in ["skynet", "google", "auto, groq"] {
+        let error = configured_by(&[both[0], ("MODEL_FALLBACK", value)]).err().unwrap();
+        assert!(error.to_string().contains("MODEL_FALLBACK"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_said_at_home_stays_there_unless_somebody_says_otherwise() {
+    let home = [("GALATEA_MODEL_PROVIDER", "ollama"), ("OPENAI_API_KEY", "k")];
+    assert_eq!(of(&home).notes, [""; 0]);
+    assert_eq!(of(&[home[0], home[1], ("MODEL_FALLBACK", "openai")]).notes, ["when ollama does not answer: openai gpt-4o (MODEL_FALLBACK)"]);
+    let near = of(&[home[0], ("OPENAI_BASE_URL", "http://192.168.1.7:1234/v1"), ("OPENAI_LARGE_MODEL", "qwen")]);
+    assert_eq!(near.notes, ["when ollama does not answer: openai qwen (MODEL_FALLBACK)"]);
+    assert_eq!(of(&[home[0], ("OPENAI_BASE_URL", "https://api.example.com/v1")]).notes, [""; 0]);
 }
 
 #[test]
@@ -114,6 +144,8 @@ fn bad_values_name_their_variable_and_repeat_no_secret() {
         ("MODEL_TOTAL_TIMEOUT", "CANARY"),
         ("MODEL_IDLE_TIMEOUT", "-1"),
         ("MODEL_TOOLS", "CANARY"),
+        ("MODEL_STREAM", "CANARY"),
+        ("MODEL_FALLBACK", "CANARY"),
         ("OPENAI_EMBEDDING_DIMENSIONS", "CANARY"),
     ] {
         let error = configured_by(&[("OPENAI_API_KEY", "k"), ("OPENAI_EMBEDDING_MODEL", "e"), (name, value)]).err().unwrap();

@@ -28,7 +28,7 @@ pub(super) async fn models(personas: &[Persona]) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut asked = Vec::new();
     for persona in personas {
-        match galatea_models::build(&persona.settings, &http, Arc::clone(&clock)) {
+        match galatea_models::build(&persona.settings, &http, Arc::clone(&clock), &galatea_models::Dependencies::default()) {
             Ok(configured) if seen.insert(configured.description.clone()) => asked.push(configured),
             Ok(_) => {}
             Err(error) => found.push(Finding::failure("model", &error)),

@@ -3,10 +3,9 @@
 use galatea_core::store::OutboxState;
 use galatea_runtime::explain::{ExplainedDelivery, Explanation};
 use std::fmt::Write as _;
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use crate::{
-    output::{Color, Style},
+    output::{Color, Style, when},
     trouble::Trouble,
 };
 
@@ -21,6 +20,10 @@ pub(crate) fn tell(explanation: &Explanation, style: Style) -> String {
     fact("received", &when(explanation.received_at.0));
     if let Some(finished) = explanation.finished_at {
         fact("finished", &format!("{} later", seconds(finished.0 - explanation.received_at.0)));
+    }
+    if let Some(lane) = &explanation.lane {
+        let messages = if lane.ahead == 1 { "1 message".to_owned() } else { format!("{} messages", lane.ahead) };
+        fact("lane", &format!("{messages} of its room before it, {} turns begun for it", lane.begun));
     }
     let mut text = format!("{}\n\n{text}", style.bold(Color::Blue, &explanation.summary));
     if !explanation.steps.is_empty() {
@@ -72,11 +75,6 @@ fn part(delivery: &ExplainedDelivery, style: Style) -> String {
     line
 }
 
-fn when(millis: i64) -> String {
-    let time = OffsetDateTime::from_unix_timestamp(millis.div_euclid(1000)).ok();
-    time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| format!("{millis} ms"))
-}
-
 fn seconds(millis: i64) -> String {
     #[allow(clippy::cast_precision_loss, reason = "shown with two digits")]
     let seconds = millis.max(0) as f64 / 1000.0;
@@ -105,6 +103,7 @@ mod tests {
             finished_at: Some(Timestamp(1_700_000_000_012)),
             steps: vec![step("own-message", "pass", "somebody else wrote it"), step("mention", "skip", "nobody addressed the agent")],
             change: Some(Change { setting: "GROUP_POLICY".into(), value: "always".into() }),
+            lane: None,
             deliveries: Vec::new(),
         }
     }
@@ -125,6 +124,12 @@ mod tests {
 
           To change it: GROUP_POLICY=always
         ");
+    }
+
+    #[test]
+    fn a_message_that_waits_shows_its_place() {
+        let waiting = Explanation { lane: Some(galatea_runtime::explain::Lane { ahead: 3, begun: 1 }), ..explanation() };
+        assert!(tell(&waiting, Style::plain()).contains("  lane      3 messages of its room before it, 1 turns begun for it\n"));
     }
 
     #[test]

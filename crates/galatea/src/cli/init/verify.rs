@@ -77,7 +77,7 @@ pub(super) async fn platform(platform: &Platform, answers: &Answers, context: &C
 pub(super) async fn model(answers: &Answers, context: &Context) -> Result<Vec<Finding>> {
     let settings = settings(answers, context)?;
     let http = HttpClient::new(HttpOptions::default())?;
-    Ok(match galatea_models::build(&settings, &http, Arc::new(SystemClock)) {
+    Ok(match galatea_models::build(&settings, &http, Arc::new(SystemClock), &galatea_models::Dependencies::default()) {
         Ok(configured) => configured.check().await,
         Err(error) => vec![Finding::failure("model", &error)],
     })

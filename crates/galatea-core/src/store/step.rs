@@ -1,0 +1,32 @@
+//! The journal of a turn: what its actions have done outside of its commit.
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::{clock::Timestamp, error::Result, ids::MemoryId};
+
+/// One action with an effect of its own, in a turn that is not committed yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The first message the turn answers: it is the same however often the turn is run.
+    pub message: MemoryId,
+    /// Number within the turn, from 0.
+    pub n: u32,
+    /// The action.
+    pub action: String,
+    /// Hash of its arguments.
+    pub input: String,
+    /// Its result; none when it was begun, and nobody knows whether it was done.
+    pub output: Option<Value>,
+    /// When it was begun.
+    pub begun_at: Timestamp,
+}
+
+/// Steps. They go with the commit that finishes their message.
+#[async_trait]
+pub trait StepStore: Send + Sync {
+    /// The steps of the turn that begins with this message, in order.
+    async fn steps(&self, message: MemoryId) -> Result<Vec<Step>>;
+    /// Inserts a step, or sets the result of one that is there.
+    async fn save_step(&self, step: &Step) -> Result<()>;
+}

@@ -1,0 +1,84 @@
+//! Retry budget of one dependency: retries must not multiply the load of a service that is in trouble. A pure count; time is handed in.
+//!
+//! Retries are at most a tenth of the calls of the last 10 s, and 3 a second where there are few (Google, "Site Reliability Engineering",
+//! "Handling Overload": a tenth per client; the floor is for bots that make a call a minute).
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use galatea_core::Timestamp;
+
+const WINDOW: Duration = Duration::from_secs(10);
+/// 3 a second over the window.
+const FLOOR: usize = 30;
+/// One retry per so many calls.
+const CALLS_PER_RETRY: usize = 10;
+
+/// What is left for retries. Shared by all who call the dependency.
+#[derive(Debug, Default)]
+pub struct Budget(Mutex<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    calls: VecDeque<Timestamp>,
+    retries: VecDeque<Timestamp>,
+}
+
+impl Budget {
+    /// Counts a first attempt.
+    pub fn call(&self, now: Timestamp) {
+        self.with(now, |counts| counts.calls.push_back(now));
+    }
+
+    /// Takes one retry; false when there is none left.
+    pub fn retry(&self, now: Timestamp) -> bool {
+        self.with(now, |counts| {
+            let left = counts.retries.len() < FLOOR + counts.calls.len() / CALLS_PER_RETRY;
+            if left {
+                counts.retries.push_back(now);
+            }
+            left
+        })
+    }
+
+    fn with<T>(&self, now: Timestamp, change: impl FnOnce(&mut Counts) -> T) -> T {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Counts { calls, retries } = &mut *counts;
+        for times in [calls, retries] {
+            while times.front().is_some_and(|at| now.since(*at) >= WINDOW) {
+                times.pop_front();
+            }
+        }
+        change(&mut counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spend(budget: &Budget, at: i64) -> usize {
+        (0..1000).take_while(|_| budget.retry(Timestamp(at))).count()
+    }
+
+    #[test]
+    fn a_quiet_dependency_has_three_a_second() {
+        let budget = Budget::default();
+        budget.call(Timestamp(0));
+        assert_eq!(spend(&budget, 0), 30);
+        assert_eq!(spend(&budget, 9_999), 0, "the window is not over");
+        assert_eq!(spend(&budget, 10_000), 30);
+    }
+
+    #[test]
+    fn a_busy_one_has_a_tenth_of_its_calls_besides() {
+        let budget = Budget::default();
+        for n in 0..500 {
+            budget.call(Timestamp(n));
+        }
+        assert_eq!(spend(&budget, 500), 30 + 50);
+    }
+}

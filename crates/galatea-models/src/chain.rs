@@ -1,0 +1,201 @@
+//! Chain: the models that can answer in place of each other, asked in order: another key, a sibling model, another provider.
+//!
+//! One deadline bounds the whole chain. What cannot help is passed over: a refused key refuses every model, a conversation that is too long for
+//! a model is so with every key, an address where nobody listens is the same for all. When nobody could be asked, because all are left
+//! alone by their breakers or want to be for a while, the first of them is waited for.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use galatea_core::{
+    Clock, Error, ErrorKind, ModelInfo, Result, Retry, TextModel, Timestamp,
+    model::{AnsweredBy, ChatPart, TextAnswer, TextRequest},
+};
+
+use crate::wire::codes;
+
+/// Times the whole chain is gone through.
+const ROUNDS: u32 = 3;
+/// A breaker is waited for so long at most: whoever asked would rather read that nobody answers.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+
+/// One that can answer.
+pub struct Link {
+    /// For people: `openai gpt-4o`, with the key's variable where there are several.
+    pub name: String,
+    /// Address of the service.
+    pub site: String,
+    /// Tells keys apart.
+    pub key: u64,
+    /// The model, which retries by itself.
+    pub model: Arc<dyn TextModel>,
+}
+
+/// Several models that answer as one; the first is what it is called after.
+pub struct Chain {
+    links: Vec<Link>,
+    first: ModelInfo,
+    total: Duration,
+    clock: Arc<dyn Clock>,
+}
+
+impl Chain {
+    /// The first link and those that stand in for it, in order. `total` bounds a call that has no deadline of its own.
+    pub fn new(first: Link, others: Vec<Link>, total: Duration, clock: Arc<dyn Clock>) -> Self {
+        let info = first.model.info().clone();
+        let links = std::iter::once(first).chain(others).collect();
+        Self { links, first: info, total, clock }
+    }
+
+    async fn round(
+        &self,
+        request: &TextRequest,
+        deadline: Timestamp,
+        misses: &mut Misses,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Option<Result<TextAnswer>> {
+        let shown = AtomicBool::new(false);
+        let on_piece = |text: &str| {
+            shown.store(true, Ordering::Relaxed);
+            on_text(text);
+        };
+        for (at, link) in self.links.iter().enumerate() {
+            if misses.rules_out(&self.links, at) || self.clock.now() >= deadline {
+                continue;
+            }
+            let info = link.model.info();
+            // The first is who was chosen for it, whatever its name says.
+            if at > 0 && !info.vision && shows_pictures(request) {
+                continue;
+            }
+            let asked = tailored(request, info, deadline);
+            match link.model.generate(&asked, &on_piece).await {
+                Ok(mut answer) => {
+                    let passed = misses.told(&self.links[..at]);
+                    if !passed.is_empty() {
+                        tracing::warn!(answered = link.name, instead_of = self.links[0].name, "another model answered");
+                    }
+                    answer.by = Some(AnsweredBy { link: link.name.clone(), provider: info.provider.clone(), model: info.model.clone(), passed });
+                    return Some(Ok(answer));
+                }
+                // The reader would see two beginnings.
+                Err(error) if shown.load(Ordering::Relaxed) => return Some(Err(error)),
+                Err(error) => {
+                    tracing::info!(link = link.name, code = error.code(), error = %error.report(), "a model did not answer");
+                    misses.note(at, error);
+                }
+            }
+        }
+        None
+    }
+}
+
+#[async_trait]
+impl TextModel for Chain {
+    fn info(&self) -> &ModelInfo {
+        &self.first
+    }
+
+    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+        let own = self.clock.now().plus(self.total);
+        let deadline = request.deadline.map_or(own, |asked| asked.min(own));
+        let mut misses = Misses(self.links.iter().map(|_| None).collect());
+        for _ in 0..ROUNDS {
+            if let Some(outcome) = self.round(request, deadline, &mut misses, on_text).await {
+                return outcome;
+            }
+            let now = self.clock.now();
+            match misses.wait().filter(|wait| now.plus(*wait) < deadline) {
+                Some(wait) => self.clock.sleep(wait).await,
+                None => break,
+            }
+        }
+        Err(misses.sum_up(&self.links))
+    }
+}
+
+/// What the link can do of what is asked.
+fn tailored(request: &TextRequest, info: &ModelInfo, deadline: Timestamp) -> TextRequest {
+    let mut asked = TextRequest { deadline: Some(deadline), ..request.clone() };
+    if !info.tools {
+        asked.tools.clear();
+    }
+    asked
+}
+
+fn is_paused(error: &Error) -> bool {
+    error.code() == Some(codes::PAUSED)
+}
+
+fn shows_pictures(request: &TextRequest) -> bool {
+    request.messages.iter().flat_map(|message| &message.parts).any(|part| matches!(part, ChatPart::Image { .. }))
+}
+
+/// The last failure of each link.
+struct Misses(Vec<Option<Error>>);
+
+impl Misses {
+    fn note(&mut self, at: usize, error: Error) {
+        // That it is left alone by now says less than what it did when it was asked.
+        if error.code() != Some(codes::PAUSED) || self.0[at].as_ref().is_none_or(is_paused) {
+            self.0[at] = Some(error);
+        }
+    }
+
+    /// Whether an earlier failure says that this link cannot help.
+    fn rules_out(&self, links: &[Link], at: usize) -> bool {
+        let own = self.0[at].as_ref().is_some_and(|error| error.retry() == Retry::Never);
+        own || self.0.iter().zip(links).take(at).any(|(miss, other)| miss.as_ref().is_some_and(|error| rules_out(error, other, &links[at])))
+    }
+
+    /// How long until one of those that may be asked again can be.
+    fn wait(&self) -> Option<Duration> {
+        // One that stands alone has waited for the service's wish by itself.
+        let alone = self.0.len() == 1;
+        let nobody_was_asked = self.0.iter().flatten().all(|error| is_paused(error) || error.retry() == Retry::Never);
+        let waits = self.0.iter().flatten().filter_map(|error| match error.retry() {
+            Retry::After(wait) if error.code() == Some(codes::PAUSED) => Some(wait).filter(|wait| nobody_was_asked && *wait <= LONGEST_PAUSE),
+            Retry::After(wait) => Some(wait).filter(|_| !alone),
+            Retry::Soon | Retry::Never => None,
+        });
+        waits.min()
+    }
+
+    /// Each failure with its link, for people.
+    fn told(&self, links: &[Link]) -> Vec<(String, String)> {
+        links.iter().zip(&self.0).filter_map(|(link, miss)| Some((link.name.clone(), miss.as_ref()?.brief()))).collect()
+    }
+
+    /// The first link's failure, for that is the one to be repaired, and those of the others in a few words.
+    fn sum_up(&self, links: &[Link]) -> Error {
+        let mut told = self.told(links).into_iter();
+        let Some(first) = self.0.iter().flatten().next() else {
+            return Error::new(ErrorKind::Timeout, "there was no time left to ask a model").with_code(codes::TIMEOUT);
+        };
+        told.next();
+        let rest: Vec<String> = told.map(|(name, why)| format!("{name}: {why}")).collect();
+        if rest.is_empty() { first.retold() } else { first.retold().with("besides", rest.join("; ")) }
+    }
+}
+
+/// Whether a failure of one link says that another would fail alike.
+fn rules_out(error: &Error, failed: &Link, other: &Link) -> bool {
+    let (a, b) = (failed.model.info(), other.model.info());
+    let same_site = failed.site == other.site;
+    match error.code() {
+        Some(codes::KEY | codes::QUOTA) => same_site && failed.key == other.key,
+        Some(codes::CONNECT | codes::URL) => same_site,
+        // The same model with another key would find the request too long or invalid, too, and an overloaded one hangs for everybody.
+        Some(codes::TOO_LONG | codes::INVALID | codes::TOOLS | codes::TIMEOUT) => same_site && a.model == b.model,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

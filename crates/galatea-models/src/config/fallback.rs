@@ -1,0 +1,52 @@
+//! Fallback: which providers stand in for the chosen one, by `MODEL_FALLBACK`.
+
+use galatea_core::{Result, Settings};
+
+use super::{
+    named,
+    providers::{PROVIDERS, Provider},
+    variables::MODEL_FALLBACK,
+};
+
+/// Who stands in.
+pub(super) struct Fallback {
+    /// The same provider's model of the other tier.
+    pub(super) sibling: bool,
+    /// Other providers, in order.
+    pub(super) providers: Vec<&'static Provider>,
+    /// Nobody named them, so what people write must not leave the house for them.
+    pub(super) is_auto: bool,
+}
+
+/// Reads the setting.
+///
+/// # Errors
+/// `Invalid` for a name that is no provider, or one that is not configured.
+pub(super) fn read(settings: &Settings, chosen: &Provider) -> Result<Fallback> {
+    let text = settings.text(&MODEL_FALLBACK).unwrap_or_default();
+    let words: Vec<String> = text.split(',').map(|word| word.trim().to_ascii_lowercase()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["auto"] => {
+            let providers = PROVIDERS.iter().filter(|other| other.name != chosen.name && (other.configured)(settings)).collect();
+            return Ok(Fallback { sibling: true, providers, is_auto: true });
+        }
+        ["none"] | [] => return Ok(Fallback { sibling: false, providers: Vec::new(), is_auto: false }),
+        _ => {}
+    }
+    let mut fallback = Fallback { sibling: false, providers: Vec::new(), is_auto: false };
+    for word in words {
+        if word == "sibling" {
+            fallback.sibling = true;
+            continue;
+        }
+        let provider = named(word).ok_or_else(|| settings.complain(&MODEL_FALLBACK, "names something else than auto, none, sibling and providers"))?;
+        if provider.name != "ollama" && !(provider.configured)(settings) {
+            return Err(settings.complain(&MODEL_FALLBACK, "names a provider that is not configured").with_fix(format!("set {}", provider.key)));
+        }
+        if provider.name != chosen.name && !fallback.providers.iter().any(|known| known.name == provider.name) {
+            fallback.providers.push(provider);
+        }
+    }
+    Ok(fallback)
+}

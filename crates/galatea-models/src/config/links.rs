@@ -1,0 +1,173 @@
+//! Links: from what providers offer to the chains of an agent's models.
+
+use std::{sync::Arc, time::Duration};
+
+use galatea_core::{
+    EmbeddingModel, Models, Result, TextModel,
+    model::{Sampling, Tier},
+};
+
+use super::{context::Context, parameters::sampling};
+use crate::{
+    chain::{Chain, Link},
+    check::Probe,
+    dependencies::fingerprint,
+    guarded::{Guarded, limits},
+    retry::Retrying,
+    tuned::Tuned,
+    wire::Endpoint,
+};
+
+/// Where another link can answer, a longer wait is left to it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+type Make<'a> = Box<dyn Fn(Endpoint, &str) -> Arc<dyn TextModel> + 'a>;
+type MakeProbe<'a> = Box<dyn Fn(Endpoint, Vec<String>) -> Probe + 'a>;
+
+/// One endpoint per key.
+pub(super) struct Endpoints {
+    pub(super) first: Endpoint,
+    pub(super) further: Vec<Endpoint>,
+}
+
+impl Endpoints {
+    fn all(&self) -> impl Iterator<Item = &Endpoint> {
+        std::iter::once(&self.first).chain(&self.further)
+    }
+
+    /// With a public header on every call.
+    pub(super) fn with_header(self, name: &'static str, value: &str) -> Self {
+        let further = self.further.into_iter().map(|endpoint| endpoint.with_header(name, value)).collect();
+        Self { first: self.first.with_header(name, value), further }
+    }
+}
+
+/// What one provider has: endpoints and models.
+pub(super) struct Offer<'a> {
+    endpoints: Endpoints,
+    small: String,
+    large: String,
+    /// Model that describes pictures and the longest description; none where the large one sees or nobody does.
+    pub(super) vision: Option<(String, Option<u32>)>,
+    pub(super) embedding: Option<Arc<dyn EmbeddingModel>>,
+    make: Make<'a>,
+    probe: MakeProbe<'a>,
+}
+
+impl<'a> Offer<'a> {
+    /// `models` are the small and the large one.
+    pub(super) fn new(
+        endpoints: Endpoints,
+        models: (String, String),
+        make: impl Fn(Endpoint, &str) -> Arc<dyn TextModel> + 'a,
+        probe: impl Fn(Endpoint, Vec<String>) -> Probe + 'a,
+    ) -> Self {
+        let (small, large) = models;
+        Self { endpoints, small, large, vision: None, embedding: None, make: Box::new(make), probe: Box::new(probe) }
+    }
+
+    /// The endpoint of the first key.
+    pub(super) fn main(&self) -> &Endpoint {
+        &self.endpoints.first
+    }
+
+    /// `openai gpt-4o`.
+    pub(super) fn title(&self) -> String {
+        format!("{} {}", self.main().names().provider, self.large)
+    }
+
+    /// Whether it is on this machine or a private network.
+    pub(super) fn is_at_home(&self) -> bool {
+        is_private(self.main().site())
+    }
+
+    /// The main key's probe, then those of the others.
+    pub(super) fn probes(&self) -> Vec<Probe> {
+        self.endpoints.all().map(|endpoint| (self.probe)(endpoint.clone(), vec![self.small.clone(), self.large.clone()])).collect()
+    }
+
+    fn model(&self, tier: Tier) -> &str {
+        match tier {
+            Tier::TextSmall => &self.small,
+            Tier::TextLarge => &self.large,
+        }
+    }
+
+    /// A model at the first key.
+    fn at_first<'b>(&'b self, model: &'b str) -> Rung<'b, 'a> {
+        Rung { offer: self, endpoint: &self.endpoints.first, model }
+    }
+
+    /// A model at the other keys.
+    fn at_further<'b>(&'b self, model: &'b str) -> impl Iterator<Item = Rung<'b, 'a>> {
+        self.endpoints.further.iter().map(move |endpoint| Rung { offer: self, endpoint, model })
+    }
+
+    fn at_all<'b>(&'b self, model: &'b str) -> impl Iterator<Item = Rung<'b, 'a>> {
+        std::iter::once(self.at_first(model)).chain(self.at_further(model))
+    }
+}
+
+/// A link to be made.
+struct Rung<'b, 'a> {
+    offer: &'b Offer<'a>,
+    endpoint: &'b Endpoint,
+    model: &'b str,
+}
+
+impl Rung<'_, '_> {
+    fn link(&self, context: &Context<'_>, patience: Option<Duration>) -> Link {
+        let Self { offer, endpoint, model } = self;
+        let mut name = format!("{} {model}", endpoint.names().provider);
+        if !offer.endpoints.further.is_empty() {
+            name = format!("{name} ({})", endpoint.key());
+        }
+        let (total, clock) = (context.total(), &context.clock);
+        let breaker = context.dependencies.breaker(endpoint, model, &name, limits(total), clock.now());
+        let guarded = Guarded::new((offer.make)((*endpoint).clone(), model), breaker, total, context.stream, Arc::clone(clock));
+        let retrying = Retrying::new(Arc::new(guarded), context.policy(patience), context.dependencies.budget(endpoint), Arc::clone(clock));
+        Link { name, site: endpoint.site().to_owned(), key: fingerprint(endpoint.auth()), model: Arc::new(retrying) }
+    }
+}
+
+/// Names without a dot are those of a machine or container nearby.
+fn is_private(site: &str) -> bool {
+    let host = url::Url::parse(site).ok().and_then(|url| url.host().map(|host| host.to_owned()));
+    match host {
+        Some(url::Host::Ipv4(ip)) => galatea_http::denied(ip.into()).is_some(),
+        Some(url::Host::Ipv6(ip)) => galatea_http::denied(ip.into()).is_some(),
+        Some(url::Host::Domain(name)) => {
+            !name.contains('.') || [".local", ".localhost", ".internal", ".lan", ".home.arpa"].iter().any(|end| name.ends_with(end))
+        }
+        None => false,
+    }
+}
+
+/// The models of an agent: small, large and, if named or able, vision. `sibling` says whether the one tier's model stands in for the other's.
+pub(super) fn assemble(context: &Context<'_>, chosen: &Offer<'_>, others: &[Offer<'_>], sibling: bool) -> Result<Models> {
+    let text = |tier: Tier| -> Result<Arc<dyn TextModel>> {
+        let other = if tier == Tier::TextLarge { Tier::TextSmall } else { Tier::TextLarge };
+        let mut rest: Vec<_> = chosen.at_further(chosen.model(tier)).collect();
+        if sibling && chosen.model(other) != chosen.model(tier) {
+            rest.extend(chosen.at_all(chosen.model(other)));
+        }
+        rest.extend(others.iter().flat_map(|offer| offer.at_all(offer.model(tier))));
+        Ok(Tuned::wrap(chain(context, &chosen.at_first(chosen.model(tier)), &rest), sampling(context.settings, tier)?))
+    };
+    let large = text(Tier::TextLarge)?;
+    let vision = match &chosen.vision {
+        Some((model, max_tokens)) => {
+            let at_large = sampling(context.settings, Tier::TextLarge)?;
+            let defaults = Sampling { max_tokens: max_tokens.or(at_large.max_tokens), ..at_large };
+            Some(Tuned::wrap(chain(context, &chosen.at_first(model), &chosen.at_further(model).collect::<Vec<_>>()), defaults))
+        }
+        None => large.info().vision.then(|| Arc::clone(&large)),
+    };
+    Ok(Models { small: text(Tier::TextSmall)?, large, vision, embedding: chosen.embedding.clone() })
+}
+
+fn chain(context: &Context<'_>, first: &Rung<'_, '_>, rest: &[Rung<'_, '_>]) -> Arc<dyn TextModel> {
+    let patience = (!rest.is_empty()).then_some(PATIENCE);
+    let others = rest.iter().map(|rung| rung.link(context, patience)).collect();
+    Arc::new(Chain::new(first.link(context, patience), others, context.total(), Arc::clone(&context.clock)))
+}

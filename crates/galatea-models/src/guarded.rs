@@ -1,0 +1,138 @@
+//! Guarded: one model behind its circuit breaker, its answer streamed inside so that silence is noticed early.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use futures::future::{Either, select};
+use galatea_core::{
+    Clock, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel, Timestamp,
+    breaker::{Admission, BreakerLimits, Call, SharedBreaker},
+    model::{TextAnswer, TextRequest},
+};
+use std::sync::{Mutex, PoisonError};
+
+use crate::wire::codes;
+
+/// When a refused key or an empty account is looked at again, if the service names no time: people enable keys and pay bills without a restart.
+const LOOK_AGAIN: Duration = Duration::from_secs(3600);
+
+/// A model whose failures are counted, and which is left alone while it keeps failing.
+pub(crate) struct Guarded<M: ?Sized> {
+    breaker: Arc<SharedBreaker>,
+    clock: Arc<dyn Clock>,
+    total: Duration,
+    stream: bool,
+    /// Why it is latched, for everybody who asks meanwhile.
+    locked: Mutex<Option<Error>>,
+    inner: Arc<M>,
+}
+
+/// The limits of a model's breaker: half of the time an answer may take is slow.
+pub(crate) fn limits(total: Duration) -> BreakerLimits {
+    BreakerLimits { slow: total / 2, probe: total + Duration::from_secs(5) }
+}
+
+impl<M: Send + Sync + ?Sized> Guarded<M> {
+    /// `total` bounds one call; `stream` asks for streams whatever the caller wants.
+    pub(crate) fn new(inner: Arc<M>, breaker: Arc<SharedBreaker>, total: Duration, stream: bool, clock: Arc<dyn Clock>) -> Self {
+        Self { breaker, clock, total, stream, locked: Mutex::new(None), inner }
+    }
+
+    async fn call<T>(&self, deadline: Option<Timestamp>, work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+        let started = self.clock.now();
+        let permit = self.breaker.admit(started, rand::random()).map_err(|held| self.held(held))?;
+        let patience = deadline.map_or(self.total, |end| end.since(started).min(self.total));
+        // Counted in here: a model that hangs longer than anybody waits would otherwise never be found out.
+        let outcome = match select(Box::pin(work), self.clock.sleep(patience)).await {
+            Either::Left((outcome, _)) => outcome,
+            Either::Right(((), _)) => Err(Error::new(ErrorKind::Timeout, "the model did not answer within the time allowed")
+                .with_code(codes::TIMEOUT)
+                .with("seconds", patience.as_secs_f32())),
+        };
+        let now = self.clock.now();
+        let call = match &outcome {
+            Ok(_) => Call::Done(now.since(started)),
+            Err(error) => judge(error, now),
+        };
+        if let (Call::Locked { .. }, Err(error)) = (&call, &outcome) {
+            *self.locked.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.retold());
+        }
+        permit.settle(call, now, rand::random());
+        outcome
+    }
+
+    fn held(&self, held: Admission) -> Error {
+        let state = self.breaker.state();
+        if state.phase == galatea_core::breaker::Phase::Latched
+            && let Some(error) = &*self.locked.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            return error.retold();
+        }
+        let cause = state.cause.unwrap_or_default();
+        let retry = if let Admission::Wait(delay) = held { Retry::After(delay) } else { Retry::Never };
+        Error::new(ErrorKind::Unavailable, format!("{} is left alone for a while, because it keeps failing", state.name))
+            .with_code(codes::PAUSED)
+            .with("cause", cause)
+            .with_retry(retry)
+    }
+}
+
+#[async_trait]
+impl<M: TextModel + ?Sized> TextModel for Guarded<M> {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+        if request.stream || !self.stream {
+            return self.call(request.deadline, self.inner.generate(request, on_text)).await;
+        }
+        let streamed = TextRequest { stream: true, ..request.clone() };
+        // Nobody reads along, so nothing is shown and a broken answer can be asked for again.
+        self.call(request.deadline, self.inner.generate(&streamed, &|_| ())).await
+    }
+}
+
+#[async_trait]
+impl<M: EmbeddingModel + ?Sized> EmbeddingModel for Guarded<M> {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
+        self.call(None, self.inner.embed(texts)).await
+    }
+}
+
+/// What a failure says about the service. 4xx and 429 say nothing.
+fn judge(error: &Error, now: Timestamp) -> Call {
+    let cause = error.brief();
+    match (error.code(), error.kind()) {
+        (Some(codes::KEY | codes::QUOTA), _) => {
+            let wait = if let Retry::After(wait) = error.retry() { wait } else { LOOK_AGAIN };
+            Call::Locked { cause, again: Some(now.plus(wait)) }
+        }
+        (_, ErrorKind::Unavailable | ErrorKind::Timeout) => Call::Failed { cause },
+        _ => Call::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_services_own_trouble_counts() {
+        let coded = |kind, code| Error::new(kind, "x").with_code(code);
+        for (kind, code) in [(ErrorKind::RateLimited, codes::RATE), (ErrorKind::Invalid, codes::TOO_LONG), (ErrorKind::Forbidden, codes::FORBIDDEN)] {
+            assert_eq!(judge(&coded(kind, code), Timestamp(0)), Call::Refused, "{code}");
+        }
+        for (kind, code) in [(ErrorKind::Unavailable, codes::FAULT), (ErrorKind::Timeout, codes::TIMEOUT)] {
+            assert!(matches!(judge(&coded(kind, code), Timestamp(0)), Call::Failed { .. }), "{code}");
+        }
+        let money = coded(ErrorKind::Forbidden, codes::QUOTA);
+        assert_eq!(judge(&money, Timestamp(0)), Call::Locked { cause: "x".into(), again: Some(Timestamp(3_600_000)) });
+        let told = money.with_retry(Retry::After(Duration::from_secs(60)));
+        assert_eq!(judge(&told, Timestamp(0)), Call::Locked { cause: "x".into(), again: Some(Timestamp(60_000)) });
+    }
+}

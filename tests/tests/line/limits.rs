@@ -1,0 +1,114 @@
+//! What a platform asks to wait for, and what goes before what meanwhile.
+
+use galatea_core::{Clock, Outgoing, RemoteId, store::OutboxState};
+use galatea_store_sqlite::{SqliteOptions, SqliteStore};
+use galatea_testkit::clock::ManualClock;
+use std::{path::Path, sync::Arc, time::Duration};
+use tokio::runtime::Runtime;
+
+use crate::{
+    house::{House, Plan, dm},
+    models::{Gated, echo},
+    platform::{Doing, Platform},
+};
+
+fn reaction() -> Outgoing {
+    Outgoing::React { id: RemoteId::new("1"), emoji: Some("+".into()) }
+}
+
+#[tokio::test]
+async fn a_reaction_told_to_wait_does_not_delay_an_answer() {
+    let clock = ManualClock::new();
+    let house = Plan::new(echo()).clock(clock.shared()).build().await;
+    house.say(&dm("7"), "first").await;
+    house.platform.until_shown("7", 1).await;
+    house.quiet().await;
+    house.platform.does("7", [Doing::Flood(Duration::from_secs(40))]);
+    house.does(&dm("7"), reaction()).await;
+    house.platform.until("the reaction's attempt", |p| p.attempts() == 2).await;
+    clock.wait_for_sleepers(1).await;
+    house.say(&dm("7"), "second").await;
+    assert_eq!(house.platform.until_shown("7", 2).await, ["re: first", "re: second"], "no time has passed");
+    clock.wait_for_sleepers(1).await;
+    clock.advance(Duration::from_secs(40));
+    assert_eq!(house.platform.until_shown("7", 3).await[2], "+");
+    house.quiet().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_waits_is_not_overtaken_and_typing_is_left_out() {
+    let clock = ManualClock::new();
+    let platform = Platform::with("1000", |able| able.typing = true);
+    let model = Gated::new(echo(), "slowly");
+    let house = Plan::new(Arc::clone(&model) as _).clock(clock.shared()).on(Arc::clone(&platform)).build().await;
+    platform.does("7", [Doing::Flood(Duration::from_secs(40))]);
+    house.say(&dm("7"), "first").await;
+    platform.until("the first attempt", |p| p.attempts() == 1).await;
+    house.does(&dm("7"), reaction()).await;
+    for (n, person) in ["7", "8"].into_iter().enumerate() {
+        house.say(&dm(person), "slowly").await;
+        model.reached(n + 1).await;
+    }
+    // The answer's wait and the patience of two rooms before typing is shown.
+    clock.wait_for_sleepers(3).await;
+    clock.advance(Duration::from_secs(1));
+    platform.until("typing elsewhere", |p| !p.typed().is_empty()).await;
+    assert_eq!(platform.typed(), ["8"]);
+    clock.advance(Duration::from_secs(39));
+    platform.until_shown("7", 1).await;
+    model.open(2);
+    // What is worth less begins a little later, so it may wait once more.
+    while platform.texts("7").len() < 3 {
+        tokio::task::yield_now().await;
+        clock.advance_to_next();
+    }
+    assert_eq!(platform.texts("7")[0], "re: first");
+    house.quiet().await;
+}
+
+async fn house_on(file: &Path, clock: &ManualClock, platform: &Arc<Platform>) -> House {
+    let store = SqliteStore::open(file, SqliteOptions::default()).await.unwrap();
+    Plan::new(echo()).clock(clock.shared()).store(&store).on(Arc::clone(platform)).build().await
+}
+
+#[test]
+fn what_the_account_was_told_holds_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, platform, clock) = (folder.path().join("a.db"), Platform::new("1000"), ManualClock::new());
+    let told_at = clock.now();
+    platform.does("7", [Doing::FloodAll(Duration::from_secs(300))]);
+    let run = Runtime::new().unwrap();
+    run.block_on(async {
+        let house = house_on(&file, &clock, &platform).await;
+        let id = house.say(&dm("7"), "first").await;
+        platform.until("the first attempt", |p| p.attempts() == 1).await;
+        let stored = async {
+            while house.explain(id).await.deliveries.first().is_none_or(|d| d.waits_until.is_none()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(crate::platform::PATIENCE, stored).await.unwrap();
+    });
+    run.shutdown_background();
+    platform.unplug();
+    let clock = ManualClock::at(told_at.plus(Duration::from_secs(100)));
+    Runtime::new().unwrap().block_on(async {
+        let house = house_on(&file, &clock, &platform).await;
+        // Another room, whose answer nobody has tried to send yet.
+        let id = house.say(&dm("8"), "second").await;
+        let held = async {
+            while house.explain(id).await.deliveries.first().is_none_or(|d| d.waits_until.is_none()) {
+                tokio::task::yield_now().await;
+            }
+            house.explain(id).await
+        };
+        let held = tokio::time::timeout(crate::platform::PATIENCE, held).await.unwrap();
+        assert_eq!((held.deliveries[0].state, held.deliveries[0].waits_until), (OutboxState::Pending, Some(told_at.plus(Duration::from_secs(300)))));
+        assert_eq!(platform.attempts(), 1, "the platform is not asked again");
+        clock.wait_for_sleepers(2).await;
+        clock.advance(Duration::from_secs(200));
+        platform.until_shown("8", 1).await;
+        platform.until_shown("7", 1).await;
+        house.quiet().await;
+    });
+}
