@@ -1,6 +1,7 @@
-//! The project's own chores: `cargo xtask ci | tidy | gen | scaffold | bench | soak`. Talk goes to stderr; the exit code says whether all is well.
+//! The project's own chores: `cargo xtask ci | tidy | gen | scaffold | bench | soak | chaos`. Talk goes to stderr; the exit code says whether all is well.
 
 mod bench;
+mod chaos;
 mod ci;
 #[path = "gen/mod.rs"]
 mod generate;
@@ -37,6 +38,8 @@ enum Chore {
     Scaffold,
     /// Measures the release binary end to end against loopback servers.
     Bench(bench::Bench),
+    /// Kills the program at random instants under load: nothing may be lost, answered twice or out of order.
+    Chaos(chaos::Chaos),
     /// Answers at an even pace for an hour, and looks whether memory grows.
     Soak(bench::soak::Soak),
 }
@@ -59,6 +62,7 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Gen { check } => generate::run(&root, *check),
         Chore::Scaffold => scaffold::run(&root),
         Chore::Bench(bench) => bench::run(&root, bench),
+        Chore::Chaos(chaos) => chaos::run(&root, chaos),
         Chore::Soak(soak) => bench::soak::run(&root, soak),
     }
 }

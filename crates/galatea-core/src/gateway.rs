@@ -9,6 +9,7 @@ use crate::{
     error::Result,
     gap::Gap,
     ids::AgentIdentity,
+    kill_point::kill_point,
     message::{Batch, Connection, Cursor, Place, Received, WorldSync},
 };
 
@@ -106,7 +107,9 @@ impl Gateway {
     /// Stores events and cursor in one commit. Ok means durable, so the platform's offset may advance.
     /// Events known already are counted, not stored twice.
     pub async fn receive(&self, batch: Batch) -> Result<Received> {
-        self.backend.receive(&self.info, batch).await
+        let received = self.backend.receive(&self.info, batch).await?;
+        kill_point("acknowledge");
+        Ok(received)
     }
 
     /// The cursor stored last for this account's stream.

@@ -14,6 +14,7 @@ pub mod event;
 pub mod gap;
 pub mod gateway;
 pub mod ids;
+mod kill_point;
 pub mod memory;
 pub mod message;
 pub mod middleware;
@@ -49,6 +50,7 @@ pub use event::{Event, EventBus};
 pub use gap::Gap;
 pub use gateway::{Gateway, GatewayBackend, Health};
 pub use ids::{Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemberId, MemoryId, RelationshipId, RemoteId, RoomId, Source, TaskId, TurnId, WorldId};
+pub use kill_point::{arm_kill_points, kill_point};
 pub use memory::{Memory, MemoryKind};
 pub use message::{
     Address, Addressed, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Found, Incoming, IncomingEvent, IncomingMessage, Outgoing, OwnStatus, Place,

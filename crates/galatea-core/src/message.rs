@@ -354,6 +354,8 @@ pub struct Trail {
     pub sent: Vec<RemoteId>,
     /// Recent messages of ours on this account, in any Room, whose outcome is known.
     pub ours: Vec<RemoteId>,
+    /// The newest messages received on this account, in any Room: where several Rooms share one count of messages, these lie between.
+    pub others: Vec<RemoteId>,
     /// Rooms of this account in which another delivery's outcome is unknown.
     pub doubtful: Vec<RemoteId>,
 }

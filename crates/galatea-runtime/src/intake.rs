@@ -9,6 +9,7 @@ use galatea_core::{
     Batch, Connection, ConnectorInfo, Cursor, Error, ErrorKind, Event, Gap, GatewayBackend, Health, IncomingEvent, OwnStatus, Place, Received, Result, RoomId,
     SendHandler, WorldSync,
     gap::GAPS,
+    kill_point,
     store::{ConnectionChange, InboxEntry, Ingest},
 };
 use std::sync::Arc;
@@ -61,7 +62,9 @@ impl GatewayBackend for Intake {
         }
         let known = connect::fingerprints(&ingest.connections);
         let messages = ingest.messages.clone();
+        kill_point("ingest.before");
         let fresh = agent.store.ingest(ingest).await?;
+        kill_point("ingest.after");
         self.remember(known);
         for (place, incoming) in after {
             // The batch is durable; a side effect that fails is said and does not make the platform send everything again.

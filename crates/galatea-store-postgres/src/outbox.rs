@@ -71,6 +71,9 @@ const RECEIVED: &str = "SELECT i.remote FROM memories m JOIN inbox i ON i.id = m
 // The rows committed around it: what is ours and close enough to be taken for it.
 const NEIGHBOURS: &str = "SELECT o.seq < d.seq AND o.room_id = d.room_id, o.remote FROM outbox d JOIN outbox o ON o.seq > d.seq - 512 \
      WHERE d.id = $1 AND o.agent_id = $2 AND o.source = $3 AND o.account = $4 AND o.remote IS NOT NULL ORDER BY o.seq DESC LIMIT 1024";
+// The newest rows of all, so that no index is needed.
+const OTHERS: &str = "SELECT remote FROM inbox \
+     WHERE seq > (SELECT max(seq) FROM inbox) - 512 AND agent_id = $1 AND source = $2 AND account = $3 ORDER BY seq DESC";
 // Both states are named so that the partial index serves it.
 const DOUBTFUL: &str = "SELECT DISTINCT room_remote FROM outbox \
      WHERE agent_id = $1 AND source = $2 AND account = $3 AND state IN ('pending', 'sending') AND state = 'sending' AND room_id <> $4";
@@ -79,7 +82,7 @@ pub(crate) const COUNTS: &str = "SELECT source, state, count(*) FROM outbox GROU
 /// Every statement that reads the outbox on a message's way; lists that an operator asks for may take their time.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
-    [UNSETTLED, OF_TURN, BY_ID].into_iter().map(item).chain([COUNTS, RECEIVED, NEIGHBOURS, DOUBTFUL].map(str::to_owned)).collect()
+    [UNSETTLED, OF_TURN, BY_ID].into_iter().map(item).chain([COUNTS, RECEIVED, NEIGHBOURS, OTHERS, DOUBTFUL].map(str::to_owned)).collect()
 }
 
 pub(crate) fn item(condition: &str) -> String {
@@ -259,11 +262,13 @@ impl OutboxStore for PostgresStore {
         let received = self.all(select::<(String,)>(RECEIVED).bind(address.room.0).bind(created_at.0).bind(id.0)).await?;
         let neighbours = select::<(bool, String)>(NEIGHBOURS).bind(id.0).bind(agent.0).text(source).text(account);
         let neighbours = self.all(neighbours).await?;
+        let others = self.all(select::<(String,)>(OTHERS).bind(agent.0).text(source).text(account)).await?;
         let doubtful = self.all(select::<(String,)>(DOUBTFUL).bind(agent.0).text(source).text(account).bind(address.room.0)).await?;
         Ok(Trail {
             received: remotes(received),
             sent: neighbours.iter().filter(|(before, _)| *before).map(|(_, remote)| RemoteId(remote.clone())).collect(),
             ours: neighbours.into_iter().map(|(_, remote)| RemoteId(remote)).collect(),
+            others: remotes(others),
             doubtful: remotes(doubtful),
         })
     }

@@ -250,11 +250,23 @@ impl Running {
         self.wait_for(text, |line| line.contains(text).then(|| line.to_owned())).await
     }
 
+    /// Waits for a line with this text, or for the end: whether the line came.
+    ///
+    /// # Panics
+    /// When a minute passes without either; with the output.
+    pub async fn line_or_end(&self, text: &str) -> bool {
+        self.look_for(text, |line| line.contains(text).then_some(())).await.is_some()
+    }
+
     /// Waits for a line in which `look` finds something.
     ///
     /// # Panics
     /// When the program ends or a minute passes without one; with the output.
     pub async fn wait_for<T>(&self, what: &str, look: impl Fn(&str) -> Option<T>) -> T {
+        self.look_for(what, look).await.unwrap_or_else(|| panic!("the program ended without a line with {what:?}:\n{}", self.output()))
+    }
+
+    async fn look_for<T>(&self, what: &str, look: impl Fn(&str) -> Option<T>) -> Option<T> {
         let mut changes = self.output.changed.subscribe();
         let waiting = async {
             loop {
@@ -269,8 +281,7 @@ impl Running {
             }
         };
         match tokio::time::timeout(PATIENCE, waiting).await {
-            Ok(Some(found)) => found,
-            Ok(None) => panic!("the program ended without a line with {what:?}:\n{}", self.output()),
+            Ok(found) => found,
             Err(_) => panic!("waited {PATIENCE:?} for a line with {what:?}:\n{}", self.output()),
         }
     }

@@ -38,6 +38,7 @@ use crate::{cli::Cli, context::Context, failure::Failure};
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    galatea_core::arm_kill_points();
     let cli = match Cli::from_arg_matches(&cli::command().get_matches()) {
         Ok(cli) => cli,
         Err(error) => error.exit(),

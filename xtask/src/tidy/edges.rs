@@ -1,7 +1,7 @@
 //! Who may import whom.
 
 use anyhow::Result;
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
+use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand};
 use std::path::Path;
 
 /// What a crate of ours may import of ours. `None` means everything but [`NOBODY_IMPORTS`].
@@ -39,7 +39,15 @@ const NOBODY_IMPORTS: &[&str] = &["galatea", TESTS, "xtask", TESTKIT];
 /// Breaches in the workspace.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let metadata = MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec()?;
-    Ok(edges(&metadata).iter().filter_map(|edge| edge.breach()).collect())
+    Ok(edges(&metadata).iter().filter_map(|edge| edge.breach()).chain(armed(&metadata)).collect())
+}
+
+/// Kill points must not be in a program that is built for use: only its tests may switch them on.
+fn armed(metadata: &Metadata) -> Vec<String> {
+    let live = |d: &&Dependency| d.name == "fail" && d.kind != DependencyKind::Development && !d.features.is_empty();
+    let packages = metadata.workspace_packages();
+    let found = packages.iter().filter(|package| package.dependencies.iter().any(|d| live(&d)));
+    found.map(|package| format!("{} switches kill points on outside of tests", package.name)).collect()
 }
 
 /// One import between crates of ours.
@@ -126,5 +134,6 @@ mod tests {
         let edges = edges(&metadata);
         assert!(edges.iter().any(|e| e.from == "galatea-telegram" && e.to == "galatea-core" && e.from_connector && !e.dev));
         assert!(edges.iter().any(|e| e.from == "galatea" && !e.from_connector));
+        assert_eq!(armed(&metadata), [""; 0]);
     }
 }

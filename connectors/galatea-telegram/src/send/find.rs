@@ -13,14 +13,21 @@ use crate::{
     error::{Failure, codes},
 };
 
-/// Most numbers asked about in a group: groups allow about 20 edits a minute.
-const IN_GROUPS: usize = 20;
-/// And in private, where all private chats share one count, so that other people's messages lie between.
-const IN_PRIVATE: usize = 300;
-/// Numbers asked about at once in private: at 100 ms each this stays near the 30 calls a second that are free (Bot API, "Broadcasting to users").
-const AT_ONCE: usize = 4;
-/// Numbers without a message, in a row beyond the newest known one, after which no more is expected.
-const MARGIN: i32 = 5;
+/// How far a chat is looked through.
+struct Reach {
+    /// Most numbers asked about.
+    most: usize,
+    /// Numbers without a message, in a row beyond the newest known one, after which no more is expected.
+    margin: usize,
+    /// Numbers asked about at once.
+    at_once: usize,
+}
+
+/// Groups allow about 20 edits a minute.
+const IN_GROUPS: Reach = Reach { most: 20, margin: 5, at_once: 1 };
+/// All private chats of an account share one count: what others said lies between, and what came during a restart is not stored yet. At 100 ms
+/// each the calls stay at the 30 a second that are free (Bot API, "Broadcasting to users").
+const IN_PRIVATE: Reach = Reach { most: 100, margin: 25, at_once: 3 };
 
 /// What a number turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,9 +95,9 @@ enum Survey {
 
 async fn survey(sender: &TelegramSender, trail: &Trail, part: &Part, chat: i64, floor: i32, wanted: usize) -> Result<Survey> {
     let book = &sender.book;
-    let private = chat > 0;
-    let (most, at_once) = if private { (IN_PRIVATE, AT_ONCE) } else { (IN_GROUPS, 1) };
-    let known: HashSet<i32> = if counts_alone(chat) { numbers(&trail.ours, chat).collect() } else { shared_numbers(&trail.ours).collect() };
+    let Reach { most, margin, at_once } = if chat > 0 { IN_PRIVATE } else { IN_GROUPS };
+    let stored = trail.ours.iter().chain(&trail.others);
+    let known: HashSet<i32> = if counts_alone(chat) { numbers(stored, chat).collect() } else { shared_numbers(stored).collect() };
     let mut newest = book.newest(chat).max(floor).max(known.iter().copied().max().unwrap_or(floor));
     let (mut strangers, mut empty, mut asked) = (Vec::new(), 0, 0);
     let ask = |id| {
@@ -118,7 +125,7 @@ async fn survey(sender: &TelegramSender, trail: &Trail, part: &Part, chat: i64, 
             Some(Probe::Nothing) => empty += 1,
             Some(Probe::Unclear) => return Ok(Survey::Cut),
         }
-        if id >= newest && empty >= MARGIN {
+        if id >= newest && empty >= margin {
             return Ok(Survey::Whole(strangers));
         }
     }

@@ -288,6 +288,25 @@ async fn nothing_is_claimed_when_nothing_is_known() {
     assert_eq!(s.handler.find(&edit, &Trail::default()).await.unwrap(), Found::NotSent, "edits can be repeated");
 }
 
+/// All private chats share one count, and a fresh process knows of the others what is stored: 200 numbers, and 20 that are not yet.
+#[tokio::test]
+async fn other_peoples_chats_do_not_hide_what_was_sent() {
+    let s = scene().await;
+    let (ann, bob) = (s.api.user("Ann", "ann_b"), s.api.user("Bob", "bob_b"));
+    let chatter = |count: usize| (0..count).map(|n| RemoteId(format!("{}:{}", bob.id, bob.says(&bob.direct(), &format!("chatter {n}")).send()))).collect();
+    let asked = ann.says(&ann.direct(), "hi").send();
+    let others: Vec<RemoteId> = chatter(200);
+    let trail = Trail { received: vec![RemoteId(format!("{}:{asked}", ann.id))], others, ..Trail::default() };
+    let _: Vec<RemoteId> = chatter(20);
+    let delivery = one(&*s.handler, &ann.id.to_string(), &say("only once"));
+    assert_eq!(s.restarted().find(&delivery, &trail).await.unwrap(), Found::NotSent);
+    s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
+    s.handler.send(&delivery).await.unwrap_err();
+    let _: Vec<RemoteId> = chatter(20);
+    let Found::Sent(receipt) = s.restarted().find(&delivery, &trail).await.unwrap() else { panic!("it is there") };
+    assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
+}
+
 #[tokio::test]
 async fn a_busy_group_ends_in_unknown_rather_than_a_guess() {
     let s = scene().await;

@@ -1,6 +1,6 @@
 //! Recover: after a start, deliveries that were committed but not settled go on where they were.
 
-use galatea_core::{Result, protocol::Part, store::OutboxItem};
+use galatea_core::{Result, kill_point, protocol::Part, store::OutboxItem};
 use std::{sync::Arc, time::Duration};
 
 use super::{Job, Route, Ticket};
@@ -39,6 +39,7 @@ async fn recover(agent: &Agent, route: &Route, tenure: &Tenure) {
                 push(agent, item, ticket, tenure);
             }
         }
+        kill_point("takeover.sends");
         if route.takeover.sends.open() {
             return;
         }

@@ -1,6 +1,6 @@
 //! Settle: outcomes are stored in groups, off the path of the next send, in the order they were handed over.
 
-use galatea_core::{Clock, Store, store::Settlement};
+use galatea_core::{Clock, Store, kill_point, store::Settlement};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
@@ -66,12 +66,18 @@ async fn write(store: Arc<dyn Store>, clock: Arc<dyn Clock>, mut receiver: mpsc:
             waiting.extend(order.stored);
             tickets.extend(order.ticket);
         }
+        if !tickets.is_empty() {
+            kill_point("settle.before");
+        }
         // What was sent must not be forgotten: keep trying while the disk is full or the database away.
         while !settlements.is_empty()
             && let Err(error) = store.settle(settlements.clone()).await
         {
             tracing::error!(count = settlements.len(), error = %error.report(), "outcomes of sends could not be stored; trying again");
             clock.sleep(PAUSE).await;
+        }
+        if !tickets.is_empty() {
+            kill_point("settle.after");
         }
         drop(tickets);
         for stored in waiting {

@@ -5,6 +5,7 @@ use galatea_core::{
     Address, Clock, ConnectorInfo, Delivery, Error, ErrorKind, EventBus, Found, Media, Priority, Receipt, RemoteId, Result, Retry, RoomId, SendHandler, Sent,
     Timestamp, Trail,
     breaker::{Admission, BreakerLimits, BreakerState, Call, Permit, Phase, SharedBreaker},
+    kill_point,
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -51,7 +52,9 @@ impl Stack {
         let started = self.clock.now();
         let permit = self.pass(started)?;
         // Innermost, because only the platform's own time is bounded and judged.
+        kill_point("send.before");
         let outcome = guarded(timeout::within(self.handler.send(delivery))).await;
+        kill_point("send.after");
         let now = self.clock.now();
         settle(permit, &outcome, started, now);
         self.gate.learn(room, priority, &outcome, now);

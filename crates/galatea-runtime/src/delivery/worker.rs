@@ -1,7 +1,7 @@
 //! Worker: sends one Room's deliveries in order, with retries between attempts.
 
 use galatea_core::{
-    Delivery, Error, Found, Priority, Receipt, Result, Timestamp,
+    Delivery, Error, Found, Priority, Receipt, Result, Timestamp, kill_point,
     protocol::{ATTEMPTS, Effect, End, Event, Looked, Rules},
     store::{OutboxState, Settlement},
 };
@@ -131,7 +131,9 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
                 if !tenure.is_open() {
                     return None;
                 }
+                kill_point("mark.before");
                 settler.settle_now(settlement(&job, OutboxState::Sending, agent)).await;
+                kill_point("mark.after");
                 hear(agent, &mut job, &mut heard, rules, &Event::Marked)
             }
             // The last moment to find out that this process was paused and another one sends now.
@@ -214,8 +216,14 @@ async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> (Looked, Opt
             Err(error) => Err(Missed::Failed(error)),
         };
         let (error, counts) = match found {
-            Ok(Found::Sent(receipt)) => return (Looked::There, Some(receipt)),
-            Ok(Found::NotSent) => return (Looked::NotThere, None),
+            Ok(Found::Sent(receipt)) => {
+                kill_point("find.there");
+                return (Looked::There, Some(receipt));
+            }
+            Ok(Found::NotSent) => {
+                kill_point("find.not_there");
+                return (Looked::NotThere, None);
+            }
             Ok(Found::Unknown) => {
                 tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent");
                 return (Looked::Unclear, None);

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, ErrorKind, Event, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result, RoomId,
-    Timestamp, TurnId, Verdict,
+    Timestamp, TurnId, Verdict, kill_point,
     protocol::Part,
     store::{Effect, FinishedMessage, InboxEntry, InboxState, NewDelivery, TurnRecord},
 };
@@ -95,7 +95,9 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
         record.deliveries.push(NewDelivery { delivery: job.delivery.clone(), memory: *memory, sending: job.part.marked, expires: job.part.expires });
     }
     let effects = record.effects.clone();
+    kill_point("commit.before");
     agent.store.finish_turn(record).await?;
+    kill_point("commit.after");
     agent.rooms.apply(&effects);
     if effects.iter().any(|effect| matches!(effect, Effect::ForgetPerson { .. })) {
         agent.known.clear();

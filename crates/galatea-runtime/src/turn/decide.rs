@@ -1,7 +1,7 @@
 //! Decide: prompt → model → a typed Plan. A broken answer is repaired, then asked for again; a failing model is said.
 
 use galatea_core::{
-    Error, ErrorKind, Event, Models, Result, TextModel, Timestamp, Turn, Verdict,
+    Error, ErrorKind, Event, Models, Result, TextModel, Timestamp, Turn, Verdict, kill_point,
     model::{ChatMessage, ChatPart, ChatRole, TextAnswer, TextRequest, Tier},
 };
 use std::sync::Arc;
@@ -52,7 +52,9 @@ pub(crate) async fn should_respond(turn: &Turn<'_>, models: &Models, until: Time
 
 async fn use_model(turn: &Turn<'_>, model: &Arc<dyn TextModel>, request: &TextRequest, verdict: &mut Verdict) -> Result<TextAnswer> {
     let started = turn.clock.now();
+    kill_point("model.before");
     let answer = model.generate(request, &|_| {}).await?;
+    kill_point("model.after");
     if let Some(by) = answer.by.as_ref().filter(|by| !by.passed.is_empty()) {
         by.passed.iter().for_each(|(link, why)| verdict.step("model", "note", format!("{link} did not answer: {why}")));
         verdict.step("model", "note", format!("{} answered instead", by.link));

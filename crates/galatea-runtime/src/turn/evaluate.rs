@@ -1,7 +1,7 @@
 //! Evaluate: evaluators, after the commit, unable to delay the reply.
 
 use futures::FutureExt;
-use galatea_core::{Evaluator, Event, FinishedTurn};
+use galatea_core::{Evaluator, Event, FinishedTurn, kill_point};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 /// Longest time of one evaluator: it may call a model.
@@ -9,6 +9,7 @@ const DEADLINE: Duration = Duration::from_secs(120);
 
 /// Runs them one after another; a failing one is logged.
 pub(crate) async fn evaluate(finished: &FinishedTurn<'_>, evaluators: &[Arc<dyn Evaluator>]) {
+    kill_point("evaluate");
     let turn = finished.turn;
     for evaluator in evaluators {
         let work = AssertUnwindSafe(evaluator.evaluate(finished)).catch_unwind();

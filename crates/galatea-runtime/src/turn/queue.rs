@@ -2,7 +2,7 @@
 
 use futures::FutureExt;
 use galatea_core::{
-    Content, Decision, Error, ErrorKind, MemoryId, Result, RoomId, Timestamp, Verdict,
+    Content, Decision, Error, ErrorKind, MemoryId, Result, RoomId, Timestamp, Verdict, kill_point,
     store::{InboxEntry, InboxItem, InboxState},
 };
 use std::{ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -228,6 +228,7 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut V
     let entity = first.entry.memory.entity_id;
     let judge = |next: &Waiting| judge(agent, &policy, &info, &route, parent, next, paired && next.entry.memory.entity_id == entity);
     let judged = judge(&first);
+    kill_point("gate");
     let mut seat = match judged {
         _ if first.attempts >= ATTEMPTS => return give_up(agent, room, first).await,
         Judged::Skip(verdict) | Judged::Expired(verdict) => return skip(agent, lane, taken, first, verdict, judge).await,

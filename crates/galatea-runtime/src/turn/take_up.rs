@@ -1,7 +1,7 @@
 //! Take up: messages that are stored and in nobody's hands go to their lanes, after a start and now and then.
 
 use galatea_core::{
-    MemoryId, Result,
+    MemoryId, Result, kill_point,
     store::{InboxItem, InboxState},
 };
 use std::{sync::Arc, time::Duration};
@@ -39,6 +39,7 @@ pub(crate) async fn recover(agent: &Agent, route: &Route) {
             told = true;
             tracing::info!(source = %route.info.source, count = items.len(), "messages left over from the last run are answered now");
         }
+        kill_point("takeover.turns");
         let all = items.len() < PAGE as usize;
         for item in items {
             take(agent, item);

@@ -211,6 +211,12 @@ impl Handle {
         place.messages.values().filter(|m| m.author == state.world.bot && m.flags & LOADING == 0).map(shown).collect()
     }
 
+    /// How many messages of the bot there are, in all channels.
+    pub fn said(&self) -> usize {
+        let state = self.shared.lock();
+        state.world.channels.values().flat_map(|c| c.messages.values()).filter(|m| m.author == state.world.bot).count()
+    }
+
     /// Ephemeral lines in a channel, oldest first.
     pub fn whispered(&self, channel: u64) -> Vec<String> {
         self.shared.lock().whispers.iter().filter(|(_, place, _)| *place == channel).map(|(_, _, text)| text.clone()).collect()

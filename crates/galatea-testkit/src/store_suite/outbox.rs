@@ -186,6 +186,7 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     assert_eq!(store.trail(&lost.delivery).await.unwrap(), Trail::default(), "nothing is known of it");
 
     store.ingest(Scene::batch(&[scene.message("first", 1), scene.message("second", 2)])).await.unwrap();
+    store.ingest(Scene::batch(&[stranger.message("foreign", 3)])).await.unwrap();
     let (before, elsewhere, foreign) = (scene.delivery(TurnId::fresh(), 0), scene.delivery(TurnId::fresh(), 0), stranger.delivery(TurnId::fresh(), 0));
     let elsewhere = NewDelivery { delivery: in_room(elsewhere.delivery, "elsewhere"), ..elsewhere };
     let mut doubtful = elsewhere.clone();
@@ -203,6 +204,7 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     trail.ours.sort();
     assert_eq!(trail.received.len(), 2);
     assert_ne!(trail.received[0], trail.received[1]);
+    assert_eq!((trail.others.len(), &trail.others), (2, &trail.received), "the newest first, of this account only");
     assert_eq!(trail.sent, [RemoteId::new("m1")]);
     assert_eq!(trail.ours, ["m1", "m2", "m4"].map(RemoteId::new));
     assert_eq!(trail.doubtful, [RemoteId::new("doubtful")]);

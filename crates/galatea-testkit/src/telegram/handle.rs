@@ -157,6 +157,12 @@ impl Handle {
         place.messages.values().filter(own).filter(|m| !m.is_service()).map(|m| shown(&state, m)).collect()
     }
 
+    /// How many messages of the bot there are, in all chats.
+    pub fn said(&self) -> usize {
+        let state = self.shared.lock();
+        state.world.chats.values().flat_map(|c| c.messages.values()).filter(|m| m.from == Some(state.world.bot)).count()
+    }
+
     /// A message as JSON; null when there is none.
     pub fn message_json(&self, chat: i64, id: i64) -> Value {
         let state = self.shared.lock();

@@ -15,6 +15,8 @@ pub enum Effect {
     ApplyThenFail,
     /// The call is done, and the connection closes without a byte of an answer.
     LoseResponse,
+    /// The call is done and never answered.
+    ApplyAndHang,
     /// The call is done, and the connection closes after this many bytes of the answer, head included.
     CutAfter(usize),
     /// Nothing is done and nothing is ever answered.

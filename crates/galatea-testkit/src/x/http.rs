@@ -84,6 +84,10 @@ async fn handle(AxumState(shared): AxumState<Arc<Shared>>, ConnectInfo(wire): Co
     shared.bump();
     match effect {
         Some(Effect::LoseResponse) => cut(&wire, 0),
+        Some(Effect::ApplyAndHang) => {
+            shared.stop.cancelled().await;
+            cut(&wire, 0)
+        }
         Some(Effect::ApplyThenFail) => failure(500, ErrorBody::Json),
         Some(Effect::CutAfter(bytes)) => {
             wire.cut_after(bytes);

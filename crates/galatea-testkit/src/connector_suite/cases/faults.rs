@@ -25,7 +25,7 @@ async fn failing<H: ConnectorHarness>(fault: PlatformFault) -> Failed<H> {
     let sent = scene.send_text(&spot, "before").await;
     scene.platform.inject(&spot, fault).await;
     let (delivery, error) = scene.send_failing(&spot, "the one in doubt").await;
-    let trail = Trail { received, sent: vec![sent.clone()], ours: vec![sent], doubtful: Vec::new() };
+    let trail = Trail { received, sent: vec![sent.clone()], ours: vec![sent], ..Trail::default() };
     Failed { scene, spot, delivery, error, trail }
 }
 

@@ -1,0 +1,144 @@
+//! Fifty rooms on two platforms, and who talks there.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use galatea_testkit::{
+    discord::{self, DiscordApi},
+    models::OpenAiServer,
+    process::{Home, Program},
+    telegram::{self, BotApi},
+};
+use serde_json::Value;
+
+use crate::{
+    stage::{KEY, binary},
+    truth::{self, Question, Room},
+};
+
+/// How long the last answers may take: more than the longest pause between two attempts of one of them.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+pub(crate) struct House {
+    pub(crate) telegram: BotApi,
+    pub(crate) discord: DiscordApi,
+    model: OpenAiServer,
+    home: Home,
+    places: Vec<Place>,
+    asked: Mutex<Vec<Vec<Question>>>,
+    next: AtomicUsize,
+}
+
+enum Place {
+    Telegram(telegram::User, telegram::Chat),
+    Discord(discord::User, discord::Channel),
+}
+
+impl House {
+    /// 20 private chats and 10 groups on Telegram, 12 direct messages and 8 channels on Discord.
+    pub(crate) async fn set() -> Self {
+        let (telegram, discord) = (BotApi::start().await, DiscordApi::start().await);
+        let model = OpenAiServer::start(KEY).await.unwrap();
+        model.answer_with(truth::answer);
+        telegram.set_privacy(false);
+        // Whoever dies between hearing of a limit and storing it asks too early, once.
+        for server in ["retry_after", "rate limit"] {
+            telegram.allow_violation(server);
+            discord.allow_violation(server);
+        }
+        let (ann, dora) = (telegram.user("Ann", "ann_t"), discord.user("Dora", "dora_d"));
+        let guild = discord.guild("Garden", &[&dora]);
+        let mut places = Vec::new();
+        for n in 0..20 {
+            let person = telegram.user(&format!("T{n}"), "");
+            let direct = person.direct();
+            places.push(Place::Telegram(person, direct));
+        }
+        places.extend((0..10).map(|n| Place::Telegram(ann.clone(), telegram.supergroup(&format!("Band {n}"), &[&ann]))));
+        for n in 0..12 {
+            let person = discord.user(&format!("D{n}"), &format!("d_{n}"));
+            let direct = person.direct();
+            places.push(Place::Discord(person, direct));
+        }
+        places.extend((0..8).map(|n| Place::Discord(dora.clone(), guild.channel(&format!("bed-{n}"), 0))));
+        let asked = Mutex::new(vec![Vec::new(); places.len()]);
+        Self { telegram, discord, model, home: Home::new(), places, asked, next: AtomicUsize::new(1) }
+    }
+
+    pub(crate) fn program(&self) -> Program {
+        Program::new(binary(), &self.home)
+            .env("TELEGRAM_BOT_TOKEN", self.telegram.token())
+            .env("TELEGRAM_API_ROOT", self.telegram.url())
+            .env("DISCORD_API_TOKEN", self.discord.token())
+            .env("DISCORD_API_ROOT", self.discord.url())
+            .env("OPENAI_BASE_URL", self.model.base_url())
+            .env("OPENAI_API_KEY", KEY)
+            .env("BUSY_POLICY", "each")
+            .env("SERVER_PORT", "0")
+            .env("NO_COLOR", "1")
+    }
+
+    pub(crate) fn rooms(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Asks in a room, with so many words in the answer.
+    pub(crate) fn ask(&self, room: usize, words: u32) {
+        let number = u32::try_from(self.next.fetch_add(1, Ordering::Relaxed)).unwrap();
+        let question = Question { number, words };
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)[room].push(question);
+        let text = question.text();
+        match &self.places[room] {
+            Place::Telegram(who, chat) => drop(who.says(chat, &format!("@{} {text}", self.telegram.bot_username())).send()),
+            Place::Discord(who, channel) => drop(who.says(channel, &format!("{} {text}", self.discord.mention())).send()),
+        }
+    }
+
+    /// Questions so far.
+    pub(crate) fn asked(&self) -> usize {
+        self.next.load(Ordering::Relaxed) - 1
+    }
+
+    /// Messages of the agent so far, on both platforms.
+    pub(crate) fn said(&self) -> usize {
+        self.telegram.said() + self.discord.said()
+    }
+
+    /// Waits until one more is said than `before`.
+    pub(crate) async fn speaks(&self, before: usize) {
+        let more = || (self.said() > before).then_some(());
+        tokio::select! {
+            () = self.telegram.wait_for("an answer after a restart", |_| more()) => {}
+            () = self.discord.wait_for("an answer after a restart", |_| more()) => {}
+        }
+    }
+
+    pub(crate) fn truth(&self) -> Vec<Room> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = |place: &Place| -> Vec<String> {
+            match place {
+                Place::Telegram(_, chat) => self.telegram.shown(chat.id).into_iter().map(|m| m.text).collect(),
+                Place::Discord(_, channel) => self.discord.shown(channel.id).into_iter().map(|m| m.text).collect(),
+            }
+        };
+        self.places.iter().zip(asked.iter()).map(|(place, asked)| Room { asked: asked.clone(), shown: shown(place) }).collect()
+    }
+
+    /// Waits until everything is answered. What never is, the truth will show.
+    pub(crate) async fn answered(&self) {
+        let (begun, mut pause) = (Instant::now(), tokio::time::interval(Duration::from_millis(250)));
+        while begun.elapsed() < PATIENCE && !self.truth().iter().all(truth::is_answered) {
+            pause.tick().await;
+        }
+    }
+
+    pub(crate) async fn audit(&self) -> Value {
+        let done = self.program().args(["audit", "--json"]).run().await;
+        serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("audit: {}{}", done.stdout, done.stderr))
+    }
+}

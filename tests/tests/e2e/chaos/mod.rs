@@ -1,0 +1,107 @@
+//! Chaos: `kill -9` at random instants under load over fifty rooms, while platforms lose answers, apply late, deliver twice and limit.
+//!
+//! `GALATEA_CHAOS_SEED` repeats the choices of a run (its instants stay those of the machine); `cargo xtask chaos` is the long one.
+
+mod house;
+mod storm;
+
+use std::time::{Duration, Instant};
+
+use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
+
+use self::house::House;
+use crate::truth;
+
+fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// Kills it so often; returns how long it took from each start to the first answer, where it was left alone until then.
+async fn kills(house: &House, count: usize, random: &mut StdRng) -> Vec<Duration> {
+    let mut answering = Vec::new();
+    for _ in 0..count {
+        let begun = Instant::now();
+        let mut running = house.program().arg("start").spawn();
+        // What the one before had on its way may still arrive.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let before = house.said();
+        if random.random_bool(0.6) {
+            house.speaks(before).await;
+            answering.push(begun.elapsed());
+        }
+        // On a slow machine a read-back takes its time; killed in the middle of each, it would never end.
+        tokio::time::sleep(Duration::from_millis(random.random_range(0..1_500))).await;
+        assert!(running.is_running(), "it ended by itself:\n{}", running.output());
+        running.kill_9().await;
+    }
+    answering
+}
+
+async fn chaos(count: usize, seed: u64) {
+    let (house, mut random) = (House::set().await, StdRng::seed_from_u64(seed));
+    let begun = Instant::now();
+    let mut first = house.program().arg("start").spawn();
+    // Before its first session Discord keeps nothing for a bot; a heartbeat tells of an event once it is stored.
+    house.discord.wait_connected(1).await;
+    house.discord.wait_acknowledged().await;
+    first.kill_9().await;
+    let (asking, breaking) = (StdRng::seed_from_u64(random.random()), StdRng::seed_from_u64(random.random()));
+    let mut answering = tokio::select! {
+        answering = kills(&house, count, &mut random) => answering,
+        () = storm::questions(&house, asking) => unreachable!("it asks for ever"),
+        () = storm::faults(&house, breaking) => unreachable!("it breaks for ever"),
+    };
+    house.telegram.apply_late();
+    house.discord.apply_late();
+    let mut last = house.program().arg("start").spawn();
+    last.wait_for_line("ready in").await;
+    (0..house.rooms()).for_each(|room| house.ask(room, 1));
+    house.answered().await;
+    last.terminate();
+    assert_eq!(last.finish().await.code, Some(0), "{}", last.output());
+    answering.sort_unstable();
+    let at = |quantile: f64| answering.get((quantile * answering.len().saturating_sub(1) as f64).round() as usize).map_or(0, Duration::as_millis);
+    let (p50, p99) = (at(0.5), at(0.99));
+    eprintln!(
+        "seed {seed}: {count} kills in {:.0} s, {} questions in {} rooms, {} messages; from start to first answer p50 {p50} ms, p99 {p99} ms of {} starts",
+        begun.elapsed().as_secs_f64(),
+        house.asked(),
+        house.rooms(),
+        house.said(),
+        answering.len()
+    );
+    let faults = truth::faults(&house.truth(), &house.audit().await);
+    assert!(faults.is_empty(), "seed {seed}:\n{}\n{}", faults.join("\n"), last.output());
+}
+
+/// A quarter of the 300 kills of the suite, so that they run side by side.
+async fn quarter(n: u64) {
+    chaos(75, setting("GALATEA_CHAOS_SEED").unwrap_or(0) + n).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn first_quarter() {
+    quarter(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn second_quarter() {
+    quarter(2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn third_quarter() {
+    quarter(3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fourth_quarter() {
+    quarter(4).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "long: cargo xtask chaos"]
+async fn long() {
+    let seed = setting("GALATEA_CHAOS_SEED").unwrap_or_else(rand::random);
+    chaos(setting("GALATEA_CHAOS_KILLS").unwrap_or(1_000), seed).await;
+}

@@ -1,0 +1,94 @@
+//! Where a process dies.
+
+use std::fmt;
+
+use galatea_testkit::process::Program;
+
+use super::world::World;
+
+/// A place to die at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Point {
+    /// In the program, at one of its kill points.
+    Inside(&'static str),
+    /// Killed from outside when the platform has come so far with a send.
+    Outside(At),
+}
+
+/// How far a platform has come with a send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    Arrived,
+    Applied,
+    Answered,
+}
+
+/// The points of a message's way, in its order.
+pub(crate) const LINE: [Point; 18] = [
+    Point::Inside("ingest.before"),
+    Point::Inside("ingest.after"),
+    Point::Inside("acknowledge"),
+    Point::Inside("gate"),
+    Point::Inside("model.before"),
+    Point::Inside("model.after"),
+    Point::Inside("commit.before"),
+    Point::Inside("commit.after"),
+    Point::Inside("mark.before"),
+    Point::Inside("mark.after"),
+    Point::Inside("send.before"),
+    Point::Outside(At::Arrived),
+    Point::Outside(At::Applied),
+    Point::Outside(At::Answered),
+    Point::Inside("send.after"),
+    Point::Inside("settle.before"),
+    Point::Inside("settle.after"),
+    Point::Inside("evaluate"),
+];
+
+/// The points of taking up what a crash left, each with the crash that leads there.
+pub(crate) const TAKING_UP: [(Point, Point); 4] = [
+    (Point::Inside("commit.after"), Point::Inside("takeover.sends")),
+    (Point::Inside("model.before"), Point::Inside("takeover.turns")),
+    (Point::Inside("send.after"), Point::Inside("find.there")),
+    (Point::Inside("send.before"), Point::Inside("find.not_there")),
+];
+
+/// Crashes at different points, one after another.
+pub(crate) const MIXED: [[Point; 2]; 4] = [
+    [Point::Inside("ingest.after"), Point::Inside("commit.after")],
+    [Point::Inside("commit.before"), Point::Outside(At::Applied)],
+    [Point::Outside(At::Applied), Point::Inside("mark.before")],
+    [Point::Inside("mark.after"), Point::Inside("send.after")],
+];
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inside(name) => write!(f, "{name}"),
+            Self::Outside(at) => write!(f, "{at:?}"),
+        }
+    }
+}
+
+impl Point {
+    /// Runs the program until it dies here. `once_ready` is what happens when it is up, if it comes so far.
+    pub(crate) async fn dies(self, world: &mut World, once_ready: impl FnOnce(&mut World)) {
+        let armed = |program: Program| match self {
+            Self::Inside(name) => program.env("FAILPOINTS", format!("{name}=return")),
+            Self::Outside(_) => program,
+        };
+        let before = world.sends();
+        if let Self::Outside(at) = self {
+            world.hold(at);
+        }
+        let mut running = armed(world.program()).arg("start").spawn();
+        running.line_or_end("ready in").await;
+        once_ready(world);
+        if let Self::Outside(at) = self {
+            world.reaches(at, before).await;
+            running.kill_9().await;
+        }
+        let ended = running.finish().await;
+        assert_eq!(ended.code, None, "at {self} it ended by itself:\n{}", running.output());
+    }
+}

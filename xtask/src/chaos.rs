@@ -1,0 +1,31 @@
+//! `cargo xtask chaos`: the long run of random `kill -9` under load. The harness is the tests' own (`tests/tests/e2e/chaos`).
+
+use anyhow::{Result, bail};
+use clap::Args;
+use std::path::Path;
+
+use crate::cargo;
+
+#[derive(Args)]
+pub(crate) struct Chaos {
+    /// How often the program is killed.
+    #[arg(long, default_value_t = 1_000)]
+    kills: u32,
+    /// Repeats the choices of a run that printed this; random when none is given.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// Runs it; its figures go to stderr, and it fails when a message was lost, answered twice or out of order.
+pub(crate) fn run(root: &Path, chaos: &Chaos) -> Result<()> {
+    // With everybody's features, as in CI: otherwise half of the house is built anew.
+    let mut command = cargo(root, &["test", "--workspace", "--locked", "--test", "e2e", "--", "--ignored", "--exact", "chaos::long", "--nocapture"]);
+    command.env("GALATEA_CHAOS_KILLS", chaos.kills.to_string());
+    if let Some(seed) = chaos.seed {
+        command.env("GALATEA_CHAOS_SEED", seed.to_string());
+    }
+    if !command.status()?.success() {
+        bail!("something was lost, answered twice or out of order; the seed and the faults stand above");
+    }
+    Ok(())
+}
