@@ -160,6 +160,7 @@ impl Orchestrator {
             notices: moka::sync::Cache::new(4096),
             hops: moka::sync::Cache::new(4096),
             in_turn: DashMap::new(),
+            polling: tokio::sync::Mutex::default(),
             awaited: DashMap::new(),
             on_the_way: delivery::OnTheWay::default(),
             look_around: self.options.look_around,
@@ -198,18 +199,17 @@ impl Orchestrator {
         }
         let agent = &entry.agent;
         assemble_lanes(agent);
-        let role = self.options.cluster.as_ref().map_or(Role::All, |cluster| cluster.role);
         for connector in &agent.connectors {
             if agent.shares.is_leased(&connector.info().source) {
                 // The keeper connects it once it has the account.
                 supervise::idle(agent, connector.as_ref());
-            } else if role == Role::All {
+            } else if !self.leaves_out(agent, connector.info()) {
                 agent.connections.spawn(supervise::connector(Arc::clone(agent), Arc::clone(connector), Tenure::always()));
             }
         }
         if self.options.cluster.is_none() {
             supervise::services(agent, &Tenure::always());
-        } else if role.answers() {
+        } else if self.role().answers() {
             agent.connections.spawn(turn::watch_rooms(Arc::clone(agent)));
         }
         entry.running = true;
@@ -277,6 +277,15 @@ impl Orchestrator {
         Ok(())
     }
 
+    fn role(&self) -> Role {
+        self.options.cluster.as_ref().map_or(Role::All, |cluster| cluster.role)
+    }
+
+    /// What is this machine's own, such as its terminal, needs a process that connects and answers.
+    fn leaves_out(&self, agent: &Agent, info: &ConnectorInfo) -> bool {
+        self.role() != Role::All && !agent.shares.is_leased(&info.source)
+    }
+
     fn running(&self) -> Vec<Arc<Agent>> {
         self.lock().values().filter(|entry| entry.agent.turns.get().is_some()).map(|entry| Arc::clone(&entry.agent)).collect()
     }
@@ -305,6 +314,9 @@ impl Orchestrator {
         for (id, entry) in agents.iter() {
             for connector in &entry.agent.connectors {
                 let info = connector.info();
+                if self.leaves_out(&entry.agent, info) {
+                    continue;
+                }
                 let health = entry.agent.health.get(&(info.source.clone(), info.account.clone())).map_or(Health::Starting, |h| h.1.clone());
                 all.push(ConnectorStatus { agent: *id, agent_name: entry.name.clone(), info: info.clone(), health });
             }

@@ -5,6 +5,7 @@ mod stage;
 
 mod answers;
 mod attachments;
+mod cluster;
 mod crashes;
 mod discord;
 mod errors;

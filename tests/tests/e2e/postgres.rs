@@ -2,7 +2,7 @@
 
 use galatea_testkit::{
     postgres::{Database, Server},
-    process::{Finished, Home, Program},
+    process::{Finished, Program},
 };
 
 use crate::stage::Stage;
@@ -78,36 +78,4 @@ async fn what_is_in_the_way_is_told_without_the_password() {
             assert!(!text.contains("canary") && !text.contains(&password), "{command:?}: {text}");
         }
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_processes_do_not_answer_for_one_agent() {
-    let (stage, database, other) = (Stage::set().await, Database::fresh().await, Home::new());
-    let mut galatea = on(stage.program(), &database.url()).arg("start").spawn();
-    galatea.wait_for_line("ready in").await;
-    let second = || on(stage.program(), &database.url()).env("GALATEA_DATA_DIR", other.path()).arg("start");
-    let told = second().run().await;
-    assert!(told.code != Some(0) && all(&told).contains("GAL-DB-SHARED"), "{}", all(&told));
-    galatea.terminate();
-    galatea.finish().await;
-    second().spawn().wait_for_line("ready in").await;
-}
-
-/// A machine that was suspended wakes up: the other one answers by now.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_that_was_frozen_too_long_ends_and_says_nothing() {
-    let (stage, database, other) = (Stage::set().await, Database::fresh().await, Home::new());
-    let mut frozen = on(stage.program(), &database.url()).arg("start").spawn();
-    frozen.wait_for_line("ready in").await;
-    let direct = stage.ann.direct();
-    stage.ann.says(&direct, "Q1: are you there?").send();
-    stage.wait_text(&direct, "A1").await;
-    frozen.freeze();
-    let second = on(stage.program(), &database.url()).env("GALATEA_DATA_DIR", other.path()).arg("start").spawn();
-    second.wait_for_line("ready in").await;
-    frozen.thaw();
-    let ended = frozen.finish().await;
-    assert!(ended.code.is_some_and(|code| code != 0) && all(&ended).contains("GAL-DB-SHARED"), "{}", all(&ended));
-    stage.ann.says(&direct, "Q2: and now?").send();
-    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
 }

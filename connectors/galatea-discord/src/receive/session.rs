@@ -2,6 +2,7 @@
 
 use galatea_core::Cursor;
 use serde::{Deserialize, Serialize};
+use std::sync::{Mutex, PoisonError};
 use url::Url;
 
 /// What Discord calls a session.
@@ -13,6 +14,26 @@ pub(crate) struct Session {
     pub(crate) address: Url,
     /// The last event of it.
     pub(crate) sequence: u64,
+}
+
+/// How far a session is stored. Another session's events may still be on their way to the store when a new one has begun.
+#[derive(Debug)]
+pub(crate) struct Committed(Mutex<Option<Session>>);
+
+impl Committed {
+    /// As the last process left it.
+    pub(crate) fn new(session: Option<Session>) -> Self {
+        Self(Mutex::new(session))
+    }
+    /// After a commit.
+    pub(crate) fn set(&self, session: Option<Session>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = session;
+    }
+    /// The last event of this session that is stored.
+    pub(crate) fn of(&self, session: &Session) -> Option<u64> {
+        let committed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        committed.as_ref().filter(|known| known.id == session.id && known.sequence > 0).map(|known| known.sequence)
+    }
 }
 
 /// The cursor of one shard.
@@ -60,6 +81,16 @@ impl Position {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_stored_of_another_session_does_not_count() {
+        let session = |id: &str, sequence| Session { id: id.into(), address: Url::parse("wss://x").unwrap(), sequence };
+        let committed = Committed::new(Some(session("a", 7)));
+        assert_eq!(committed.of(&session("a", 9)), Some(7));
+        assert_eq!(committed.of(&session("b", 1)), None);
+        committed.set(Some(session("b", 0)));
+        assert_eq!((committed.of(&session("a", 9)), committed.of(&session("b", 1))), (None, None));
+    }
 
     #[test]
     fn a_position_survives_and_fits_its_api_and_shards_only() {

@@ -4,10 +4,7 @@ use galatea_core::{Error, ErrorKind, Result, SecretString, secret::ExposeSecret}
 use galatea_http::Tunnels;
 use rand::Rng;
 use serde_json::{Value, json};
-use std::{
-    sync::{Arc, atomic::AtomicU64, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 use url::Url;
 
@@ -15,7 +12,7 @@ use super::{
     Intake, Item,
     board::Board,
     quota::Quota,
-    session::{Position, Session, stream},
+    session::{Committed, Position, Session, stream},
     socket::{Frame, Got, Socket},
 };
 use crate::error::{codes, fatal_close};
@@ -68,7 +65,7 @@ struct Shard {
     fleet: Fleet,
     number: u16,
     session: Option<Session>,
-    committed: Arc<AtomicU64>,
+    committed: Arc<Committed>,
     items: mpsc::Sender<Item>,
     misses: u32,
 }
@@ -81,7 +78,7 @@ pub(crate) async fn run(fleet: Fleet, number: u16) -> Result<()> {
     let stored = fleet.intake.gateway.cursor(&stream(number)).await?;
     let position = Position::read(stored, fleet.intake.api.root(), fleet.shards);
     let session = position.session.clone().filter(|s| trusted(&s.address, &fleet.address));
-    let committed = Arc::new(AtomicU64::new(session.as_ref().map_or(0, |s| s.sequence)));
+    let committed = Arc::new(Committed::new(session.clone()));
     let (items, queue) = mpsc::channel(QUEUE);
     let quit = fleet.intake.stop.child_token();
     let worker = super::work::run(fleet.intake.clone(), number, position, committed.clone(), queue, quit.clone());
@@ -232,10 +229,7 @@ impl Shard {
 
     /// What heartbeats tell: the last event that is stored, so that Discord keeps the rest for us.
     fn sequence(&self) -> Value {
-        match self.committed.load(Ordering::Acquire) {
-            0 => Value::Null,
-            sequence => json!(sequence),
-        }
+        self.session.as_ref().and_then(|session| self.committed.of(session)).map_or(Value::Null, |sequence| json!(sequence))
     }
 
     fn dispatch(&mut self, frame: Frame, ready: &mut bool) -> Option<Item> {
@@ -246,8 +240,6 @@ impl Shard {
                 let resume = frame.d["resume_gateway_url"].as_str().and_then(|u| Url::parse(u).ok()).filter(|u| trusted(u, &self.fleet.address));
                 let address = resume.unwrap_or_else(|| self.fleet.address.clone());
                 self.session = Some(Session { id, address, sequence });
-                // Of the new session nothing is stored yet.
-                self.committed.store(0, Ordering::Release);
                 self.arrived(ready, "a session begins");
             }
             "RESUMED" => self.arrived(ready, "the session goes on"),

@@ -4,16 +4,16 @@ use galatea_core::{Batch, Cursor, Health, Incoming, Result, message::WorldSync};
 use std::{
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Intake, Item, session::Position};
+use super::{
+    Intake, Item,
+    session::{Committed, Position},
+};
 use crate::decode::{
     Decoded, decode,
     directory::id,
@@ -33,7 +33,7 @@ struct Work {
     intake: Intake,
     shard: u16,
     position: Position,
-    committed: Arc<AtomicU64>,
+    committed: Arc<Committed>,
     /// Guilds of a new session that are still to come.
     awaited: HashSet<u64>,
     events: Vec<Incoming>,
@@ -41,7 +41,7 @@ struct Work {
 }
 
 /// Works until stopped or until the queue is closed.
-pub(super) async fn run(intake: Intake, shard: u16, position: Position, committed: Arc<AtomicU64>, mut queue: mpsc::Receiver<Item>, stop: CancellationToken) {
+pub(super) async fn run(intake: Intake, shard: u16, position: Position, committed: Arc<Committed>, mut queue: mpsc::Receiver<Item>, stop: CancellationToken) {
     let mut work = Work { intake, shard, position, committed, awaited: HashSet::new(), events: Vec::new(), syncs: Vec::new() };
     let mut items = Vec::with_capacity(BATCH);
     let working = async {
@@ -149,8 +149,7 @@ impl Work {
     async fn commit(&mut self) {
         let cursor = self.position.cursor(self.shard);
         self.store(Some(cursor)).await;
-        let sequence = self.position.session.as_ref().map_or(0, |s| s.sequence);
-        self.committed.store(sequence, Ordering::Release);
+        self.committed.set(self.position.session.clone());
     }
 
     async fn commit_events(&mut self) {

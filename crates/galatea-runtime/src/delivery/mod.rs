@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::{agent::Agent, leases::Tenure};
 
 pub(crate) use on_the_way::{OnTheWay, Ticket};
-pub(crate) use recover::{look, take_over};
+pub(crate) use recover::{look_behind, take_over};
 pub(crate) use settle::{Settler, settler};
 pub(crate) use takeover::{Admission, Takeover};
 pub(crate) use worker::work;

@@ -1,6 +1,6 @@
 //! Recover: after a start, deliveries that were committed but not settled go on where they were.
 
-use galatea_core::{protocol::Part, store::OutboxItem};
+use galatea_core::{Result, protocol::Part, store::OutboxItem};
 use std::{sync::Arc, time::Duration};
 
 use super::{Job, Route, Ticket};
@@ -81,25 +81,38 @@ fn push(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) {
 }
 
 /// Takes up what somebody else put into the outbox: another process that answers, or an operator who wants a part sent again.
-pub(crate) async fn look(agent: &Agent, route: &Route) {
+async fn look(agent: &Agent, route: &Route) -> Result<()> {
     let id = agent.view.identity.id();
-    let Some(tenure) = route.sends().filter(|_| route.takeover.sends.is_open()) else { return };
+    let Some(tenure) = route.sends() else { return Ok(()) };
     let _one_at_a_time = route.takeover.looking.lock().await;
     loop {
-        // A failure is told by whoever writes; this one tries again anyway.
-        let items = agent.store.unsettled(id, &route.info.source, &route.info.account, &agent.on_the_way.ids(), AT_ONCE).await.unwrap_or_default();
+        let items = agent.store.unsettled(id, &route.info.source, &route.info.account, &agent.on_the_way.ids(), AT_ONCE).await?;
         let all = items.len() < AT_ONCE as usize;
         for item in items {
             let Some(ticket) = agent.on_the_way.begin(item.delivery.id) else { continue };
             // It may have ended between the reading and now; whoever ended it stored that before letting it go.
-            if let Ok(Some(item)) = agent.store.outbox_item(item.delivery.id).await
+            if let Some(item) = agent.store.outbox_item(item.delivery.id).await?
                 && item.state.is_open()
             {
                 push(agent, item, ticket, &tenure);
             }
         }
         if all {
-            return;
+            return Ok(());
+        }
+    }
+}
+
+/// Before Rooms are taken from another process: what it committed for them goes out before what is committed here.
+pub(crate) async fn look_behind(agent: &Agent, route: &Route) {
+    // Not open yet: this makes it read once more.
+    while route.sends().is_some() && route.takeover.sends.admits() {
+        match look(agent, route).await {
+            Ok(()) => return,
+            Err(error) => {
+                tracing::error!(error = %error.report(), "cannot read what another process left to send; trying again");
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 }
@@ -113,7 +126,8 @@ async fn look_around(agent: &Agent, route: &Route) {
             // The machine's time: nothing is decided by when somebody looks.
             () = tokio::time::sleep(pause) => {}
         }
-        look(agent, route).await;
+        // A failure is told by whoever writes; the next look tries again.
+        let _ = look(agent, route).await;
         crate::turn::tell_awaited(agent, route).await;
         if turn.is_multiple_of(LOOKS_PER_SWEEP) && !agent.shares.is_leased(&route.info.source) {
             crate::turn::sweep(agent, route).await;
@@ -126,8 +140,9 @@ pub(crate) async fn take_over(agent: Arc<Agent>, route: Arc<Route>, tenure: Tenu
     let work = async {
         restore_pauses(&agent, &route).await;
         recover(&agent, &route, &tenure).await;
-        // Where processes share the work, messages are taken up by their Rooms.
-        if !agent.shares.is_leased(&route.info.source) {
+        if agent.shares.is_leased(&route.info.source) {
+            crate::turn::recover_shared(&agent, &route).await;
+        } else {
             crate::turn::recover(&agent, &route).await;
         }
         look_around(&agent, &route).await;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub(crate) use commit::tell_awaited;
 pub(crate) use queue::{IN_MEMORY, Waiting, enqueue, work};
 pub(crate) use seat::Seat;
-pub(crate) use take_up::{recover, sweep, take_up_rooms, watch_rooms};
+pub(crate) use take_up::{recover, recover_shared, sweep, take_up_rooms, watch_rooms};
 
 use crate::agent::Agent;
 

@@ -50,9 +50,11 @@ const LOSING: Duration = Duration::from_secs(2);
 /// Puts a stored message into its room's lane. Before the leftovers of the last run are taken up it stays in the store,
 /// behind them, and is read with them.
 pub(crate) fn enqueue(agent: &Agent, entry: InboxEntry) {
+    // Asked whatever follows: who says no has to read once more.
+    let open = agent.any_route(&entry.source, &entry.account).is_some_and(|route| route.takeover.turns.admits());
     let tenure = match agent.shares.hands(&entry.source, entry.memory.room_id) {
-        Hands::Own => agent.any_route(&entry.source, &entry.account).filter(|route| route.takeover.turns.admits()).map(|_| Tenure::always()),
-        Hands::Share(share) => share.intake.admits().then(|| share.tenure.clone()),
+        Hands::Own => open.then(Tenure::always),
+        Hands::Share(share) => (share.intake.admits() && open).then(|| share.tenure.clone()),
         Hands::Others => {
             if entry.envelope.awaited {
                 agent.awaited.insert(entry.memory.id, entry.clone());

@@ -1,7 +1,7 @@
 //! Take up: messages that are stored and in nobody's hands go to their lanes, after a start and now and then.
 
 use galatea_core::{
-    MemoryId,
+    MemoryId, Result,
     store::{InboxItem, InboxState},
 };
 use std::{sync::Arc, time::Duration};
@@ -89,7 +89,7 @@ pub(crate) async fn take_up_rooms(agent: &Agent, shares: &[Arc<RoomShare>]) {
     agent.rooms.forget_all();
     let routes: Vec<Arc<Route>> = agent.routes.iter().map(|route| Arc::clone(&route)).collect();
     for route in routes {
-        delivery::look(agent, &route).await;
+        delivery::look_behind(agent, &route).await;
     }
     let parts: Vec<u16> = shares.iter().map(|share| share.part).collect();
     let mut left: Vec<&Arc<RoomShare>> = shares.iter().collect();
@@ -123,13 +123,37 @@ pub(crate) async fn watch_rooms(agent: Arc<Agent>) {
             () = agent.stop.cancelled() => return,
             () = tokio::time::sleep(pause) => {}
         }
-        let parts: Vec<u16> = agent.shares.rooms().iter().filter(|share| share.intake.is_open()).map(|share| share.part).collect();
-        if parts.is_empty() {
-            continue;
-        }
-        let items = agent.store.unfinished_in_parts(agent.view.identity.id(), &parts, &agent.shares.leased(), &in_hand(&agent), SWEPT).await;
-        take_if_new(&agent, items.unwrap_or_default()).await;
+        // A failure is told by whoever writes; the next look tries again.
+        while matches!(poll(&agent).await, Ok(false)) {}
     }
+}
+
+/// After an account came here: what another process has stored of it goes before what is received here.
+pub(crate) async fn recover_shared(agent: &Agent, route: &Route) {
+    loop {
+        route.takeover.turns.reading();
+        match poll(agent).await {
+            Ok(true) if route.takeover.turns.open() => return,
+            Ok(_) => {}
+            Err(error) => {
+                tracing::error!(error = %error.report(), "cannot read what was left to answer; trying again");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Takes up what is stored in this process's parts of the Rooms and in nobody's hands. True when that was all.
+async fn poll(agent: &Agent) -> Result<bool> {
+    let _one_at_a_time = agent.polling.lock().await;
+    let parts: Vec<u16> = agent.shares.rooms().iter().filter(|share| share.intake.is_open()).map(|share| share.part).collect();
+    if parts.is_empty() {
+        return Ok(true);
+    }
+    let items = agent.store.unfinished_in_parts(agent.view.identity.id(), &parts, &agent.shares.leased(), &in_hand(agent), SWEPT).await?;
+    let all = items.len() < SWEPT as usize;
+    take_if_new(agent, items).await;
+    Ok(all)
 }
 
 fn in_hand(agent: &Agent) -> Vec<MemoryId> {

@@ -27,6 +27,9 @@ const MAX_ANSWER: usize = 1 << 20;
 /// Tell how the running galatea does: exit 0 when it is ready
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Status {
+    /// Exit 0 as long as it answers, ready or not: what decides about a restart
+    #[arg(long)]
+    alive: bool,
     #[command(flatten)]
     json: Json,
 }
@@ -52,7 +55,7 @@ impl Status {
         } else {
             context.output.data(render(&readiness, context.output.style).trim_end());
         }
-        Ok(if readiness.ready { ExitCode::SUCCESS } else { Exit::Failure.into() })
+        Ok(if readiness.ready || self.alive { ExitCode::SUCCESS } else { Exit::Failure.into() })
     }
 }
 

@@ -1,0 +1,6 @@
+//! Several processes on one PostgreSQL: nothing lost, nothing said twice, in order, whatever becomes of one of them.
+
+mod crowd;
+mod moves;
+mod roles;
+mod zombies;

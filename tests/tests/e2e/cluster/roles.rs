@@ -1,0 +1,81 @@
+//! Roles: who connects, who answers, who only tells.
+
+use galatea_testkit::process::Home;
+use std::time::Duration;
+
+use super::crowd::{Crowd, spread};
+use crate::stage::Stage;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_connects_another_answers_and_a_third_tells() {
+    let mut crowd = Crowd::of(3).await;
+    let ingress = crowd.node("ingress").await;
+    crowd.discord.wait_connected(1).await;
+    let worker = crowd.node("worker").await;
+    let api = crowd.node("api").await;
+    crowd.talk(3, Duration::ZERO).await;
+    crowd.is_all_answered().await;
+    // What happens in the worker is told by the third one.
+    api.running.wait_for_line("answered").await;
+    let status = crowd.status().await;
+    let mut roles: Vec<_> = status["members"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap().to_owned()).collect();
+    roles.sort();
+    assert_eq!(roles, ["api", "ingress", "worker"]);
+    assert_eq!(status["idle"], serde_json::json!([]), "{status:#}");
+    let states = |status: &serde_json::Value| -> Vec<String> {
+        let connectors = status["agents"][0]["connectors"].as_array().unwrap().clone();
+        connectors.iter().map(|c| format!("{} {}", c["source"].as_str().unwrap(), c["state"].as_str().unwrap())).collect()
+    };
+    let (ingress, worker) = (ingress.status(&crowd).await, worker.status(&crowd).await);
+    for source in ["discord", "telegram"] {
+        assert!(states(&ingress).contains(&format!("{source} up")), "{ingress:#}");
+        assert!(states(&worker).contains(&format!("{source} elsewhere")), "{worker:#}");
+    }
+    assert!(worker["ready"] == true, "{worker:#}");
+    crowd.is_accounted_for().await;
+}
+
+/// Discord shows that an answer is coming; the process that decides against one is not the one that has to say so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_used_a_command_is_told_when_another_process_does_not_answer() {
+    let crowd = Crowd::of(1).await;
+    let _ingress = crowd.node("ingress").await;
+    let _worker = crowd.node("worker").await;
+    crowd.discord.wait_connected(1).await;
+    let dora = crowd.discord.user("Dee", "dee_d");
+    dora.joins(&crowd.guild);
+    let general = crowd.guild.general();
+    dora.uses(&general, "ask", Some("Q1: are you there?"));
+    crowd.discord.wait_for("the answer to a command", |api| Some(()).filter(|()| api.shown(general.id).iter().any(|s| s.text == "A1"))).await;
+    assert_eq!(crowd.discord.thinking(general.id), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_role_needs_a_database_that_can_be_shared() {
+    let stage = Stage::set().await;
+    let told = stage.program().args(["start", "--role", "worker"]).run().await;
+    assert!(told.code != Some(0) && told.stderr.contains("GAL-ROLE") && told.stderr.contains("DATABASE_URL"), "{}{}", told.stdout, told.stderr);
+    let alone = stage.program().args(["start", "--role", "all"]).spawn();
+    alone.wait_for_line("ready in").await;
+    let told = stage.program().args(["cluster", "status"]).run().await;
+    assert!(told.code == Some(0) && told.stdout.contains("one process"), "{}{}", told.stdout, told.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_does_not_wait_for_its_own_leases() {
+    let mut crowd = Crowd::of(1).await;
+    let home = Home::new();
+    let program = crowd.program(&home).arg("start");
+    let mut running = program.spawn();
+    running.wait_for_line("ready in").await;
+    crowd.discord.wait_connected(1).await;
+    crowd.ask();
+    crowd.is_all_answered().await;
+    running.kill_9().await;
+    crowd.ask();
+    let _again = program.spawn();
+    let took = crowd.is_all_answered().await;
+    assert!(took < Duration::from_secs(60), "{took:?}");
+    let status = crowd.wait_status("one member with everything", |status| spread(status) == [64]).await;
+    assert_eq!(status["idle"], serde_json::json!([]));
+}
