@@ -5,6 +5,7 @@ mod figures;
 mod load;
 mod machine;
 mod proc;
+pub(crate) mod soak;
 mod stage;
 mod table;
 
@@ -20,6 +21,7 @@ use std::{
 use crate::{cargo, output};
 use child::{Child, Launch};
 use figures::{Figures, Load, Memory, OnPlatform, Start, percentile};
+use galatea_testkit::postgres::{Database, Server};
 use load::Amount;
 use stage::{Platform, Stage};
 use table::Circumstances;
@@ -55,6 +57,8 @@ struct Plan {
     one_room: Amount,
     rooms: Amount,
     flood: Amount,
+    large: Amount,
+    half: Duration,
     starts: usize,
 }
 
@@ -67,6 +71,8 @@ impl Plan {
             one_room: Amount::one_by_one(pick(300, 4_000), limit),
             rooms: Amount::rooms(pick(10, 100), limit),
             flood: Amount::flood(pick(1_000, 10_000), limit),
+            large: Amount::large(pick(1, 5), limit),
+            half: Duration::from_secs(if quick { 3 } else { 20 }),
             starts: pick(3, 10),
         }
     }
@@ -100,6 +106,10 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     };
     let table = table::render(&figures, &machine, &how);
     std::io::stdout().write_all(table.as_bytes()).context("cannot write to stdout")?;
+    let misplaced: usize = figures.loads().map(|load| load.misplaced).sum();
+    if misplaced > 0 {
+        bail!("{misplaced} answers came out of turn, twice, or to nothing");
+    }
     if !violations.is_empty() {
         bail!("the program broke the rules of a service, so these figures are not to be trusted:\n{}", violations.join("\n"));
     }
@@ -185,8 +195,12 @@ struct Scene<'a> {
 
 impl Scene<'_> {
     fn start(&self, data: &str) -> Result<Child> {
+        self.start_with(data, &self.settings)
+    }
+
+    fn start_with(&self, data: &str, settings: &[(&'static str, String)]) -> Result<Child> {
         let (data, helper) = (self.folder.join(format!("{}-{data}", self.name)), [self.root.join("characters/helper.json")]);
-        Child::start(&Launch { binary: self.binary, home: self.folder, data: &data, characters: &helper, settings: &self.settings })
+        Child::start(&Launch { binary: self.binary, home: self.folder, data: &data, characters: &helper, settings })
     }
 
     /// First starts and restarts.
@@ -212,9 +226,29 @@ impl Scene<'_> {
         let one_room = self.step("one room, one question at a time", &child, plan.one_room).await?;
         let rooms = self.step("100 rooms, one question each", &child, plan.rooms).await?;
         let flood = self.step("100 rooms, flood", &child, plan.flood).await?;
+        let half = self.step("100 rooms, half the pace of the flood", &child, Amount::paced(flood.per_second / 2.0, plan.half)).await?;
+        let large = self.step("1,000 rooms at once", &child, plan.large).await?;
         let after_load = proc::resident(child.pid())?;
         child.stop().await?;
-        Ok(OnPlatform { one_room, rooms, flood, first_start, restart, idle, after_load })
+        let postgres = self.on_postgres(plan).await?;
+        Ok(OnPlatform { one_room, rooms, flood, half, large, postgres, first_start, restart, idle, after_load })
+    }
+
+    /// The flood with a PostgreSQL of this machine, durable as it comes (`fsync` and `synchronous_commit` on).
+    async fn on_postgres(&self, plan: &Plan) -> Result<Load> {
+        self.platform.forget();
+        let server = tokio::task::spawn_blocking(Server::durable).await.context("no PostgreSQL could be started")?;
+        let database = Database::on(server.clone()).await;
+        let mut settings = self.settings.clone();
+        settings.push(("DATABASE_URL", database.url()));
+        let child = self.start_with("postgres", &settings)?;
+        child.ready().await?;
+        load::run(&self.platform, &child, plan.warm_up).await.with_context(|| format!("warming up on {} with PostgreSQL", self.name))?;
+        let load = self.step("PostgreSQL, 100 rooms, flood", &child, plan.flood).await?;
+        child.stop().await?;
+        drop(database);
+        tokio::task::spawn_blocking(move || server.end()).await.context("PostgreSQL did not end")?;
+        Ok(load)
     }
 
     /// Runs a load and tells how it went: a run that fails later has still said something.
@@ -222,8 +256,9 @@ impl Scene<'_> {
         let name = format!("{}: {what}", self.name);
         eprintln!("--- {name}");
         let load = load::run(&self.platform, child, amount).await.with_context(|| name.clone())?;
-        let Load { answers, per_second, wait, cpu, .. } = &load;
-        eprintln!("--- {name}: {answers} answers, {per_second:.0}/s, p50 {:?}, p99 {:?}, {cpu:.2} ms of processor time each", wait.p50, wait.p99);
+        let Load { answers, per_second, wait, cpu, misplaced, .. } = &load;
+        let out = if *misplaced == 0 { String::new() } else { format!(", {misplaced} OUT OF TURN") };
+        eprintln!("--- {name}: {answers} answers, {per_second:.0}/s, p50 {:?}, p99 {:?}, {cpu:.2} ms of processor time each{out}", wait.p50, wait.p99);
         Ok(load)
     }
 }

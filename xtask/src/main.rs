@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask ci | tidy | gen | scaffold | bench`. Talk goes to stderr; the exit code says whether all is well.
+//! The project's own chores: `cargo xtask ci | tidy | gen | scaffold | bench | soak`. Talk goes to stderr; the exit code says whether all is well.
 
 mod bench;
 mod ci;
@@ -37,6 +37,8 @@ enum Chore {
     Scaffold,
     /// Measures the release binary end to end against loopback servers.
     Bench(bench::Bench),
+    /// Answers at an even pace for an hour, and looks whether memory grows.
+    Soak(bench::soak::Soak),
 }
 
 fn main() -> ExitCode {
@@ -57,6 +59,7 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Gen { check } => generate::run(&root, *check),
         Chore::Scaffold => scaffold::run(&root),
         Chore::Bench(bench) => bench::run(&root, bench),
+        Chore::Soak(soak) => bench::soak::run(&root, soak),
     }
 }
 

@@ -16,14 +16,14 @@ pub struct LoadPlan {
     pub rooms: usize,
     /// Offered per second; as fast as they are taken when none.
     pub per_second: Option<f64>,
-    /// What each says; `{n}` becomes its number.
+    /// What each says; `{n}` becomes its number. An answer that holds `#` and a number answers that question.
     pub text: String,
 }
 
 impl LoadPlan {
     /// As fast as possible.
     pub fn new(updates: usize, rooms: usize) -> Self {
-        Self { updates, rooms: rooms.max(1), per_second: None, text: "hello {n}".to_owned() }
+        Self { updates, rooms: rooms.max(1), per_second: None, text: "hello #{n}".to_owned() }
     }
 }
 
@@ -34,6 +34,8 @@ pub struct Trip {
     pub due: Instant,
     /// When it was first handed out.
     pub handed_out: Option<Instant>,
+    /// When the client confirmed it, where the platform knows that.
+    pub confirmed: Option<Instant>,
     /// When a message to its chat arrived.
     pub answered: Option<Instant>,
 }
@@ -64,13 +66,15 @@ pub(crate) struct Load {
     done: usize,
     trips: Vec<Trip>,
     waiting: HashMap<usize, VecDeque<usize>>,
+    /// Answers that came before the answer to an earlier question of their room, or that nobody had asked for.
+    misplaced: usize,
 }
 
 impl Load {
     /// Begins now.
     pub(crate) fn new(plan: LoadPlan) -> Self {
         let trips = Vec::with_capacity(plan.updates);
-        Self { plan, started: Instant::now(), done: 0, trips, waiting: HashMap::new() }
+        Self { plan, started: Instant::now(), done: 0, trips, waiting: HashMap::new(), misplaced: 0 }
     }
 
     /// When the next question is to be asked; none when all were.
@@ -85,7 +89,7 @@ impl Load {
         let due = self.next_due().filter(|due| *due <= now)?;
         let number = self.trips.len();
         let due = if self.plan.per_second.is_some() { due } else { now };
-        self.trips.push(Trip { due, handed_out: None, answered: None });
+        self.trips.push(Trip { due, handed_out: None, confirmed: None, answered: None });
         let room = number % self.plan.rooms;
         self.waiting.entry(room).or_default().push_back(number);
         Some(Question { number, room, text: self.plan.text.replace("{n}", &number.to_string()) })
@@ -98,12 +102,32 @@ impl Load {
         }
     }
 
-    /// A message to a room arrived: it answers the oldest waiting question there.
-    pub(crate) fn answered(&mut self, room: usize) {
-        if let Some(n) = self.waiting.get_mut(&room).and_then(VecDeque::pop_front) {
+    /// The client confirmed every question below this number.
+    pub(crate) fn confirmed(&mut self, below: usize, now: Instant) {
+        let below = below.min(self.trips.len());
+        for trip in self.trips[..below].iter_mut().rev().take_while(|trip| trip.confirmed.is_none()) {
+            trip.confirmed = Some(now);
+        }
+    }
+
+    /// A message to a room arrived: it answers the oldest waiting question there. If it names another one, that one is answered out of turn.
+    pub(crate) fn answered(&mut self, room: usize, text: &str) {
+        let waiting = self.waiting.entry(room).or_default();
+        let named = text.split_once('#').map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+        let place = match named.and_then(|number| number.parse::<usize>().ok()) {
+            Some(number) => waiting.iter().position(|waits| *waits == number),
+            None => Some(0),
+        };
+        self.misplaced += usize::from(place != Some(0));
+        if let Some(n) = place.and_then(|place| waiting.remove(place)) {
             self.trips[n].answered = Some(Instant::now());
             self.done += 1;
         }
+    }
+
+    /// Answers out of turn, twice, or to nothing.
+    pub(crate) fn misplaced(&self) -> usize {
+        self.misplaced
     }
 
     /// Every question is answered.
@@ -136,4 +160,23 @@ pub fn summary(trips: &[Trip]) -> Value {
     let q = quantiles(trips, &[0.5, 0.95, 0.99, 1.0]);
     let millis: Vec<f64> = q.iter().map(|d| d.as_secs_f64() * 1000.0).collect();
     json!({ "answered": trips.iter().filter(|t| t.answered.is_some()).count(), "of": trips.len(), "p50_p95_p99_max_ms": millis })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_out_of_turn_and_twice_are_counted() {
+        let mut load = Load::new(LoadPlan::new(3, 1));
+        while load.ask(Instant::now()).is_some() {}
+        load.answered(0, "you said #0");
+        load.answered(0, "you said #2");
+        assert_eq!((load.misplaced(), load.is_done()), (1, false));
+        load.answered(0, "you said #2");
+        load.answered(0, "you said #1");
+        assert_eq!((load.misplaced(), load.is_done()), (2, true));
+        load.confirmed(2, Instant::now());
+        assert_eq!(load.trips().iter().map(|trip| trip.confirmed.is_some()).collect::<Vec<_>>(), [true, true, false]);
+    }
 }

@@ -40,6 +40,10 @@ pub(super) struct Load {
     pub(super) servers_cpu: f64,
     /// SQL statements per answer; none when the program does not tell.
     pub(super) statements: Option<f64>,
+    /// From a message handed out to its confirmation by the next poll, which comes after its commit; none where the platform has none.
+    pub(super) ack: Option<Spread>,
+    /// Answers out of turn, twice, or to nothing.
+    pub(super) misplaced: usize,
 }
 
 /// Starts of one kind: medians from the start of the process.
@@ -79,6 +83,12 @@ pub(super) struct OnPlatform {
     pub(super) rooms: Load,
     /// The same rooms, questions as fast as they are fetched.
     pub(super) flood: Load,
+    /// The same rooms, at half the pace of the flood; waiting counts from when each was due.
+    pub(super) half: Load,
+    /// [`Figures::LARGE`] rooms at once.
+    pub(super) large: Load,
+    /// The flood with PostgreSQL.
+    pub(super) postgres: Load,
     /// In a new data folder.
     pub(super) first_start: Start,
     /// In a data folder that is there.
@@ -105,6 +115,13 @@ pub(super) struct Figures {
 impl Figures {
     /// How many rooms several are.
     pub(super) const ROOMS: usize = 100;
+    /// How many rooms very many are.
+    pub(super) const LARGE: usize = 1_000;
+
+    /// Every load of the run.
+    pub(super) fn loads(&self) -> impl Iterator<Item = &Load> {
+        [&self.telegram, &self.discord].into_iter().flat_map(|on| [&on.one_room, &on.rooms, &on.flood, &on.half, &on.large, &on.postgres])
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::{
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How much to ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Amount {
     /// Rounds at most.
     pub(super) rounds: usize,
@@ -28,22 +28,35 @@ pub(super) struct Amount {
     pub(super) limit: Duration,
     /// What is answered when the time is over counts; otherwise every question has to be answered.
     pub(super) open_end: bool,
+    /// Asked so often a second, whatever becomes of the answers; as fast as they are taken when none.
+    pub(super) pace: Option<f64>,
 }
 
 impl Amount {
     /// One room, the next question after the last answer.
     pub(super) fn one_by_one(questions: usize, limit: Duration) -> Self {
-        Self { rounds: questions, questions: 1, rooms: 1, limit, open_end: false }
+        Self { rounds: questions, questions: 1, rooms: 1, limit, open_end: false, pace: None }
     }
 
     /// Each room asks once per round; the next round begins when all have their answers.
     pub(super) fn rooms(rounds: usize, limit: Duration) -> Self {
-        Self { rounds, questions: Figures::ROOMS, rooms: Figures::ROOMS, limit, open_end: false }
+        Self { rounds, questions: Figures::ROOMS, rooms: Figures::ROOMS, limit, open_end: false, pace: None }
     }
 
     /// One round of many: updates are there as fast as they are fetched. It ends with the time.
     pub(super) fn flood(questions: usize, limit: Duration) -> Self {
-        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit, open_end: true }
+        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit, open_end: true, pace: None }
+    }
+
+    /// At this pace for so long.
+    pub(super) fn paced(pace: f64, lasting: Duration) -> Self {
+        let questions = (pace * lasting.as_secs_f64()).max(1.0) as usize;
+        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit: lasting * 2, open_end: false, pace: Some(pace) }
+    }
+
+    /// So many questions in each of very many rooms, all at once.
+    pub(super) fn large(each: usize, limit: Duration) -> Self {
+        Self { rounds: 1, questions: each * Figures::LARGE, rooms: Figures::LARGE, limit, open_end: false, pace: None }
     }
 }
 
@@ -76,8 +89,9 @@ pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> R
         }
     }
     let after = Meter::read(child).await?;
-    let Some(mut load) = judge(&trips) else { bail!("no answer was measured; the program said:\n{}", child.said()) };
+    let Some(mut load) = judge(&trips, amount.pace.is_some()) else { bail!("no answer was measured; the program said:\n{}", child.said()) };
     let answers = load.answers as f64;
+    load.misplaced = platform.misplaced();
     load.cpu = millis(after.program.saturating_sub(before.program)) / answers;
     load.servers_cpu = millis(after.servers.saturating_sub(before.servers)) / answers;
     load.statements = before.statements.zip(after.statements).map(|(before, after)| after.saturating_sub(before) as f64 / answers);
@@ -85,7 +99,7 @@ pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> R
 }
 
 async fn round(platform: &Platform, child: &Child, amount: Amount) -> Result<Vec<Trip>> {
-    platform.load(LoadPlan::new(amount.questions, amount.rooms));
+    platform.load(LoadPlan { per_second: amount.pace, ..LoadPlan::new(amount.questions, amount.rooms) });
     let patience = if amount.open_end { amount.limit } else { amount.limit.max(PATIENCE) };
     if let Ok(trips) = timeout(patience, platform.wait_load()).await {
         return Ok(trips);
@@ -103,14 +117,18 @@ async fn round(platform: &Platform, child: &Child, amount: Amount) -> Result<Vec
     )
 }
 
-/// Times of trips; processor time and statements are still to be filled in. None when nothing was answered.
-fn judge(trips: &[Trip]) -> Option<Load> {
+/// Times of trips, from when each was due or when it was handed out; the rest is still to be filled in. None when nothing was answered.
+fn judge(trips: &[Trip], from_due: bool) -> Option<Load> {
     let ways: Vec<_> = trips.iter().filter_map(|t| Some((t.handed_out?, t.answered?))).collect();
     let first = ways.iter().map(|(out, _)| *out).min()?;
     let last = ways.iter().map(|(_, back)| *back).max()?;
-    let wait = Spread::of(ways.iter().map(|(out, back)| back.duration_since(*out)).collect())?;
+    let wait = match from_due {
+        true => Spread::of(trips.iter().filter_map(Trip::latency).collect())?,
+        false => Spread::of(ways.iter().map(|(out, back)| back.duration_since(*out)).collect())?,
+    };
+    let ack = Spread::of(trips.iter().filter_map(|t| Some(t.confirmed?.duration_since(t.handed_out?))).collect());
     let took = last.duration_since(first).as_secs_f64().max(f64::EPSILON);
-    Some(Load { answers: ways.len(), per_second: ways.len() as f64 / took, wait, cpu: 0.0, servers_cpu: 0.0, statements: None })
+    Some(Load { answers: ways.len(), per_second: ways.len() as f64 / took, wait, cpu: 0.0, servers_cpu: 0.0, statements: None, ack, misplaced: 0 })
 }
 
 fn millis(duration: Duration) -> f64 {
@@ -125,10 +143,14 @@ mod tests {
     fn unanswered_questions_do_not_count() {
         let zero = Instant::now();
         let at = |ms| zero + Duration::from_millis(ms);
-        let trip = |out: Option<u64>, back: Option<u64>| Trip { due: zero, handed_out: out.map(at), answered: back.map(at) };
-        let load = judge(&[trip(Some(100), Some(110)), trip(Some(100), None), trip(None, None), trip(Some(350), Some(600))]).unwrap();
+        let trip =
+            |out: Option<u64>, back: Option<u64>| Trip { due: zero, handed_out: out.map(at), confirmed: out.map(|ms| at(ms + 1)), answered: back.map(at) };
+        let load = judge(&[trip(Some(100), Some(110)), trip(Some(100), None), trip(None, None), trip(Some(350), Some(600))], false).unwrap();
         assert_eq!((load.answers, load.wait.p50, load.wait.p99), (2, Duration::from_millis(10), Duration::from_millis(250)));
         assert!((load.per_second - 4.0).abs() < 1e-9);
-        assert_eq!(judge(&[trip(Some(1), None)]), None);
+        assert_eq!(load.ack, Some(Spread { p50: Duration::from_millis(1), p99: Duration::from_millis(1) }));
+        let paced = judge(&[trip(Some(100), Some(110))], true).unwrap();
+        assert_eq!(paced.wait.p50, Duration::from_millis(110), "a person waits from the moment of asking");
+        assert_eq!(judge(&[trip(Some(1), None)], false), None);
     }
 }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use galatea_testkit::{
     discord::{self, DiscordApi},
     load::{LoadPlan, Trip},
-    models::OpenAiServer,
+    models::{OpenAiServer, Recorded, Reply},
     telegram::{self, BotApi},
 };
 
@@ -45,6 +45,14 @@ impl Platform {
         }
     }
 
+    /// Answers of the load that came out of turn, twice, or to nothing.
+    pub(super) fn misplaced(&self) -> usize {
+        match self {
+            Self::Telegram(handle) => handle.misplaced(),
+            Self::Discord(handle) => handle.misplaced(),
+        }
+    }
+
     /// What the program did against the platform's documents so far.
     pub(super) fn violations(&self) -> Vec<String> {
         match self {
@@ -69,9 +77,10 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Starts both on free loopback ports. The model answers at once and always the same.
+    /// Starts both on free loopback ports. The model answers at once, with the number of the question.
     pub(super) async fn set() -> Result<Self> {
         let model = OpenAiServer::start(KEY).await.context("no loopback port for the model server")?;
+        model.answer_with(answer);
         let telegram = BotApi::with(telegram::Options::fast()).await;
         let discord = DiscordApi::with(discord::Options::fast()).await;
         // The servers fail tests when dropped after a violation; here `close` hands them over instead.
@@ -112,6 +121,14 @@ impl Stage {
         all.extend(self.model.take_violations());
         all
     }
+}
+
+/// The last number in what was asked, so that an answer tells its question.
+fn answer(request: &Recorded) -> Reply {
+    let asked = request.body["messages"].as_array().and_then(|messages| messages.last());
+    let text = asked.map(|message| message["content"].to_string()).unwrap_or_default();
+    let numbers = text.rsplit('#').map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+    Reply::text(format!("Heard #{}.", numbers.into_iter().find(|number| !number.is_empty()).unwrap_or_default()))
 }
 
 impl Drop for Stage {

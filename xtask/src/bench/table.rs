@@ -204,10 +204,23 @@ fn rows(figures: &Figures) -> Vec<Row> {
         wait(&format!("p50, {several} rooms, one question each"), |on| on.rooms.wait.p50),
         wait(&format!("p99, {several} rooms, one question each"), |on| on.rooms.wait.p99),
         Row::new(format!("answers/s, {several} rooms, flood"), Unit::PerSecond, each(|on| on.flood.per_second))
-            .goal(Goal::AtLeast(1500.0))
+            .goal(Goal::AtLeast(3000.0))
             .peers(["448", "876", "34", "29,750"]),
         wait(&format!("p50, {several} rooms, flood"), |on| on.flood.wait.p50),
         wait(&format!("p99, {several} rooms, flood"), |on| on.flood.wait.p99),
+        wait(&format!("p50, {several} rooms at half that pace"), |on| on.half.wait.p50),
+        wait(&format!("p99, {several} rooms at half that pace"), |on| on.half.wait.p99).goal(Goal::AtMost(50.0)),
+        Row::new("handed out to confirmed after its commit, p99 at half pace", Unit::Millis, told(|on| on.half.ack.map(|ack| millis(ack.p99))))
+            .goal(Goal::AtMost(10.0)),
+        Row::new(format!("answers/s, {} rooms at once", thousands(Figures::LARGE as f64)), Unit::PerSecond, each(|on| on.large.per_second)),
+        Row::new(
+            format!("answers out of turn or twice, {} rooms at once", thousands(Figures::LARGE as f64)),
+            Unit::PerSecond,
+            each(|on| on.large.misplaced as f64),
+        )
+        .goal(Goal::AtMost(0.0)),
+        Row::new(format!("answers/s with PostgreSQL, {several} rooms, flood"), Unit::PerSecond, each(|on| on.postgres.per_second)).goal(Goal::AtLeast(1500.0)),
+        Row::new("processor time per answer with PostgreSQL, flood", Unit::Millis, each(|on| on.postgres.cpu)),
         Row::new("processor time per answer, one room", Unit::Millis, each(|on| on.one_room.cpu)).goal(Goal::AtMost(0.35)),
         Row::new("processor time per answer, flood", Unit::Millis, each(|on| on.flood.cpu)).goal(Goal::AtMost(0.35)),
         Row::new("SQL statements per answer, one room", Unit::Count, told(|on| on.one_room.statements)).goal(Goal::AtMost(6.0)),
@@ -222,7 +235,7 @@ fn rows(figures: &Figures) -> Vec<Row> {
             "79–429 MiB",
             "6 MiB",
         ]),
-        Row::new("the same after the loads", Unit::Mebibytes, each(|on| on.after_load)),
+        Row::new("the same after the loads", Unit::Mebibytes, each(|on| on.after_load)).goal(Goal::AtMost(60.0)),
         Row::new("idle memory, one agent without connectors", Unit::Mebibytes, Values::Whole(memory.one)),
         Row::new(format!("idle memory, {} agents without connectors", Memory::MANY), Unit::Mebibytes, Values::Whole(memory.many)),
         Row::new("per further agent", Unit::Mebibytes, Values::Whole(memory.further())).goal(Goal::AtMost(0.1)),

@@ -264,6 +264,11 @@ impl Handle {
         }
     }
 
+    /// Answers of the load that came out of turn, twice, or to nothing.
+    pub fn misplaced(&self) -> usize {
+        self.shared.lock().load.as_ref().map_or(0, |l| l.misplaced())
+    }
+
     /// The load's trips so far.
     pub fn trips(&self) -> Vec<Trip> {
         self.shared.lock().load.as_ref().map(|l| l.trips().to_vec()).unwrap_or_default()

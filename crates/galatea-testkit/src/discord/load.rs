@@ -77,7 +77,7 @@ pub(crate) fn answer(shared: &std::sync::Arc<Shared>, method: &Method, uri: &Uri
             let at = state.now();
             let message = Message { id: state.world.id(at), channel, author: state.world.bot, content, nonce, ..Message::default() };
             if let (Some(load), Some(room)) = (&mut state.load, channel.checked_sub(FIRST_ROOM)) {
-                load.answered(usize::try_from(room).unwrap_or(usize::MAX));
+                load.answered(usize::try_from(room).unwrap_or(usize::MAX), &message.content);
             }
             // Discord tells a bot of its own messages, too.
             let told = state.world.message_event(&message, &state.base);

@@ -26,7 +26,7 @@ pub(crate) fn answer(shared: &Shared, method: &Method, body: &Bytes) -> Option<B
             let id = state.world.next_message(send.chat_id);
             let date = state.date();
             let finished = state.load.as_mut().is_some_and(|load| {
-                load.answered(send.chat_id);
+                load.answered(send.chat_id, &send.text);
                 load.load.is_done()
             });
             let from = state.world.person_json(state.world.bot);

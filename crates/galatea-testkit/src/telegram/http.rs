@@ -274,6 +274,9 @@ fn begin_poll(state: &mut super::state::State, params: &Params) -> Result<(usize
     }
     state.updates.allow(params)?;
     state.updates.confirm(offset);
+    if let Some(load) = &mut state.load {
+        load.confirmed(offset);
+    }
     let limit = usize::try_from(limit.clamp(1, 100)).unwrap_or(100);
     Ok((limit, Duration::from_secs(timeout.clamp(0, MAX_POLL).unsigned_abs())))
 }

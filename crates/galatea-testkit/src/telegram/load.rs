@@ -22,9 +22,16 @@ pub(crate) struct LoadState {
 
 impl LoadState {
     /// A message to a chat arrived.
-    pub(crate) fn answered(&mut self, chat: i64) {
+    pub(crate) fn answered(&mut self, chat: i64, text: &str) {
         if let Ok(room) = usize::try_from(chat - FIRST_ROOM) {
-            self.load.answered(room);
+            self.load.answered(room, text);
+        }
+    }
+
+    /// An offset was given: what is below it is confirmed.
+    pub(crate) fn confirmed(&mut self, offset: i64) {
+        if let Ok(below) = usize::try_from(offset - self.first_update) {
+            self.load.confirmed(below, Instant::now());
         }
     }
 }

@@ -8,7 +8,7 @@ fn spread(p50: u64, p99: u64) -> Spread {
 }
 
 fn load(per_second: f64, wait: Spread, statements: Option<f64>) -> Load {
-    Load { answers: 12_345, per_second, wait, cpu: 0.3, servers_cpu: 0.25, statements }
+    Load { answers: 12_345, per_second, wait, cpu: 0.3, servers_cpu: 0.25, statements, ack: None, misplaced: 0 }
 }
 
 fn figures() -> Figures {
@@ -17,6 +17,9 @@ fn figures() -> Figures {
         one_room: load(812.4, spread(950, 5_400), Some(6.0)),
         rooms: load(1_500.0, spread(60_000, 90_000), None),
         flood: load(1_234_567.0, spread(60_000, 90_000), None),
+        half: load(600_000.0, spread(2_000, 51_000), None),
+        large: load(900.0, spread(60_000, 90_000), None),
+        postgres: load(1_600.0, spread(60_000, 90_000), None),
         first_start: start,
         restart: start,
         idle: 14.25,
@@ -44,6 +47,8 @@ fn figures_stand_beside_targets_and_peers() {
     assert_eq!(cells(&table, "p99, one room")[..4], ["**5.40 ms**", "**4.00 ms**", "≤ 5.00 ms", "Discord"]);
     assert_eq!(cells(&table, "answers/s, 100 rooms, one question each")[..4], ["**1,500**", "**1,500**", "≥ 1,500", "yes"]);
     assert_eq!(cells(&table, "answers/s, 100 rooms, flood")[0], "**1,234,567**");
+    assert_eq!(cells(&table, "p99, 100 rooms at half that pace")[..4], ["**51 ms**", "**51 ms**", "≤ 50 ms", "no"]);
+    assert_eq!(cells(&table, "answers out of turn or twice, 1,000 rooms at once")[..4], ["**0**", "**0**", "≤ 0", "yes"]);
     assert_eq!(cells(&table, "SQL statements per answer, one room")[..4], ["**6.0**", "**6.5**", "≤ 6.0", "Telegram"]);
     assert_eq!(cells(&table, "per further agent")[..4], ["**0.10 MiB**", "the same", "≤ 0.10 MiB", "yes"]);
     assert_eq!(cells(&table, "restart to `/readyz` 200")[..4], ["**62 ms**", "**62 ms**", "≤ 50 ms", "no"]);

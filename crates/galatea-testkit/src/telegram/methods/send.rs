@@ -103,11 +103,11 @@ impl Frame {
         message.reply_to = self.reply_to;
         message.words = words;
         message.extra = extra;
+        if let Some(load) = &mut state.load {
+            load.answered(self.chat, &message.words.text);
+        }
         message.markup = self.markup.clone();
         state.world.store(message);
-        if let Some(load) = &mut state.load {
-            load.answered(self.chat);
-        }
         Ok(id)
     }
 }
