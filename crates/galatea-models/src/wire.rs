@@ -4,12 +4,14 @@ pub mod codes;
 mod endpoint;
 mod refusal;
 mod schema;
+mod service;
 mod stream;
 
 pub(crate) use endpoint::Call;
-pub use endpoint::{Auth, Endpoint, Names, Origins, Times};
+pub use endpoint::Endpoint;
 pub(crate) use refusal::{Hint, Refusal, says};
 pub(crate) use schema::object_schema;
+pub use service::{Auth, Names, Origins, Times};
 pub(crate) use stream::{Gather, Progress, drive, event_frames, line_frames};
 
 use galatea_core::{

@@ -160,6 +160,7 @@ impl Orchestrator {
             notices: moka::sync::Cache::new(4096),
             hops: moka::sync::Cache::new(4096),
             in_turn: DashMap::new(),
+            suspects: tokio::sync::Mutex::default(),
             polling: tokio::sync::Mutex::default(),
             awaited: DashMap::new(),
             on_the_way: delivery::OnTheWay::default(),

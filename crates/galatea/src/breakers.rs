@@ -50,12 +50,12 @@ mod tests {
             state("discord:2", Phase::Latched, None),
         ];
         insta::assert_snapshot!(render(&findings(&states), Style::plain()), @r"
-        ! openai gpt-4o is left alone since 2023-11-14T22:13:20Z: its circuit
-          breaker is open  GAL-BREAKER
+        ! openai gpt-4o is left alone since 2023-11-14T22:13:20Z: its circuit breaker is
+          open GAL-BREAKER
             cause: HTTP 500
             fix:   nothing to do: it is tried again at 2023-11-14T22:13:25Z
         ! discord:2 is left alone since 2023-11-14T22:13:20Z: its circuit breaker is
-          latched  GAL-BREAKER
+          latched GAL-BREAKER
             cause: HTTP 500
             fix:   put right what the cause says, then start again
         ");

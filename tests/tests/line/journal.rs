@@ -157,9 +157,8 @@ fn what_may_have_been_done_is_not_done_again_and_the_doubt_is_told() {
 }
 
 #[test]
-fn the_same_call_twice_is_two_steps_and_another_call_is_a_new_one() {
+fn what_is_asked_for_besides_is_done() {
     let bank = Arc::new(Bank { hangs_in_hold: true.into(), ..Bank::default() });
-    let (said, paid) = crashed(&bank, &[5, 5], &[5, 5, 7]);
-    let expected = "- PAY worked: paid 5, receipt 1\n- PAY worked: paid 5, receipt 2\n- PAY worked: paid 7, receipt 3\n- HOLD worked: held";
-    assert_eq!((said.as_str(), paid), (expected, 3));
+    let (said, paid) = crashed(&bank, &[5], &[7, 5]);
+    assert_eq!((said.as_str(), paid), ("- PAY worked: paid 7, receipt 2\n- PAY worked: paid 5, receipt 1\n- HOLD worked: held", 2));
 }

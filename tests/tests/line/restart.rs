@@ -106,7 +106,7 @@ fn a_message_that_ends_the_program_every_time_is_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
     let mut id = None;
-    for _ in 0..6 {
+    for _ in 0..11 {
         platform.unplug();
         run(async {
             let model = Gated::new(echo(), "deadly");
@@ -127,7 +127,7 @@ fn a_message_that_ends_the_program_every_time_is_given_up() {
         house.quiet().await;
         let said = house.explain(id.unwrap()).await;
         assert_eq!(said.state, InboxState::Dead);
-        assert!(said.summary.contains("5 turns were begun"), "{}", said.summary);
+        assert!(said.summary.contains("10 turns were begun"), "{}", said.summary);
         house.receive(vec![dm("7").message(house.clock.now(), "7-new", "still there?")]).await;
         platform.until_shown("7", 1).await;
     });

@@ -5,6 +5,7 @@ use galatea_core::{
     Content, Decision, Error, ErrorKind, MemoryId, Result, RoomId, Timestamp, Verdict, kill_point,
     store::{InboxEntry, InboxItem, InboxState},
 };
+use rand::Rng;
 use std::{ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use super::{
@@ -42,7 +43,11 @@ pub(crate) struct Waiting {
 /// Messages kept in memory per room; more are read back from the store when their turn comes.
 pub(crate) const IN_MEMORY: usize = 256;
 /// Turns begun for one message before it is given up: it seems to kill the program.
-const ATTEMPTS: u32 = 5;
+const ATTEMPTS: u32 = 10;
+/// Turns begun for one message after which it may be what ends the program. From then on such messages are answered one after another:
+/// whatever ends the program, only one of those that happened to be under way is counted for it.
+const SUSPECT: u32 = 3;
+const SHUFFLE: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_secs(1);
 /// A commit is refused for a lease that was lost before this process knows of it: two signs of life later it does.
 const LOSING: Duration = Duration::from_secs(2);
@@ -218,6 +223,7 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut V
     let route = agent.route(source, account).ok_or_else(|| Error::new(ErrorKind::Unavailable, "the platform's connector is not running yet"))?;
     let policy = agent.policy(source, account)?;
     let parent = info.parent.as_ref().map(galatea_core::RemoteId::as_str);
+    let _alone = if first.attempts >= SUSPECT { Some(alone(agent).await) } else { None };
     if first.read_back
         && let Err(error) = agent.store.begin_turn(&[first.entry.memory.id]).await
     {
@@ -288,6 +294,12 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut V
         drop_late(agent, lane, room).await;
     }
     Ok(())
+}
+
+/// Waits until no other suspect is answered, in no order: or it would always be the same one that is counted.
+async fn alone(agent: &Agent) -> tokio::sync::MutexGuard<'_, ()> {
+    tokio::time::sleep(rand::rng().random_range(Duration::ZERO..SHUFFLE)).await;
+    agent.suspects.lock().await
 }
 
 /// A message whose room is gone: the room has moved while it waited, so it goes on in the new one.
