@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -101,11 +102,12 @@ fn judge(looks: &[Look]) -> Result<()> {
     let (first, second) = warm.split_at(warm.len() / 2);
     let (before, after) = (median(first, |look| look.resident), median(second, |look| look.resident));
     let (few, many) = (median(first, |look| look.files as f64), median(second, |look| look.files as f64));
-    println!(
+    writeln!(
+        std::io::stdout(),
         "resident memory after warm-up: {before:.1} MiB, then {after:.1} MiB; slope {:.2} MiB/h (least squares over {} looks); open files {few:.0}, then {many:.0}",
         slope(warm),
         warm.len()
-    );
+    )?;
     if after - before > GROWTH || many - few > FILES as f64 {
         bail!("memory or open files grow");
     }

@@ -120,9 +120,8 @@ impl Part {
     #[must_use]
     pub fn by(mut self, made: Timestamp, now: Timestamp) -> Self {
         let back = i64::try_from(made.since(now).as_millis()).unwrap_or(0);
-        let moved = |at: Timestamp| Timestamp(at.0.saturating_sub(back));
-        self.not_before = moved(self.not_before);
-        self.expires = self.expires.map(moved);
+        self.not_before.0 = self.not_before.0.saturating_sub(back);
+        self.expires = self.expires.map(|at| Timestamp(at.0.saturating_sub(back)));
         if self.marked {
             self.not_before = self.not_before.min(now.plus(SETTLE_TIME));
         }

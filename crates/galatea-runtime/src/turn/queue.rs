@@ -298,7 +298,8 @@ async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut V
 
 /// Waits until no other suspect is answered, in no order: or it would always be the same one that is counted.
 async fn alone(agent: &Agent) -> tokio::sync::MutexGuard<'_, ()> {
-    tokio::time::sleep(rand::rng().random_range(Duration::ZERO..SHUFFLE)).await;
+    let pause = rand::rng().random_range(Duration::ZERO..SHUFFLE);
+    tokio::time::sleep(pause).await;
     agent.suspects.lock().await
 }
 

@@ -57,6 +57,6 @@ async fn killed_workers_and_connectors_are_replaced() {
     crowd.is_all_answered().await;
     silences.sort_unstable();
     let at = |percent: usize| silences[(silences.len() * percent).div_ceil(100) - 1];
-    println!("takeover, from kill -9 to the next answer in a room: p50 {:?}, p99 {:?} of {}", at(50), at(99), silences.len());
+    eprintln!("takeover, from kill -9 to the next answer in a room: p50 {:?}, p99 {:?} of {}", at(50), at(99), silences.len());
     crowd.is_accounted_for().await;
 }
