@@ -204,6 +204,9 @@ impl Orchestrator {
             if agent.shares.is_leased(&connector.info().source) {
                 // The keeper connects it once it has the account.
                 supervise::idle(agent, connector.as_ref());
+                if !self.role().connects() {
+                    supervise::elsewhere(agent, connector.as_ref());
+                }
             } else if !self.leaves_out(agent, connector.info()) {
                 agent.connections.spawn(supervise::connector(Arc::clone(agent), Arc::clone(connector), Tenure::always()));
             }

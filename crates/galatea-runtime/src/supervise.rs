@@ -31,6 +31,7 @@ pub(crate) async fn connector(agent: Arc<Agent>, connector: Arc<dyn Connector>, 
     agent.shares.drop_account(&info.source, &info.account, &tenure);
     if agent.shares.is_leased(&info.source) && !agent.stop.is_cancelled() {
         idle(&agent, connector.as_ref());
+        elsewhere(&agent, connector.as_ref());
     }
 }
 
@@ -41,7 +42,11 @@ pub(crate) fn idle(agent: &Arc<Agent>, connector: &dyn Connector) {
         let route = Route::new(info.clone(), handler, agent, Arc::default(), None);
         agent.routes.insert((info.source.clone(), info.account.clone()), Arc::new(route));
     }
-    Intake(Arc::clone(agent)).report(info, Health::Elsewhere);
+}
+
+/// Says that another process has an account, or that this one may not have it.
+pub(crate) fn elsewhere(agent: &Arc<Agent>, connector: &dyn Connector) {
+    Intake(Arc::clone(agent)).report(connector.info(), Health::Elsewhere);
 }
 
 async fn connected(agent: &Arc<Agent>, connector: &Arc<dyn Connector>, stop: &CancellationToken) {

@@ -95,7 +95,13 @@ enum Survey {
 
 async fn survey(sender: &TelegramSender, trail: &Trail, part: &Part, chat: i64, floor: i32, wanted: usize) -> Result<Survey> {
     let book = &sender.book;
-    let Reach { most, margin, at_once } = if chat > 0 { IN_PRIVATE } else { IN_GROUPS };
+    let Reach { mut most, mut margin, at_once } = if chat > 0 { IN_PRIVATE } else { IN_GROUPS };
+    if !counts_alone(chat) {
+        // What was under way to others when the program died may have arrived there just before, and nobody has stored those numbers either.
+        let under_way = trail.doubtful.iter().filter(|room| Target::parse(room).is_ok_and(|t| !counts_alone(t.chat))).count();
+        margin += under_way;
+        most += 2 * under_way;
+    }
     let stored = trail.ours.iter().chain(&trail.others);
     let known: HashSet<i32> = if counts_alone(chat) { numbers(stored, chat).collect() } else { shared_numbers(stored).collect() };
     let mut newest = book.newest(chat).max(floor).max(known.iter().copied().max().unwrap_or(floor));

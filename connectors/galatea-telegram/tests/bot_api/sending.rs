@@ -307,6 +307,26 @@ async fn other_peoples_chats_do_not_hide_what_was_sent() {
     assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
 }
 
+/// Forty answers were on their way to as many people when the program died, and all arrived.
+#[tokio::test]
+async fn what_was_under_way_to_others_does_not_hide_what_was_sent() {
+    let s = scene().await;
+    let ann = s.api.user("Ann", "ann_b");
+    let people: Vec<_> = (0..40).map(|n| s.api.user(&format!("P{n}"), &format!("person_{n}"))).collect();
+    let asked = ann.says(&ann.direct(), "hi").send();
+    let others = people.iter().map(|person| RemoteId(format!("{}:{}", person.id, person.says(&person.direct(), "hi").send()))).collect();
+    let stored = RemoteId(format!("{}:{asked}", ann.id));
+    for person in &people {
+        s.handler.send(&one(&*s.handler, &person.id.to_string(), &say("for somebody else"))).await.unwrap();
+    }
+    let delivery = one(&*s.handler, &ann.id.to_string(), &say("only once"));
+    let doubtful = people.iter().map(|person| RemoteId::new(person.id)).collect();
+    let trail = Trail { received: vec![stored], doubtful, others, ..Trail::default() };
+    s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
+    s.handler.send(&delivery).await.unwrap_err();
+    let Found::Sent(_) = s.restarted().find(&delivery, &trail).await.unwrap() else { panic!("it is there") };
+}
+
 #[tokio::test]
 async fn a_busy_group_ends_in_unknown_rather_than_a_guess() {
     let s = scene().await;

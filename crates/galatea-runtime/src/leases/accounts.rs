@@ -32,7 +32,12 @@ impl Keeper {
             }
             return Ok(());
         }
+        let is_mine = |connector: &dyn Connector| {
+            let info = connector.info();
+            mine.iter().any(|((source, account), _)| *source == info.source && *account == info.account)
+        };
         if mine.len() == share {
+            connectors.iter().filter(|c| !is_mine(c.as_ref())).for_each(|c| supervise::elsewhere(agent, c.as_ref()));
             return Ok(());
         }
         let parts: Vec<Part> = connectors.iter().map(|c| part(agent, c.as_ref())).collect();
@@ -41,9 +46,11 @@ impl Keeper {
         let held = self.store.claim(self.options.member, &parts, most, self.options.ttl).await?;
         for (connector, part) in connectors.into_iter().zip(&parts) {
             let info = connector.info();
-            let Some(lease) = held.iter().find(|lease| lease.part == *part) else { continue };
-            let known = mine.iter().any(|((source, account), _)| *source == info.source && *account == info.account);
-            if known || self.is_ending(part) {
+            let Some(lease) = held.iter().find(|lease| lease.part == *part) else {
+                supervise::elsewhere(agent, connector.as_ref());
+                continue;
+            };
+            if is_mine(connector.as_ref()) || self.is_ending(part) {
                 continue;
             }
             let tenure = Tenure::of(self.options.member, lease.clone(), Arc::clone(&self.term));

@@ -87,7 +87,7 @@ async fn a_write_goes_on_without_its_caller() {
 async fn a_full_disk_loses_nothing_and_recovers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("galatea.db");
-    let store = SqliteStore::open(&path, SqliteOptions { max_pages: Some(120), ..SqliteOptions::default() }).await.unwrap();
+    let store = SqliteStore::open(&path, SqliteOptions { max_pages: Some(160), ..SqliteOptions::default() }).await.unwrap();
     let scene = Scene::new();
     let mut stored = Vec::new();
     let error = loop {

@@ -240,6 +240,8 @@ impl Connection {
                     return Err(Over::Close(4007));
                 }
             },
+            // The session goes on over another connection, of which this client cannot know yet.
+            (_, None) if self.session.is_some() => {}
             (_, None) => state.violate("gateway", "a heartbeat tells an event before there is a session"),
         }
         Ok(if self.acks { vec![json!({ "op": 11, "d": null })] } else { Vec::new() })
