@@ -35,7 +35,8 @@ async fn a_thousand_deleted_messages_leave_no_trace() {
     let edited = scene.memory("zanzibar, then edited", 1);
     store.save_memories(std::slice::from_ref(&edited)).await.unwrap();
     store.update_content(scene.agent, edited.id, &Content::text("harmless")).await.unwrap();
-    assert!(occurrences(folder.path(), "zanzibar") > 0, "the search can find it");
+    // Read file by file: a page may be on its way from one into another.
+    assert!((0..100).any(|_| occurrences(folder.path(), "zanzibar") > 0), "the search can find it");
 
     let ids: Vec<_> = messages.iter().map(|m| m.memory.id).collect();
     assert_eq!(store.delete_memories(scene.agent, &ids).await.unwrap(), 1_000);
