@@ -23,11 +23,12 @@ use crate::{
 /// Members overdue for so long are forgotten.
 const FORGET: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// First in its change: a row lock that lasts until the commit, so nobody takes the part over in between. An end that has passed does no
-/// harm as long as nobody else came.
+/// First in its change: a row lock that lasts until the commit, so nobody takes the part over in between. The weakest that keeps a claim
+/// (`FOR UPDATE`) out: renewing changes no key, so the holder's own signs of life neither wait for its commits nor hold them up. An end that
+/// has passed does no harm as long as nobody else came.
 pub(crate) const STEPS: &[Step] = &[(
     "fence",
-    "PERFORM FROM leases WHERE part = b ->> 'part' AND member_id = (b ->> 'member')::uuid AND epoch = (b ->> 'epoch')::bigint FOR SHARE;
+    "PERFORM FROM leases WHERE part = b ->> 'part' AND member_id = (b ->> 'member')::uuid AND epoch = (b ->> 'epoch')::bigint FOR KEY SHARE;
      IF NOT FOUND THEN
         RAISE EXCEPTION 'fenced:%', b ->> 'c' USING ERRCODE = 'GA002';
      END IF;",

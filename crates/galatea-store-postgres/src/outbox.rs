@@ -35,7 +35,7 @@ pub(crate) const STEPS: &[Step] = &[
         "settle",
         "IF b -> 'fence' IS NOT NULL AND b ->> 'state' <> 'sent' THEN
             PERFORM FROM leases WHERE part = b -> 'fence' ->> 'part' AND member_id = (b -> 'fence' ->> 'member')::uuid
-                AND epoch = (b -> 'fence' ->> 'epoch')::bigint FOR SHARE;
+                AND epoch = (b -> 'fence' ->> 'epoch')::bigint FOR KEY SHARE;
             IF NOT FOUND THEN CONTINUE; END IF;
          END IF;
          UPDATE outbox SET state = b ->> 'state', attempt = (b ->> 'attempt')::bigint, not_before = (b ->> 'not_before')::bigint,
