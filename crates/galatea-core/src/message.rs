@@ -352,12 +352,14 @@ pub struct Trail {
     pub received: Vec<RemoteId>,
     /// Messages sent to the Room before it, newest first.
     pub sent: Vec<RemoteId>,
-    /// Recent messages of ours on this account, in any Room, whose outcome is known.
+    /// Messages of ours around it on this account, in any Room, whose outcome is known.
     pub ours: Vec<RemoteId>,
-    /// The newest messages received on this account, in any Room: where several Rooms share one count of messages, these lie between.
+    /// Messages received on this account about then and lately, in any Room: where several Rooms share one count of messages, these lie between.
     pub others: Vec<RemoteId>,
-    /// Rooms of this account in which another delivery's outcome is unknown.
+    /// Rooms of this account in which another delivery's outcome is unknown; its own Room once for each earlier one that came to no clear end.
     pub doubtful: Vec<RemoteId>,
+    /// So much was sent since that not all of ours is here.
+    pub cut: bool,
 }
 
 /// What a read-back found out about an ambiguous delivery.

@@ -3,8 +3,8 @@
 use dashmap::DashMap;
 use galatea_core::breaker::BreakerState;
 use galatea_core::{
-    Account, Address, AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, Event, EventBus, Health, Models, Outgoing, Plugin,
-    Result, Services, Settings, Source, Store, store::Role,
+    Account, Address, AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, Event, EventBus, Health, Models, NoHints, Outgoing,
+    Plugin, Result, Services, Settings, Source, Store, store::Role,
 };
 use std::{
     collections::{BTreeMap, HashMap, btree_map::Entry as MapEntry},
@@ -136,7 +136,8 @@ impl Orchestrator {
         let accounts = Accounts::load(&*self.options.store, identity.clone(), &spec.connectors, self.options.clock.now()).await?;
         let name = spec.character.name.clone();
         let shared = spec.connectors.iter().filter(|c| self.options.cluster.is_some() && c.send_handler().is_some());
-        let shares = Shares::new(shared.map(|c| c.info().source.clone()).collect());
+        let hints = self.options.cluster.as_ref().map_or_else(|| Arc::new(NoHints::default()) as _, |cluster| Arc::clone(&cluster.hints));
+        let shares = Shares::new(shared.map(|c| c.info().source.clone()).collect(), hints);
         let services = Services::new(registry.services.iter().cloned());
         let agent = Arc::new_cyclic(|weak| Agent {
             view: AgentView { identity, character: Arc::new(spec.character), settings: spec.settings },

@@ -64,25 +64,34 @@ const BY_ID: &str = "WHERE id = $1";
 const SELECTED: &str = "WHERE state = ANY ($1) ORDER BY seq DESC LIMIT $2";
 // A memory names its Room through an index, an inbox row does not.
 // Earlier by the order of commits, where what was said is a memory as well: the clock may have been set back in between.
-const RECEIVED: &str = "SELECT i.remote FROM memories m JOIN inbox i ON i.id = m.id \
+const RECEIVED: &str = "SELECT i.remote, i.seq FROM memories m JOIN inbox i ON i.id = m.id \
      WHERE m.room_id = $1 AND m.type = 'messages' AND coalesce( \
         m.seq < (SELECT said.seq FROM outbox d JOIN memories said ON said.id = d.memory_id WHERE d.id = $3), i.received_at <= $2) \
      ORDER BY m.created_at DESC LIMIT 3";
-// The rows committed around it: what is ours and close enough to be taken for it.
-const NEIGHBOURS: &str = "SELECT o.seq < d.seq AND o.room_id = d.room_id, o.remote FROM outbox d JOIN outbox o ON o.seq > d.seq - 512 \
-     WHERE d.id = $1 AND o.agent_id = $2 AND o.source = $3 AND o.account = $4 AND o.remote IS NOT NULL ORDER BY o.seq DESC LIMIT 1024";
-// The newest rows of all, so that no index is needed.
-const OTHERS: &str = "SELECT remote FROM inbox \
-     WHERE seq > (SELECT max(seq) FROM inbox) - 512 AND agent_id = $1 AND source = $2 AND account = $3 ORDER BY seq DESC";
+// The rows committed around it: what is ours and close enough to be taken for it. What waits long for its turn is far behind the newest.
+const NEIGHBOURS: &str = "SELECT o.seq < d.seq AND o.room_id = d.room_id, o.remote \
+     FROM outbox d JOIN outbox o ON o.seq > d.seq - 4096 AND o.seq <= d.seq + 8192 \
+     WHERE d.id = $1 AND o.agent_id = $2 AND o.source = $3 AND o.account = $4 AND o.remote IS NOT NULL ORDER BY o.seq DESC";
+/// As many rows after it are read.
+const NEXT: i64 = 8192;
+const NEWER: &str = "SELECT (SELECT max(seq) FROM outbox) - seq FROM outbox WHERE id = $1";
+// By the order of rows, so that no index is needed: those around the newest one of its Room, and the newest of all.
+const OTHERS: &str = "SELECT remote FROM inbox WHERE seq > $4 - 512 AND seq <= $4 + 8192 AND agent_id = $1 AND source = $2 AND account = $3 \
+     UNION SELECT remote FROM inbox \
+     WHERE seq > (SELECT max(seq) FROM inbox) - 512 AND agent_id = $1 AND source = $2 AND account = $3";
 // Both states are named so that the partial index serves it.
 const DOUBTFUL: &str = "SELECT DISTINCT room_remote FROM outbox \
      WHERE agent_id = $1 AND source = $2 AND account = $3 AND state IN ('pending', 'sending') AND state = 'sending' AND room_id <> $4";
+// What came to no clear end before it in its own Room, and after what did.
+const UNCLEAR: &str = "SELECT o.room_remote FROM outbox d JOIN outbox o ON o.seq > d.seq - 4096 AND o.seq < d.seq AND o.room_id = d.room_id \
+     WHERE d.id = $1 AND o.remote IS NULL AND (o.state = 'ambiguous' OR o.doubt) AND NOT EXISTS ( \
+        SELECT 1 FROM outbox k WHERE k.seq > o.seq AND k.seq < d.seq AND k.room_id = d.room_id AND k.remote IS NOT NULL)";
 pub(crate) const COUNTS: &str = "SELECT source, state, count(*) FROM outbox GROUP BY source, state ORDER BY source, state";
 
 /// Every statement that reads the outbox on a message's way; lists that an operator asks for may take their time.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
-    [UNSETTLED, OF_TURN, BY_ID].into_iter().map(item).chain([COUNTS, RECEIVED, NEIGHBOURS, OTHERS, DOUBTFUL].map(str::to_owned)).collect()
+    [UNSETTLED, OF_TURN, BY_ID].into_iter().map(item).chain([COUNTS, RECEIVED, NEIGHBOURS, NEWER, OTHERS, DOUBTFUL, UNCLEAR].map(str::to_owned)).collect()
 }
 
 pub(crate) fn item(condition: &str) -> String {
@@ -259,17 +268,21 @@ impl OutboxStore for PostgresStore {
         let Delivery { id, agent, address, created_at, .. } = delivery;
         let (source, account) = (address.source.as_str(), address.account.0.as_str());
         let remotes = |rows: Vec<(String,)>| rows.into_iter().map(|(remote,)| RemoteId(remote)).collect();
-        let received = self.all(select::<(String,)>(RECEIVED).bind(address.room.0).bind(created_at.0).bind(id.0)).await?;
+        let received = self.all(select::<(String, i64)>(RECEIVED).bind(address.room.0).bind(created_at.0).bind(id.0)).await?;
+        let newest = received.iter().map(|(_, seq)| *seq).max();
         let neighbours = select::<(bool, String)>(NEIGHBOURS).bind(id.0).bind(agent.0).text(source).text(account);
         let neighbours = self.all(neighbours).await?;
-        let others = self.all(select::<(String,)>(OTHERS).bind(agent.0).text(source).text(account)).await?;
-        let doubtful = self.all(select::<(String,)>(DOUBTFUL).bind(agent.0).text(source).text(account).bind(address.room.0)).await?;
+        let newer = self.one(select::<(i64,)>(NEWER).bind(id.0)).await?;
+        let others = self.all(select::<(String,)>(OTHERS).bind(agent.0).text(source).text(account).bind(newest)).await?;
+        let mut doubtful = self.all(select::<(String,)>(DOUBTFUL).bind(agent.0).text(source).text(account).bind(address.room.0)).await?;
+        doubtful.extend(self.all(select::<(String,)>(UNCLEAR).bind(id.0)).await?);
         Ok(Trail {
-            received: remotes(received),
+            received: received.into_iter().map(|(remote, _)| RemoteId(remote)).collect(),
             sent: neighbours.iter().filter(|(before, _)| *before).map(|(_, remote)| RemoteId(remote.clone())).collect(),
             ours: neighbours.into_iter().map(|(_, remote)| RemoteId(remote)).collect(),
             others: remotes(others),
             doubtful: remotes(doubtful),
+            cut: newer.is_some_and(|(newer,)| newer > NEXT),
         })
     }
 

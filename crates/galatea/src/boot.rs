@@ -1,6 +1,6 @@
 //! Boot: storage, agents and their connectors, put together. Nothing here waits for a network.
 
-use galatea_core::{AgentId, Clock, Error, EventBus, Host, Result, Settings, Store, store::Role};
+use galatea_core::{AgentId, Clock, Error, EventBus, Hints, Host, Result, Settings, Store, store::Role};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::Dependencies;
 use galatea_runtime::{AgentSpec, Orchestrator, RuntimeOptions};
@@ -72,7 +72,7 @@ pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<
     let store = database.store();
     let clock: Arc<dyn Clock> = Arc::new(MachineClock::new());
     let cluster = match platforms {
-        Platforms::All => Some(member::join(&*store, data_dir, role).await?),
+        Platforms::All => Some(member::join(&*store, data_dir, role).await?.with_hints(hints(settings, &*store)?)),
         // A terminal is this machine's own.
         Platforms::Terminal => None,
     };
@@ -110,6 +110,11 @@ impl Booted {
         }
         self.database.close().await;
     }
+}
+
+/// The bus, where processes share the store.
+fn hints(settings: &Settings, store: &dyn Store) -> Result<Option<Arc<dyn Hints>>> {
+    settings.secret(&galatea_hints::NATS_URL).filter(|_| store.is_shared()).map(|url| galatea_hints::open(&url)).transpose()
 }
 
 struct Parts {

@@ -1,6 +1,6 @@
 //! What a run with crashes has to show: every question answered once and in order, on the platform and in the program's own books.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use galatea_testkit::models::{Recorded, Reply};
 use serde_json::Value;
@@ -54,6 +54,12 @@ pub(crate) struct Room {
 pub(crate) fn is_answered(room: &Room) -> bool {
     let said = words(&room.shown);
     room.asked.iter().flat_map(|q| q.answer()).all(|word| said.contains(&word))
+}
+
+/// Questions that have no answer yet.
+pub(crate) fn open(room: &Room) -> usize {
+    let said: HashSet<String> = words(&room.shown).into_iter().collect();
+    room.asked.iter().filter(|q| !q.answer().last().is_none_or(|word| said.contains(word))).count()
 }
 
 /// Every fault of a run; none when it is clean. `audit` is what `galatea audit --json` printed.

@@ -13,6 +13,7 @@ struct Rule {
 /// The table of `ARCHITECTURE.md`, "Who may import whom". Connectors are all crates in `connectors/`.
 const RULES: &[Rule] = &[
     Rule { who: "galatea-core", may_import: Some(&[]) },
+    Rule { who: "galatea-hints", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-http", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-store-sqlite", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-store-postgres", may_import: Some(&["galatea-core"]) },

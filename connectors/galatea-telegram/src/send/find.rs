@@ -60,7 +60,7 @@ pub(super) async fn find(sender: &TelegramSender, delivery: &Delivery, trail: &T
     }
     let target = Target::parse(&delivery.address.remote)?;
     let floor = sender.book.floor(delivery.id, target.chat).or_else(|| floor(trail, &part, target));
-    let Some(floor) = floor else { return Ok(Found::Unknown) };
+    let Some(floor) = floor.filter(|_| !trail.cut) else { return Ok(Found::Unknown) };
     // Topics share their chat's numbers: another one's lost message looks the same.
     let doubtful = 1 + trail.doubtful.iter().filter(|room| Target::parse(room).is_ok_and(|t| t.chat == target.chat)).count();
     let strangers = match survey(sender, trail, &part, target.chat, floor, doubtful).await? {

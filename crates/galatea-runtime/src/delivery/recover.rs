@@ -1,12 +1,12 @@
 //! Recover: after a start, deliveries that were committed but not settled go on where they were.
 
-use galatea_core::{Result, kill_point, protocol::Part, store::OutboxItem};
+use galatea_core::{Hint, Result, kill_point, protocol::Part, store::OutboxItem};
 use std::{sync::Arc, time::Duration};
 
 use super::{Job, Route, Ticket};
 use crate::{
     agent::Agent,
-    leases::{LOOK, Tenure},
+    leases::{Looks, Tenure},
 };
 
 /// All of them, as there is no later moment to read the rest: what waits here is bounded by the age at which answers expire.
@@ -120,12 +120,11 @@ pub(crate) async fn look_behind(agent: &Agent, route: &Route) {
 
 /// Keeps an eye on the outbox, and now and then on what the inbox holds and nobody has.
 async fn look_around(agent: &Agent, route: &Route) {
+    let mut looks = Looks::new(agent.shares.hints(), Hint::Outbox);
     for turn in 1_u64.. {
-        let pause = if agent.shares.has_company() { LOOK.min(agent.look_around) } else { agent.look_around };
         tokio::select! {
             () = agent.stop.cancelled() => return,
-            // The machine's time: nothing is decided by when somebody looks.
-            () = tokio::time::sleep(pause) => {}
+            () = looks.next(agent.look_around, agent.shares.has_company()) => {}
         }
         // A failure is told by whoever writes; the next look tries again.
         let _ = look(agent, route).await;

@@ -1,19 +1,26 @@
 //! Events between processes: told when somebody listens, heard where nothing else happens.
 
 use galatea_core::{
-    Event, EventBus, Store,
+    Event, EventBus, Hint, Store,
     store::{EventPosition, Role},
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 use tokio::{sync::broadcast::error::RecvError, time::sleep};
 
-use super::{ClusterOptions, keeper::LOOK};
+use super::{ClusterOptions, Looks};
 
 /// Events read or written at once.
 const AT_ONCE: usize = 500;
+/// How long events are gathered before they are written.
+const GATHER: Duration = Duration::from_millis(100);
+/// Between two looks for events where others tell of them.
+const SELDOM: Duration = Duration::from_secs(1);
 
 /// Tells others, or listens to them.
 pub(super) async fn run(store: Arc<dyn Store>, options: ClusterOptions, events: EventBus, heard: Arc<AtomicBool>) {
@@ -30,23 +37,25 @@ async fn tell(store: &dyn Store, options: &ClusterOptions, events: &EventBus, he
             Err(RecvError::Closed) => return,
         }
         if heard.load(Ordering::Relaxed) {
-            sleep(LOOK).await;
+            sleep(GATHER).await;
         }
         while told.len() < AT_ONCE
             && let Ok(event) = happening.try_recv()
         {
             told.push(event);
         }
-        if heard.load(Ordering::Relaxed)
-            && let Err(error) = store.publish_events(options.member, &told).await
-        {
-            tracing::debug!(error = %error.report(), "events could not be told to other processes");
+        if heard.load(Ordering::Relaxed) {
+            match store.publish_events(options.member, &told).await {
+                Ok(()) => options.hints.tell(Hint::Events),
+                Err(error) => tracing::debug!(error = %error.report(), "events could not be told to other processes"),
+            }
         }
     }
 }
 
 async fn listen(store: &dyn Store, options: &ClusterOptions, events: &EventBus) {
     let mut after: Option<EventPosition> = None;
+    let mut looks = Looks::new(&options.hints, Hint::Events);
     let limit = u32::try_from(AT_ONCE).unwrap_or(u32::MAX);
     loop {
         let full = match store.events_after(options.member, after, limit).await {
@@ -62,7 +71,7 @@ async fn listen(store: &dyn Store, options: &ClusterOptions, events: &EventBus) 
             }
         };
         if !full {
-            sleep(LOOK).await;
+            looks.next(SELDOM, true).await;
         }
     }
 }

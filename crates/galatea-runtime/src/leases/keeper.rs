@@ -4,11 +4,7 @@ use galatea_core::{
     Result, Store,
     store::{Group, Lease, Membership, Part},
 };
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -198,6 +194,3 @@ fn lose_all(agents: &[Arc<Agent>]) {
         agent.shares.accounts().iter().for_each(|(_, tenure)| tenure.lose());
     }
 }
-
-/// Messages and answers of others are looked for so often.
-pub(crate) const LOOK: Duration = Duration::from_millis(100);

@@ -4,17 +4,19 @@
 mod accounts;
 mod events;
 mod keeper;
+mod look;
 mod rooms;
 mod shares;
 mod tenure;
 
 use galatea_core::{
-    Error, MemberId, Result, Store,
+    Error, Hints, MemberId, NoHints, Result, Store,
     store::{Membership, Role},
 };
 use std::{sync::Arc, time::Duration};
 
-pub(crate) use keeper::{Keeper, LOOK};
+pub(crate) use keeper::Keeper;
+pub(crate) use look::Looks;
 pub(crate) use shares::{Hands, RoomShare, Shares};
 pub(crate) use tenure::Tenure;
 
@@ -31,12 +33,21 @@ pub struct ClusterOptions {
     pub ttl: Duration,
     /// Between two signs of life, and between two looks for work that nobody does.
     pub tick: Duration,
+    /// How processes tell each other that a look is worth it.
+    pub hints: Arc<dyn Hints>,
 }
 
 impl ClusterOptions {
     /// With the times of production: six seconds, and a sign of life every half second, so that many may be missed.
     pub fn new(member: MemberId, name: String, role: Role) -> Self {
-        Self { member, name, role, ttl: Duration::from_secs(6), tick: Duration::from_millis(500) }
+        Self { member, name, role, ttl: Duration::from_secs(6), tick: Duration::from_millis(500), hints: Arc::new(NoHints::default()) }
+    }
+
+    /// With a bus, if there is one.
+    #[must_use]
+    pub fn with_hints(mut self, hints: Option<Arc<dyn Hints>>) -> Self {
+        self.hints = hints.unwrap_or(self.hints);
+        self
     }
 
     fn membership(&self) -> Membership {

@@ -2,7 +2,7 @@
 
 use dashmap::DashMap;
 use galatea_core::{
-    Account, RoomId, Source,
+    Account, Hints, RoomId, Source,
     store::{ROOM_PARTS, room_part},
 };
 use std::{
@@ -46,13 +46,14 @@ pub(crate) struct Shares {
     rooms: RwLock<Vec<Option<Arc<RoomShare>>>>,
     /// Other processes do the same work.
     company: AtomicBool,
+    hints: Arc<dyn Hints>,
 }
 
 impl Shares {
     /// Holds nothing of these platforms yet, and everything of all others.
-    pub(crate) fn new(leased: BTreeSet<Source>) -> Self {
+    pub(crate) fn new(leased: BTreeSet<Source>, hints: Arc<dyn Hints>) -> Self {
         let rooms = RwLock::new((0..ROOM_PARTS).map(|_| None).collect());
-        Self { leased, accounts: DashMap::new(), rooms, company: AtomicBool::new(false) }
+        Self { leased, accounts: DashMap::new(), rooms, company: AtomicBool::new(false), hints }
     }
 
     /// Whether processes take turns with this platform.
@@ -72,6 +73,11 @@ impl Shares {
 
     pub(super) fn set_company(&self, company: bool) {
         self.company.store(company, Ordering::Relaxed);
+    }
+
+    /// How the other processes are told that a look is worth it.
+    pub(crate) fn hints(&self) -> &Arc<dyn Hints> {
+        &self.hints
     }
 
     /// The right to connect an account, if this process has it.

@@ -1,8 +1,8 @@
 //! Commit: memories, outbox rows and inbox-done in one commit (T2), then the parts go to their lane.
 
 use galatea_core::{
-    ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, ErrorKind, Event, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result, RoomId,
-    Timestamp, TurnId, Verdict, kill_point,
+    ActionResult, Address, Content, Decision, Delivery, DeliveryId, Error, ErrorKind, Event, Hint, Memory, MemoryId, MemoryKind, Outgoing, RemoteId, Result,
+    RoomId, Timestamp, TurnId, Verdict, kill_point,
     protocol::Part,
     store::{Effect, FinishedMessage, InboxEntry, InboxState, NewDelivery, TurnRecord},
 };
@@ -128,7 +128,10 @@ pub(crate) fn hand_over(agent: &Agent, jobs: impl Iterator<Item = Job>) {
         }
         // Let go first: whoever sends from now on finds it in the store, or is told here that it read too early.
         drop(job.ticket.take());
-        let Some((route, tenure)) = sender(&job.delivery.address) else { continue };
+        let Some((route, tenure)) = sender(&job.delivery.address) else {
+            agent.shares.hints().tell(Hint::Outbox);
+            continue;
+        };
         if route.takeover.sends.admits() {
             job.ticket = agent.on_the_way.begin(job.delivery.id);
             job.tenure = tenure;

@@ -2,7 +2,7 @@
 
 use futures::FutureExt;
 use galatea_core::{
-    Content, Decision, Error, ErrorKind, MemoryId, Result, RoomId, Timestamp, Verdict, kill_point,
+    Content, Decision, Error, ErrorKind, Hint, MemoryId, Result, RoomId, Timestamp, Verdict, kill_point,
     store::{InboxEntry, InboxItem, InboxState},
 };
 use rand::Rng;
@@ -64,6 +64,7 @@ pub(crate) fn enqueue(agent: &Agent, entry: InboxEntry) {
             if entry.envelope.awaited {
                 agent.awaited.insert(entry.memory.id, entry.clone());
             }
+            agent.shares.hints().tell(Hint::Inbox);
             None
         }
     };

@@ -1,7 +1,7 @@
 //! Take up: messages that are stored and in nobody's hands go to their lanes, after a start and now and then.
 
 use galatea_core::{
-    MemoryId, Result, kill_point,
+    Hint, MemoryId, Result, kill_point,
     store::{InboxItem, InboxState},
 };
 use std::{sync::Arc, time::Duration};
@@ -10,7 +10,7 @@ use super::queue::{push, queue, waiting};
 use crate::{
     agent::Agent,
     delivery::{self, Route},
-    leases::{LOOK, RoomShare},
+    leases::{Looks, RoomShare},
 };
 
 /// Messages read at once after a start.
@@ -118,11 +118,13 @@ pub(crate) async fn take_up_rooms(agent: &Agent, shares: &[Arc<RoomShare>]) {
 
 /// Takes up what other processes store for this one to answer, as long as the agent runs.
 pub(crate) async fn watch_rooms(agent: Arc<Agent>) {
+    let mut looks = Looks::new(agent.shares.hints(), Hint::Inbox);
     loop {
-        let pause = if agent.shares.has_company() { LOOK.min(agent.look_around) } else { agent.look_around * LOOKS_ALONE };
+        let company = agent.shares.has_company();
+        let pause = if company { agent.look_around } else { agent.look_around * LOOKS_ALONE };
         tokio::select! {
             () = agent.stop.cancelled() => return,
-            () = tokio::time::sleep(pause) => {}
+            () = looks.next(pause, company) => {}
         }
         // A failure is told by whoever writes; the next look tries again.
         while matches!(poll(&agent).await, Ok(false)) {}

@@ -202,14 +202,50 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     lost.delivery.created_at = Timestamp(i64::MAX);
     let mut trail = store.trail(&lost.delivery).await.unwrap();
     trail.ours.sort();
+    trail.others.sort();
     assert_eq!(trail.received.len(), 2);
     assert_ne!(trail.received[0], trail.received[1]);
-    assert_eq!((trail.others.len(), &trail.others), (2, &trail.received), "the newest first, of this account only");
+    let mut received = trail.received.clone();
+    received.sort();
+    assert_eq!(trail.others, received, "of this account only");
     assert_eq!(trail.sent, [RemoteId::new("m1")]);
     assert_eq!(trail.ours, ["m1", "m2", "m4"].map(RemoteId::new));
     assert_eq!(trail.doubtful, [RemoteId::new("doubtful")]);
+    assert!(!trail.cut);
     lost.delivery.created_at = Timestamp(0);
     assert_eq!(store.trail(&lost.delivery).await.unwrap().received, [], "what came later tells nothing");
+}
+
+/// What waited long for its turn lies far behind the newest, and what lies around it is told all the same.
+pub async fn a_trail_reaches_back_to_what_waited_long(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let asked = scene.message("asked", 1);
+    store.ingest(Scene::batch(std::slice::from_ref(&asked))).await.unwrap();
+    let record = scene.turn(&[&asked]);
+    let lost = record.deliveries[0].clone();
+    let before = scene.delivery(TurnId::fresh(), 0);
+    let held = scene.delivery(TurnId::fresh(), 0);
+    let since: Vec<_> = (0..1_500)
+        .map(|n| {
+            let delivery = scene.delivery(TurnId::fresh(), 0);
+            NewDelivery { delivery: in_room(delivery.delivery, &format!("elsewhere-{n}")), ..delivery }
+        })
+        .collect();
+    store.enqueue(vec![before.clone(), held.clone()], Vec::new()).await.unwrap();
+    store.finish_turn(record).await.unwrap();
+    store.enqueue(since.clone(), Vec::new()).await.unwrap();
+    let sent = |delivery: &NewDelivery, n: usize| Settlement { remote: Some(RemoteId::new(n)), ..settlement(delivery.delivery.id, OutboxState::Sent) };
+    let mut settlements: Vec<_> = since.iter().enumerate().map(|(n, delivery)| sent(delivery, n)).collect();
+    settlements.push(sent(&before, 9_999));
+    settlements.push(Settlement { doubt: true, ..settlement(held.delivery.id, OutboxState::Ambiguous) });
+    store.settle(settlements).await.unwrap();
+    let later: Vec<_> = (0..700).map(|n| scene.message(&format!("later {n}"), 2)).collect();
+    store.ingest(Scene::batch(&later)).await.unwrap();
+    let trail = store.trail(&lost.delivery).await.unwrap();
+    assert_eq!(trail.sent, [RemoteId::new(9_999)]);
+    assert_eq!(trail.ours.len(), 1_501);
+    assert_eq!(trail.others.len(), 701);
+    assert_eq!(trail.doubtful, [lost.delivery.address.remote.clone()], "the one before it that came to no clear end");
 }
 
 /// What came after the answer is no floor for finding it, whatever the clock said then.

@@ -127,6 +127,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Please report it with the lines of the log around it.",
     ),
     page(
+        "GAL-NATS",
+        "The bus between processes cannot be used",
+        "NATS_URL is no address of a NATS server, the server cannot be reached or refuses the login, or this build has no NATS. Nothing depends on it: without the bus processes look for work of others ten times a second.",
+        "Correct NATS_URL (nats://user:password@host:4222), look whether the server runs, or remove the setting. NATS is in builds made with `--features nats`.",
+    ),
+    page(
         "GAL-OUTBOX-UNKNOWN",
         "The outbox has no such part",
         "The id is mistyped, too short to name one part, or of another data folder.",

@@ -26,7 +26,9 @@ static GATES: LazyLock<Vec<Vec<Variable>>> = LazyLock::new(|| {
 
 static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
     let platforms = PLATFORMS.iter().zip(&*GATES).flat_map(|(p, gate)| [(p.title, p.variables), (p.title, gate.as_slice())]);
-    let process = [crate::personas::VARIABLES, crate::data_dir::VARIABLES, crate::health::VARIABLES, own::VARIABLES].into_iter().map(|list| ("Process", list));
+    let process = [crate::personas::VARIABLES, crate::data_dir::VARIABLES, crate::health::VARIABLES, own::VARIABLES, galatea_hints::VARIABLES]
+        .into_iter()
+        .map(|list| ("Process", list));
     let answering = [galatea_runtime::config::VARIABLES, galatea_bootstrap::VARIABLES];
     let answering = answering.into_iter().map(|list| ("Answering", list));
     let mut groups: Vec<Group> = Vec::new();

@@ -104,6 +104,11 @@ impl House {
         self.next.load(Ordering::Relaxed) - 1
     }
 
+    /// Questions that have no answer yet.
+    pub(crate) fn open(&self) -> usize {
+        self.truth().iter().map(truth::open).sum()
+    }
+
     /// Messages of the agent so far, on both platforms.
     pub(crate) fn said(&self) -> usize {
         self.telegram.said() + self.discord.said()

@@ -1,0 +1,63 @@
+//! Hint: "something new is stored", told to other processes that share the store. A hint may get lost: everybody looks now and then anyway,
+//! so that losing one costs a pause and never a message.
+
+use std::fmt;
+use tokio::sync::watch;
+
+/// What is worth a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Hint {
+    /// A message that another process answers.
+    Inbox,
+    /// A part of an answer that another process sends.
+    Outbox,
+    /// Something happened.
+    Events,
+}
+
+impl Hint {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Inbox, Self::Outbox, Self::Events];
+
+    /// Its name on a bus.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Inbox => "inbox",
+            Self::Outbox => "outbox",
+            Self::Events => "events",
+        }
+    }
+
+    /// By its name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|hint| hint.as_str() == name)
+    }
+}
+
+/// A bus for hints. Delivery at most once is enough.
+pub trait Hints: fmt::Debug + Send + Sync {
+    /// Whether others hear right now; otherwise everybody has to look often.
+    fn is_up(&self) -> bool;
+
+    /// Tells the other processes. Returns at once, and nobody learns whether it arrived; several may arrive as one.
+    fn tell(&self, hint: Hint);
+
+    /// Changes when another process has told, or may have while nobody could hear.
+    fn heard(&self, hint: Hint) -> watch::Receiver<u64>;
+}
+
+/// No bus.
+#[derive(Debug, Default)]
+pub struct NoHints(watch::Sender<u64>);
+
+impl Hints for NoHints {
+    fn is_up(&self) -> bool {
+        false
+    }
+
+    fn tell(&self, _: Hint) {}
+
+    fn heard(&self, _: Hint) -> watch::Receiver<u64> {
+        self.0.subscribe()
+    }
+}
