@@ -178,7 +178,7 @@ fn limit(shared: &Shared, method: &'static Method, params: &Params, seconds: u64
     let mut state = shared.lock();
     let until = state.now().plus(Duration::from_secs(seconds));
     let chat = chat_number(params);
-    state.flood.start(method.name, chat, until);
+    state.flood.start(method.name, method.is_send(), chat, until);
     Refusal::too_many(seconds)
 }
 
