@@ -6,7 +6,7 @@ use galatea_testkit::{
     clock::ManualClock,
     telegram::{BotApi, Effect, ErrorBody, Fault},
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use super::support::{address, build, config, deliveries, send};
 
