@@ -184,6 +184,48 @@ impl DiscordConnector {
         let shards = told["shards"].as_u64().and_then(|n| u16::try_from(n).ok()).unwrap_or(1).max(1);
         Ok((address, shards, StartLimit::deserialize(&told["session_start_limit"]).unwrap_or_default()))
     }
+
+    /// From the first call to the end of the last session.
+    async fn connected(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
+        self.directory.clear();
+        let start = async {
+            let me = self.me().await?;
+            let application = self.application().await?;
+            gateway.register_send_handler(self.sender.clone());
+            self.set_commands(application.id).await;
+            let entry = self.entry().await?;
+            Ok::<_, Error>((me, application, entry))
+        };
+        let Some(started) = stop.run_until_cancelled(start).await else { return Ok(()) };
+        let (me, application, (address, shards, limit)) = started?;
+        // What runs beside ends with this run, however it ends.
+        let inner = stop.child_token();
+        let quota = Arc::new(Quota::open(&gateway, shards, &limit).await?);
+        let lacking = (application.flags & CONTENT == 0).then_some(NO_CONTENT);
+        let name = me.name.clone();
+        let intake = Intake::new(self.api.clone(), self.book.clone(), self.directory.clone(), Arc::new(me), gateway.clone(), inner.clone());
+        let board = Arc::new(Board::new(gateway, name, shards, lacking, intake.directory.clone()));
+        let intents = intents(application.flags).bits();
+        let fleet = Fleet { intake, token: self.token.clone(), address, tunnels: Tunnels::from_environment(), shards, intents, quota, board: board.clone() };
+        let mut tasks = JoinSet::new();
+        for number in 0..shards {
+            tasks.spawn(shard::run(fleet.clone(), number));
+        }
+        let running = async {
+            let mut outcome = Ok(());
+            while let Some(ended) = tasks.join_next().await {
+                let ended = ended.unwrap_or_else(|e| Err(Error::unexpected("a shard ended in a panic").with_source(e)));
+                inner.cancel();
+                // The first failure tells why; the others follow from it.
+                outcome = outcome.and(ended.map_err(|e| self.api.placed(e)));
+            }
+            outcome
+        };
+        tokio::select! {
+            outcome = running => outcome,
+            never = watch_guard(self.api.guard().resting(), &board) => match never {},
+        }
+    }
 }
 
 /// Whether Discord knows these commands already; it adds fields of its own.
@@ -265,44 +307,15 @@ impl Connector for DiscordConnector {
     }
 
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
-        self.directory.clear();
-        let start = async {
-            let me = self.me().await?;
-            let application = self.application().await?;
-            gateway.register_send_handler(self.sender.clone());
-            self.set_commands(application.id).await;
-            let entry = self.entry().await?;
-            Ok::<_, Error>((me, application, entry))
+        let guard = self.api.guard();
+        guard.restore(&gateway).await?;
+        let outcome = tokio::select! {
+            outcome = self.connected(gateway.clone(), stop) => outcome,
+            never = guard.keep(&gateway) => match never {},
         };
-        let Some(started) = stop.run_until_cancelled(start).await else { return Ok(()) };
-        let (me, application, (address, shards, limit)) = started?;
-        // What runs beside ends with this run, however it ends.
-        let inner = stop.child_token();
-        let quota = Arc::new(Quota::open(&gateway, shards, &limit).await?);
-        let lacking = (application.flags & CONTENT == 0).then_some(NO_CONTENT);
-        let name = me.name.clone();
-        let intake = Intake::new(self.api.clone(), self.book.clone(), self.directory.clone(), Arc::new(me), gateway.clone(), inner.clone());
-        let board = Arc::new(Board::new(gateway, name, shards, lacking, intake.directory.clone()));
-        let intents = intents(application.flags).bits();
-        let fleet = Fleet { intake, token: self.token.clone(), address, tunnels: Tunnels::from_environment(), shards, intents, quota, board: board.clone() };
-        let mut tasks = JoinSet::new();
-        for number in 0..shards {
-            tasks.spawn(shard::run(fleet.clone(), number));
-        }
-        let running = async {
-            let mut outcome = Ok(());
-            while let Some(ended) = tasks.join_next().await {
-                let ended = ended.unwrap_or_else(|e| Err(Error::unexpected("a shard ended in a panic").with_source(e)));
-                inner.cancel();
-                // The first failure tells why; the others follow from it.
-                outcome = outcome.and(ended.map_err(|e| self.api.placed(e)));
-            }
-            outcome
-        };
-        tokio::select! {
-            outcome = running => outcome,
-            never = watch_guard(self.api.resting(), &board) => match never {},
-        }
+        // The last refusals may be what ended it.
+        guard.keep_now(&gateway).await;
+        outcome
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) mod codes {
 }
 
 /// What to do about a refused token.
-const RESET: &str = "discord.com/developers → your application → Bot → Reset Token, then set DISCORD_API_TOKEN";
+const RESET: &str = "discord.com/developers → your application → Bot → Reset Token, then set DISCORD_API_TOKEN and start galatea again";
 /// What to do about a missing intent.
 pub(crate) const GRANT: &str =
     "`galatea connector check discord --fix`, or discord.com/developers → your application → Bot → Privileged Gateway Intents → Message Content Intent";

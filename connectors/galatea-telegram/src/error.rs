@@ -118,7 +118,7 @@ fn refused(refusal: &Refusal) -> Error {
     match refusal.code {
         401 | 404 => Error::new(ErrorKind::Unauthorized, "Not a valid bot token; expected digits, a colon, then about 35 characters")
             .with_code(codes::UNAUTHORIZED)
-            .with_fix("copy the token again: @BotFather → /mybots → your bot → API Token, then set TELEGRAM_BOT_TOKEN"),
+            .with_fix("copy the token again: @BotFather → /mybots → your bot → API Token, then set TELEGRAM_BOT_TOKEN and start galatea again"),
         403 => {
             Error::new(ErrorKind::Forbidden, "Telegram does not let this bot write there: blocked, removed, or the person is gone").with_code(codes::FORBIDDEN)
         }

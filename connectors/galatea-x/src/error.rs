@@ -134,7 +134,7 @@ fn unauthorized(problem: &Problem) -> Error {
         Some(skew) => error(format!("X does not accept the keys: this machine's clock is off by {} s", skew.abs()))
             .with_fix("set this machine's clock: X refuses signatures that are minutes old"),
         None => error("X does not accept the keys: they do not match".to_owned())
-            .with_fix("console.x.com → your app → Keys and tokens: generate them again and set all four TWITTER_… variables"),
+            .with_fix("console.x.com → your app → Keys and tokens: generate them again, set all four TWITTER_… variables and start galatea again"),
     }
 }
 

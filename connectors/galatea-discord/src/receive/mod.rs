@@ -59,7 +59,9 @@ impl Intake {
         Self { api, book, me, gateway, stop, directory, direct: Arc::default() }
     }
 
-    /// Acknowledges a command or a press at once: Discord waits three seconds, the store may take longer.
+    /// Acknowledges a command or a press at once: Discord waits three seconds ("Receiving and Responding"), the store may take longer. Not through
+    /// the runtime's gate: what waits there is told by limits that do not bind it, since "Interaction endpoints are not bound to the bot's Global
+    /// Rate Limit" ("Rate Limits") and each interaction has a callback of its own. The guard against a ban holds it back like every call.
     fn acknowledge(&self, data: &Value) -> Option<JoinHandle<()>> {
         let (number, token) = (id(&data["id"])?, data["token"].as_str()?.to_owned());
         let kind = match data["type"].as_u64()? {

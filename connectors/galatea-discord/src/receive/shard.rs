@@ -69,6 +69,8 @@ struct Shard {
     session: Option<Session>,
     committed: Arc<Committed>,
     items: mpsc::Sender<Item>,
+    /// Received, and waiting for room in the queue. It outlives its connection: a session is resumed behind it.
+    held: Option<Item>,
     misses: u32,
     /// Resumes that were sent and neither taken nor refused.
     unheard: u32,
@@ -88,7 +90,7 @@ pub(crate) async fn run(fleet: Fleet, number: u16) -> Result<()> {
     let (items, queue) = mpsc::channel(QUEUE);
     let quit = fleet.intake.stop.child_token();
     let worker = super::work::run(fleet.intake.clone(), number, position, committed.clone(), queue, quit.clone());
-    let shard = Shard { fleet, number, session, committed, items, misses: 0, unheard: 0, brief: 0 };
+    let shard = Shard { fleet, number, session, committed, items, held: None, misses: 0, unheard: 0, brief: 0 };
     let receiving = async {
         let outcome = shard.run().await;
         // What the worker holds back then is not committed and comes again.
@@ -156,7 +158,7 @@ impl Shard {
         let clock = self.fleet.intake.gateway.clock().clone();
         // Not all clients at once after an outage (Discord, "Sending Heartbeats").
         let mut beat = clock.sleep(interval.mul_f64(rand::rng().random_range(0.0..1.0)));
-        let (mut acknowledged, mut held, mut ready) = (true, None, false);
+        let (mut acknowledged, mut ready) = (true, false);
         let items = self.items.clone();
         loop {
             tokio::select! {
@@ -166,7 +168,8 @@ impl Shard {
                     return Ok(End::Stop);
                 }
                 () = &mut beat => {
-                    if !acknowledged {
+                    // While one is held nothing is read, so the acknowledgement may well be there.
+                    if !acknowledged && self.held.is_none() {
                         tracing::info!(shard = self.number, "Discord does not answer heartbeats; connecting anew");
                         socket.leave().await;
                         return Ok(End::Resume(Duration::ZERO));
@@ -177,19 +180,19 @@ impl Shard {
                     }
                     beat = clock.sleep(interval);
                 }
-                room = items.reserve(), if held.is_some() => match (room, held.take()) {
+                room = items.reserve(), if self.held.is_some() => match (room, self.held.take()) {
                     (Ok(room), Some(item)) => room.send(item),
                     // The worker is gone: nothing can be stored any more.
                     _ => return Err(Error::unexpected("events of Discord are not stored any more").with("shard", self.number)),
                 },
-                got = socket.next(), if held.is_none() => {
+                got = socket.next(), if self.held.is_none() => {
                     let frame = match got {
                         Got::Frame(frame) => frame,
                         Got::Closed(code) => return self.closed(code, ready),
                     };
                     match frame.op {
                         DISPATCH => {
-                            held = self.dispatch(frame, &mut ready);
+                            self.held = self.dispatch(frame, &mut ready);
                         }
                         HEARTBEAT => {
                             let alive = socket.send(HEARTBEAT, &self.sequence()).await;

@@ -1,15 +1,17 @@
 //! Discord's REST API over our own HTTP client: one call each, one pool of kept connections, limits and the token in one place.
 
 use bytes::Bytes;
-use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, SecretString, Timestamp};
+use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, SecretString};
 use galatea_http::{FetchLimits, Form, HttpClient, HttpOptions, Method};
 use serde::Deserialize;
 use serde_json::Value;
 use std::{fmt, sync::Arc, time::Duration};
-use tokio::sync::watch;
 use url::Url;
 
-use super::limits::{Limits, Route, Scope, Told};
+use super::{
+    guard::Guard,
+    limits::{Limits, Route, Scope, Told},
+};
 use crate::{
     config::{DiscordConfig, Origins},
     error::{Failure, Refusal, Room},
@@ -173,9 +175,9 @@ impl Api {
         &self.clock
     }
 
-    /// Until when all calls rest because too many were refused.
-    pub(crate) fn resting(&self) -> watch::Receiver<Option<Timestamp>> {
-        self.limits.resting()
+    /// The guard against a ban of the address.
+    pub(crate) fn guard(&self) -> &Guard {
+        self.limits.guard()
     }
 
     /// One attempt. JSON of the answer; null when it is empty.
@@ -202,7 +204,7 @@ impl Api {
         let now = self.clock.now();
         self.limits.note(&call.route, told, now);
         if status < 500 && !matches!(status, 401 | 403 | 429) {
-            self.limits.taken();
+            self.limits.guard().taken();
         }
         if (200..300).contains(&status) {
             return if body.is_empty() { Ok(Value::Null) } else { serde_json::from_slice(&body).map_err(|_| Failure::Garbage { status, place }) };
@@ -214,7 +216,7 @@ impl Api {
             Err(_) if status == 429 => Wrong { code: 0, message: String::new(), errors: Value::Null, retry_after: None, global: true },
             Err(_) => {
                 if matches!(status, 401 | 403) {
-                    self.limits.invalid(now);
+                    self.limits.guard().refused(now);
                 }
                 return Err(Failure::Garbage { status, place });
             }
@@ -233,7 +235,7 @@ impl Api {
                 };
                 self.limits.limited(&call.route, scope, wait, now);
             }
-            (401 | 403, _) => self.limits.invalid(now),
+            (401 | 403, _) => self.limits.guard().refused(now),
             _ => {}
         }
         Err(Failure::Refused(refusal))

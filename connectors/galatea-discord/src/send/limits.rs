@@ -1,23 +1,15 @@
-//! Discord's rate limits as it tells them, and the guard against a ban of the address. Nothing here waits: whoever would have to is told how long.
+//! Discord's rate limits as it tells them. Nothing here waits: whoever would have to is told how long.
 
 use dashmap::DashMap;
 use galatea_core::{Deadline, Timestamp};
 use galatea_http::Response;
 use std::{
-    collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
-use tokio::sync::watch;
 
-/// Calls refused with 401, 403 or 429 within [`WINDOW`] at which everything rests; Discord bans an address at 10,000 ("Invalid Request Limit").
-const MAX_INVALID: usize = 5_000;
-const WINDOW: Duration = Duration::from_secs(600);
-/// Refused calls in a row, no other answer between them, at which calls are made one by one: all of Discord refuses, not a channel.
-const STORM: u32 = 20;
-/// Pauses between such calls, doubled each time: a storm costs fifty calls in its first ten minutes and ten in each that follows.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+use super::guard::Guard;
+
 /// Buckets remembered; those that are over are dropped first.
 const MAX_BUCKETS: usize = 10_000;
 
@@ -40,34 +32,7 @@ pub(crate) struct Limits {
     /// One route rests until then.
     routes: DashMap<Route, Deadline>,
     global: Mutex<Deadline>,
-    invalid: Mutex<VecDeque<Timestamp>>,
-    storm: Mutex<Storm>,
-    /// Until when everything rests, for whoever shows it.
-    resting: watch::Sender<Option<Timestamp>>,
-}
-
-/// Refusals without another answer between them.
-#[derive(Debug, Default)]
-struct Storm {
-    in_a_row: u32,
-    /// No call before then.
-    until: Timestamp,
-}
-
-impl Storm {
-    /// Leave for one call, or how long to wait for it.
-    fn admit(&mut self, now: Timestamp) -> Option<Duration> {
-        let over = self.in_a_row.checked_sub(STORM)?;
-        let pause = FIRST_PAUSE.saturating_mul(1_u32 << over.min(6)).min(LONGEST_PAUSE);
-        // A clock that was set back must not make it longer.
-        let wait = self.until.since(now).min(pause);
-        if wait.is_zero() {
-            // One at a time: whoever comes beside waits for what becomes of this one.
-            self.until = now.plus(pause);
-            return None;
-        }
-        Some(wait)
-    }
+    guard: Guard,
 }
 
 /// What a 429 is about (Discord, `X-RateLimit-Scope` and `global`).
@@ -105,10 +70,10 @@ impl Limits {
     /// How long a call has to wait, if it has to; true when the guard says so. `interaction` calls are exempt from the global limit.
     pub(crate) fn wait(&self, route: &Route, interaction: bool, now: Timestamp) -> Option<(Duration, bool)> {
         let rests = |wait| {
-            self.rests(Some(now.plus(wait)));
+            self.guard.rests(Some(now.plus(wait)));
             Some((wait, true))
         };
-        if let Some(wait) = self.guard(now) {
+        if let Some(wait) = self.guard.full(now) {
             return rests(wait);
         }
         let global = *self.global.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,35 +95,12 @@ impl Limits {
         if let Some(wait) = wait {
             return Some((wait, false));
         }
-        self.lock_storm().admit(now).and_then(rests)
+        self.guard.turn(now).and_then(rests)
     }
 
-    /// Until when everything rests because too much was refused; none when nothing does.
-    pub(crate) fn resting(&self) -> watch::Receiver<Option<Timestamp>> {
-        self.resting.subscribe()
-    }
-
-    fn rests(&self, until: Option<Timestamp>) {
-        self.resting.send_if_modified(|known| std::mem::replace(known, until) != until);
-    }
-
-    /// Notes an answer that shows that not everything is refused.
-    pub(crate) fn taken(&self) {
-        self.lock_storm().in_a_row = 0;
-        self.rests(None);
-    }
-
-    fn lock_storm(&self) -> MutexGuard<'_, Storm> {
-        self.storm.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn guard(&self, now: Timestamp) -> Option<Duration> {
-        let mut invalid = self.invalid.lock().unwrap_or_else(PoisonError::into_inner);
-        while invalid.front().is_some_and(|at| now.since(*at) >= WINDOW) {
-            invalid.pop_front();
-        }
-        let first = invalid.front().filter(|_| invalid.len() >= MAX_INVALID)?;
-        Some(WINDOW.saturating_sub(now.since(*first)))
+    /// The guard against a ban of the address.
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.guard
     }
 
     /// Notes an answer.
@@ -186,20 +128,7 @@ impl Limits {
             self.routes.insert(route.clone(), until);
         }
         if scope != Scope::Shared {
-            self.invalid(now);
-        }
-    }
-
-    /// Notes a call that counts against the address: 401, 403, 429.
-    pub(crate) fn invalid(&self, now: Timestamp) {
-        let mut invalid = self.invalid.lock().unwrap_or_else(PoisonError::into_inner);
-        if invalid.len() < MAX_INVALID {
-            invalid.push_back(now);
-        }
-        let mut storm = self.lock_storm();
-        storm.in_a_row = storm.in_a_row.saturating_add(1);
-        if let Some(over) = storm.in_a_row.checked_sub(STORM) {
-            storm.until = now.plus(FIRST_PAUSE.saturating_mul(1_u32 << over.min(6)).min(LONGEST_PAUSE));
+            self.guard.refused(now);
         }
     }
 }
@@ -246,11 +175,11 @@ mod tests {
         let limits = Limits::default();
         for n in 0..5_000 {
             assert_eq!(limits.wait(&route("1"), false, Timestamp(n)), None);
-            limits.invalid(Timestamp(n));
-            limits.taken();
+            limits.guard.refused(Timestamp(n));
+            limits.guard.taken();
         }
         let (wait, guard) = limits.wait(&route("1"), true, Timestamp(5_000)).unwrap();
-        assert!(guard && wait <= WINDOW);
+        assert!(guard && wait <= Duration::from_secs(600));
         assert_eq!(limits.wait(&route("1"), false, Timestamp(600_000)), None, "the oldest has left the window");
         let shared = Limits::default();
         for n in 0..6_000 {
@@ -266,18 +195,18 @@ mod tests {
         // Somebody wants to call ten times a second.
         for now in (0..3_600_000).step_by(100).map(Timestamp) {
             if limits.wait(&route("1"), false, now).is_none() {
-                limits.invalid(now);
+                limits.guard.refused(now);
                 calls.push(now.0);
             }
         }
         let worst = calls.iter().map(|from| calls.iter().filter(|at| (*from..*from + 600_000).contains(*at)).count()).max().unwrap();
-        assert!((STORM as usize..=100).contains(&worst), "{worst} in ten minutes");
-        assert!(limits.resting().borrow().is_some());
+        assert!((20..=100).contains(&worst), "{worst} in ten minutes");
+        assert!(limits.guard.resting().borrow().is_some());
         // The first answer of another kind ends it.
         let later = Timestamp(4_000_000);
         assert_eq!(limits.wait(&route("1"), false, later), None);
         assert!(limits.wait(&route("2"), false, later).is_some_and(|(_, guard)| guard), "one at a time");
-        limits.taken();
-        assert!((0..50).all(|_| limits.wait(&route("2"), false, later).is_none()) && limits.resting().borrow().is_none());
+        limits.guard.taken();
+        assert!((0..50).all(|_| limits.wait(&route("2"), false, later).is_none()) && limits.guard.resting().borrow().is_none());
     }
 }

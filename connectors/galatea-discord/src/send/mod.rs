@@ -3,6 +3,7 @@
 pub(crate) mod api;
 pub(crate) mod book;
 mod find;
+pub(crate) mod guard;
 pub(crate) mod limits;
 
 use async_trait::async_trait;

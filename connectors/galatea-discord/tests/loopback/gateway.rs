@@ -199,3 +199,28 @@ async fn identifies_are_remembered_across_processes() {
     assert_eq!(error.code(), Some("GAL-DC-IDENTIFY"));
     assert_eq!(api.identified(), 1);
 }
+
+/// While the store is away the queue fills up, and one more event has been taken from the socket: it must not go with its connection, since the
+/// session is resumed behind it.
+#[tokio::test]
+async fn an_event_that_waits_for_the_store_outlives_its_connection() {
+    let (api, ann, running) = stage(Options { heartbeat: Duration::from_millis(200), ..Options::default() }).await;
+    let direct = ann.direct();
+    ann.says(&direct, "0").send();
+    texts(&running, 1).await;
+    running.gateway.hold();
+    for n in 1..=1_300 {
+        ann.says(&direct, &n.to_string()).send();
+    }
+    running.until("the store to be waited for", |g| (g.held() > 0).then_some(())).await;
+    // Some heartbeats, in which the queue fills up; in less time this would show nothing, and be right.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    api.set_reachable(false);
+    api.wait_for("the connection to be gone", |h| (h.connected() == 0).then_some(())).await;
+    api.set_reachable(true);
+    api.wait_for("the session to go on", |h| (h.resumed() > 0).then_some(())).await;
+    running.gateway.release();
+    let heard = texts(&running, 1_301).await;
+    assert_eq!(heard, (0..=1_300).map(|n| n.to_string()).collect::<Vec<_>>());
+    running.end().await;
+}

@@ -2,7 +2,7 @@
 //! test's; sockets and calls are real, so what is counted is what Discord would count.
 
 use crate::support::{Running, config, deliveries, gateway, with};
-use galatea_core::{Clock, Content, Health, Outgoing, Timestamp};
+use galatea_core::{Clock, Content, Cursor, Health, Outgoing, Timestamp};
 use galatea_testkit::{
     clock::ManualClock,
     connector_suite::RecordingGateway,
@@ -154,4 +154,40 @@ async fn an_hour_in_which_every_call_is_refused_spends_less_than_a_hundredth_of_
             .await;
         running.kill().await;
     }
+}
+
+#[tokio::test]
+async fn refusals_are_counted_across_processes() {
+    let (api, clock) = stage().await;
+    let ann = api.user("Ann", "ann_b");
+    let gateway = gateway();
+    // Earlier processes were refused almost as often as is let happen.
+    let position = serde_json::json!({ "times": [[clock.now().0, 4_990]], "in_a_row": 0, "until": 0 }).to_string();
+    gateway.put_cursor(Cursor { stream: "refused".into(), position });
+    let outgoing = Outgoing::Message { content: Content::text("x"), reply_to: None };
+    let running = start(&api, &gateway, &clock);
+    api.wait_connected(1).await;
+    let handler = running.handler().await;
+    api.fault(Fault::new(Effect::Refuse(403, 50013)).on("POST /channels/{}/messages").times(usize::MAX));
+    let mut codes = Vec::new();
+    for _ in 0..15 {
+        let delivery = deliveries(&*handler, &ann.direct().id.to_string(), &outgoing).swap_remove(0);
+        codes.push(handler.send(&delivery).await.unwrap_err().code() == Some("GAL-DC-GUARD"));
+    }
+    assert_eq!((codes.iter().position(|held| *held), api.invalid_calls()), (Some(10), 10), "{codes:?}");
+    running.until("the last to be kept", |g| g.stored_cursor("refused").filter(|c| kept(c) == 5_000)).await;
+    running.kill().await;
+    // The next process asks nothing, and says why.
+    let before = api.calls().len();
+    assert_eq!(start(&api, &gateway, &clock).failure().await.code(), Some("GAL-DC-GUARD"));
+    assert_eq!(api.calls().len(), before);
+    clock.advance(Duration::from_secs(600));
+    let running = start(&api, &gateway, &clock);
+    running.until("it to be up again", |g| matches!(g.health().last(), Some(Health::Up { .. })).then_some(())).await;
+    running.kill().await;
+}
+
+fn kept(cursor: &Cursor) -> u64 {
+    let kept: serde_json::Value = serde_json::from_str(&cursor.position).unwrap();
+    kept["times"].as_array().unwrap().iter().map(|entry| entry[1].as_u64().unwrap()).sum()
 }

@@ -1,7 +1,7 @@
 //! What is remembered about chats while the connector runs: flood waits, forums, and message numbers for read-back.
 
 use dashmap::DashMap;
-use galatea_core::{Deadline, DeliveryId, Timestamp};
+use galatea_core::{Deadline, DeliveryId, Priority, Timestamp};
 use std::{
     collections::VecDeque,
     sync::atomic::{AtomicI32, Ordering},
@@ -29,8 +29,38 @@ struct Notes {
     newest: i32,
     own: VecDeque<i32>,
     attempt: Option<(DeliveryId, i32)>,
-    blocked: Deadline,
+    waits: Waits,
     forum: bool,
+}
+
+/// Flood waits of a chat, by what the refused call was worth. Telegram limits "the given method with the given input parameters"
+/// (core.telegram.org/api/errors, 420) and, together, the messages of a chat (Bots FAQ, "My bot is hitting limits"): all that posts shares one
+/// wait, and neither a change nor typing that was refused says anything about messages.
+#[derive(Debug, Default, PartialEq)]
+struct Waits {
+    answers: Deadline,
+    changes: Deadline,
+    typing: Deadline,
+}
+
+impl Waits {
+    fn of(&mut self, priority: Priority) -> &mut Deadline {
+        match priority {
+            Priority::Answer | Priority::Callback => &mut self.answers,
+            Priority::Change => &mut self.changes,
+            Priority::Typing => &mut self.typing,
+        }
+    }
+
+    /// What is left for such a call. What is worth less keeps quiet while messages wait.
+    fn left(&self, priority: Priority, now: Timestamp) -> Option<Duration> {
+        let answers = self.answers.left(now);
+        match priority {
+            Priority::Answer | Priority::Callback => answers,
+            Priority::Change => answers.max(self.changes.left(now)),
+            Priority::Typing => answers.max(self.changes.left(now)).max(self.typing.left(now)),
+        }
+    }
 }
 
 /// Supergroups and channels count their messages on their own (Bot API ids below -10^12).
@@ -41,7 +71,7 @@ pub(super) fn counts_alone(chat: i64) -> bool {
 impl Book {
     fn notes(&self, chat: i64) -> dashmap::mapref::one::RefMut<'_, i64, Notes> {
         if self.chats.len() > MAX_CHATS {
-            self.chats.retain(|_, notes| notes.blocked != Deadline::default() || notes.forum || notes.attempt.is_some());
+            self.chats.retain(|_, notes| notes.waits != Waits::default() || notes.forum || notes.attempt.is_some());
             if self.chats.len() > MAX_CHATS {
                 self.chats.clear();
             }
@@ -109,16 +139,17 @@ impl Book {
         self.chats.get(&chat).is_some_and(|n| n.own.contains(&message))
     }
 
-    /// Telegram asked to leave the chat alone for so long.
-    pub(crate) fn block(&self, chat: i64, now: Timestamp, wait: Duration) {
+    /// Telegram asked to leave the chat alone for so long, with calls of this kind.
+    pub(crate) fn block(&self, chat: i64, priority: Priority, now: Timestamp, wait: Duration) {
         let mut notes = self.notes(chat);
-        let earlier = notes.blocked.left(now).map_or_else(Deadline::default, |_| notes.blocked);
-        notes.blocked = earlier.later(Deadline::after(now, wait));
+        let known = notes.waits.of(priority);
+        let earlier = known.left(now).map_or_else(Deadline::default, |_| *known);
+        *known = earlier.later(Deadline::after(now, wait));
     }
 
-    /// What is left of a wait.
-    pub(crate) fn wait(&self, chat: i64, now: Timestamp) -> Option<Duration> {
-        self.chats.get(&chat)?.blocked.left(now)
+    /// What is left of the waits that bind such a call.
+    pub(crate) fn wait(&self, chat: i64, priority: Priority, now: Timestamp) -> Option<Duration> {
+        self.chats.get(&chat)?.waits.left(priority, now)
     }
 
     /// Whether messages may wait at Telegram, whose numbers are unknown here.
@@ -150,11 +181,22 @@ mod tests {
     #[test]
     fn a_wait_ends_and_only_grows() {
         let book = Book::default();
-        book.block(1, Timestamp(1_000), Duration::from_secs(5));
-        book.block(1, Timestamp(1_000), Duration::from_secs(2));
-        assert_eq!(book.wait(1, Timestamp(2_000)), Some(Duration::from_secs(4)));
-        assert_eq!(book.wait(1, Timestamp(6_000)), None);
-        assert_eq!(book.wait(2, Timestamp(2_000)), None);
+        for seconds in [5, 2] {
+            book.block(1, Priority::Answer, Timestamp(1_000), Duration::from_secs(seconds));
+        }
+        assert_eq!(book.wait(1, Priority::Answer, Timestamp(2_000)), Some(Duration::from_secs(4)));
+        assert_eq!(book.wait(1, Priority::Answer, Timestamp(6_000)), None);
+        assert_eq!(book.wait(2, Priority::Answer, Timestamp(2_000)), None);
+    }
+
+    #[test]
+    fn a_wait_binds_what_is_worth_as_much_or_less() {
+        use Priority::{Answer, Change, Typing};
+        for (refused, bound) in [(Answer, [true, true, true]), (Change, [false, true, true]), (Typing, [false, false, true])] {
+            let book = Book::default();
+            book.block(1, refused, Timestamp(0), Duration::from_secs(5));
+            assert_eq!([Answer, Change, Typing].map(|call| book.wait(1, call, Timestamp(1)).is_some()), bound, "{refused:?}");
+        }
     }
 
     #[test]

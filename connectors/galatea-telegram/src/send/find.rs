@@ -29,7 +29,7 @@ const IN_GROUPS: Reach = Reach { most: 20, margin: 5, at_once: 1 };
 /// each the calls stay at the 30 a second that are free (Bot API, "Broadcasting to users").
 const IN_PRIVATE: Reach = Reach { most: 100, margin: 25, at_once: 3 };
 
-/// How long to wait for what waits at Telegram, below the longest time of a call (30 s), and the pause before looking then.
+/// How long to wait for what waits at Telegram, far below the longest time of an attempt, and the pause before looking then.
 const CATCHING_UP: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(100);
 

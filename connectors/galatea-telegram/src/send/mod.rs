@@ -75,8 +75,8 @@ impl TelegramSender {
         }
     }
 
-    fn gate(&self, chat: i64) -> Result<()> {
-        match self.book.wait(chat, self.clock.now()) {
+    fn gate(&self, chat: i64, priority: Priority) -> Result<()> {
+        match self.book.wait(chat, priority, self.clock.now()) {
             Some(rest) => Err(Error::new(ErrorKind::RateLimited, "Telegram asked to leave this chat alone for a while")
                 .with_code(codes::FLOOD)
                 .with_retry(Retry::After(rest))
@@ -113,7 +113,7 @@ impl SendHandler for TelegramSender {
     }
 
     fn priority(&self, body: &Encoded) -> Priority {
-        Part::read(body).map_or(Priority::Answer, |part| if part.method.posts() { Priority::Answer } else { Priority::Change })
+        Part::read(body).map_or(Priority::Answer, |part| worth(&part))
     }
 
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
@@ -123,7 +123,8 @@ impl SendHandler for TelegramSender {
         if let Some(chat) = named {
             target.chat = chat;
         }
-        self.gate(target.chat)?;
+        let worth = worth(&part);
+        self.gate(target.chat, worth)?;
         address(&mut part, target, self.book.forum(target.chat));
         if part.method.posts() {
             self.book.begin(delivery.id, target.chat, answered(&part, target));
@@ -142,7 +143,7 @@ impl SendHandler for TelegramSender {
             };
             let Some(refusal) = failure.refusal().cloned() else { return Err(failure.into_error(part.method.as_str())) };
             if let Some(wait) = refusal.wait() {
-                self.book.block(target.chat, self.clock.now(), wait);
+                self.book.block(target.chat, worth, self.clock.now(), wait);
                 return Err(failure.into_error(part.method.as_str()));
             }
             if let Some(chat) = refusal.migrate_to.filter(|_| moved_to.is_none()) {
@@ -153,7 +154,7 @@ impl SendHandler for TelegramSender {
                     part.params.remove(field);
                 }
                 moved_to = Some(room_id(chat, None));
-                self.gate(chat)?;
+                self.gate(chat, worth)?;
                 continue;
             }
             match remedy(&part, &refusal) {
@@ -183,7 +184,7 @@ impl SendHandler for TelegramSender {
 
     async fn typing(&self, at: &Address) -> Result<()> {
         let target = Target::parse(&at.remote)?;
-        if self.gate(target.chat).is_err() {
+        if self.gate(target.chat, Priority::Typing).is_err() {
             return Ok(());
         }
         let mut part = Part::read(&encode::encode(&Outgoing::Typing)?.pop().ok_or_else(|| Error::unexpected("typing has no form"))?)?;
@@ -192,12 +193,17 @@ impl SendHandler for TelegramSender {
             Ok(_) => Ok(()),
             Err(failure) => {
                 if let Some(wait) = failure.refusal().and_then(Refusal::wait) {
-                    self.book.block(target.chat, self.clock.now(), wait);
+                    self.book.block(target.chat, Priority::Typing, self.clock.now(), wait);
                 }
                 Err(failure.into_error(part.method.as_str()))
             }
         }
     }
+}
+
+/// What a part is worth beside others.
+fn worth(part: &Part) -> Priority {
+    if part.method.posts() { Priority::Answer } else { Priority::Change }
 }
 
 /// Adds chat, topic and reply. Pure.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests: what is missing here is a fault of the test")]
 
 mod behind;
+mod floods;
 mod outage;
 mod receiving;
 mod sending;

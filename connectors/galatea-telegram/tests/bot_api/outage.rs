@@ -1,10 +1,78 @@
-//! What Telegram did not keep. The bot's clock is the test's; sockets and calls are real.
+//! An hour without Telegram, and what Telegram did not keep. The bot's clock is the test's; sockets and calls are real.
 
-use galatea_core::{Clock, SystemClock};
-use galatea_testkit::{clock::ManualClock, telegram::BotApi};
+use galatea_core::{Clock, Health, SystemClock};
+use galatea_testkit::{
+    clock::ManualClock,
+    connector_suite::running::patient,
+    telegram::{BotApi, Effect, ErrorBody, Fault},
+};
 use std::time::Duration;
 
 use super::support::{config, gateway, with};
+
+/// Lets so much time pass from wait to wait, and counts the waits; at the end no call is under way. Only while every call fails: one that
+/// succeeds is followed by no wait.
+async fn waits_in(clock: &ManualClock, long: Duration) -> u32 {
+    let (end, mut waits) = (clock.now().plus(long), 0);
+    while clock.now() < end {
+        clock.wait_for_sleepers(1).await;
+        clock.advance_to_next();
+        waits += 1;
+    }
+    clock.wait_for_sleepers(1).await;
+    waits
+}
+
+#[tokio::test]
+async fn after_an_hour_of_faults_everything_is_heard_once_in_order() {
+    let api = BotApi::start().await;
+    let clock = ManualClock::at(SystemClock.now());
+    let ann = api.user("Ann", "ann_b");
+    let running = with(config(&api), gateway(), clock.shared());
+    ann.says(&ann.direct(), "0").send();
+    running.heard(1).await;
+    api.wait_confirmed().await;
+
+    // This ends the open poll, too, or it would bring the first of them.
+    api.set_reachable(false);
+    running.until("it to notice", |g| matches!(g.health().last(), Some(Health::Retrying { .. })).then_some(())).await;
+    for n in 1..=30 {
+        ann.says(&ann.direct(), &n.to_string()).send();
+    }
+    const PART: Duration = Duration::from_secs(12 * 60);
+    let (begun, before) = (clock.now(), api.calls_of("getUpdates").len());
+    let mut tries = patient("twelve minutes without a connection", waits_in(&clock, PART)).await;
+    for effect in [Effect::ServerError(502, ErrorBody::Html), Effect::ServerError(500, ErrorBody::Json), Effect::Garbage, Effect::CutAfter(20)] {
+        api.end_faults();
+        api.fault(Fault::new(effect).on("getUpdates").times(usize::MAX));
+        api.set_reachable(true);
+        tries += patient("twelve minutes of faults", waits_in(&clock, PART)).await;
+    }
+    assert!(clock.now().since(begun) >= Duration::from_secs(3600));
+    // Once it has grown, a wait is 15 to 30 s.
+    assert!((120..=250).contains(&tries), "{tries} tries in an hour");
+    let asked = api.calls_of("getUpdates").len() - before;
+    assert!((90..=200).contains(&asked), "{asked} calls in 48 minutes");
+    assert_eq!(running.gateway.messages().len(), 1);
+
+    api.end_faults();
+    let back = async {
+        loop {
+            clock.wait_for_sleepers(1).await;
+            clock.advance_to_next();
+        }
+    };
+    let heard = tokio::select! {
+        heard = running.heard(31) => heard,
+        () = back => unreachable!("it waits for ever"),
+    };
+    api.wait_confirmed().await;
+    assert_eq!(heard.into_iter().map(|m| m.content.text).collect::<Vec<_>>(), (0..=30).map(|n| n.to_string()).collect::<Vec<_>>());
+    assert_eq!((running.gateway.messages().len(), running.gateway.duplicates()), (31, 0));
+    assert!(running.gateway.gaps().is_empty(), "{:?}", running.gateway.gaps());
+    assert!(matches!(running.gateway.health().last(), Some(Health::Up { .. })), "{:?}", running.gateway.health());
+    running.end().await;
+}
 
 #[tokio::test]
 async fn updates_that_telegram_dropped_are_a_gap() {

@@ -4,9 +4,9 @@ use galatea_core::{Content, Delivery, Error, ErrorKind, Found, Media, MediaKind,
 use galatea_telegram::TelegramConnector;
 use galatea_testkit::{
     clock::ManualClock,
-    telegram::{BotApi, Effect, ErrorBody, Fault, Pace},
+    telegram::{BotApi, Effect, ErrorBody, Fault},
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use super::support::{address, build, config, deliveries, send};
 
@@ -90,25 +90,6 @@ async fn topics_get_their_messages_and_general_its_typing() {
     let receipt = send(&*s.handler, &format!("{}-{topic}", forum.id), &say("topic gone")).await.remove(0).unwrap();
     assert!(receipt.id.is_some());
     assert_eq!(s.api.shown(forum.id).last().map(|m| (m.text.clone(), m.thread)), Some(("topic gone".to_owned(), None)));
-}
-
-#[tokio::test]
-async fn a_flood_wait_is_kept_for_its_chat_only() {
-    let s = scene().await;
-    let (ann, bob) = (s.api.user("Ann", "ann_b"), s.api.user("Bob", ""));
-    ann.says(&ann.direct(), "hi").send();
-    bob.says(&bob.direct(), "hi").send();
-    s.api.fault(Fault::new(Effect::RateLimited(7)).on("sendMessage").at(ann.id));
-    let room = ann.id.to_string();
-    let error = send(&*s.handler, &room, &say("one")).await.remove(0).unwrap_err();
-    assert_eq!((error.code(), error.retry(), error.sent()), (Some("GAL-TG-429"), Retry::After(Duration::from_secs(7)), Sent::No));
-    s.clock.advance(Duration::from_secs(3));
-    let error = send(&*s.handler, &room, &say("one")).await.remove(0).unwrap_err();
-    assert_eq!((error.kind(), error.retry()), (ErrorKind::RateLimited, Retry::After(Duration::from_secs(4))));
-    s.handler.typing(&address(&room)).await.unwrap();
-    assert_eq!(s.api.calls_of("sendMessage").len(), 1, "nothing else was sent to the chat");
-    assert!(s.api.calls_of("sendChatAction").is_empty());
-    send(&*s.handler, &bob.id.to_string(), &say("two")).await.remove(0).unwrap();
 }
 
 #[tokio::test]
@@ -362,20 +343,4 @@ async fn an_unreachable_server_means_not_sent_and_a_broken_answer_maybe() {
     }
     s.api.fault(Fault::new(Effect::WrongType).on("sendMessage"));
     assert!(send(&*s.handler, &room, &say("x")).await.remove(0).is_ok(), "content types are not looked at");
-}
-
-#[tokio::test]
-async fn published_limits_are_answered_with_their_wait() {
-    let options = galatea_testkit::telegram::Options { pace: Pace::published(), ..Default::default() };
-    let api = BotApi::with(options).await;
-    let folder = tempfile::tempdir().unwrap();
-    let handler = build(config(&api), folder.path(), Arc::new(galatea_core::SystemClock)).send_handler();
-    let ann = api.user("Ann", "ann_b");
-    ann.says(&ann.direct(), "hi").send();
-    let mut outcomes = Vec::new();
-    for n in 0..3 {
-        outcomes.push(send(&*handler, &ann.id.to_string(), &say(&format!("{n}"))).await.remove(0));
-    }
-    assert!(outcomes[0].is_ok());
-    assert!(outcomes.iter().skip(1).all(|o| o.as_ref().is_err_and(|e| e.kind() == ErrorKind::RateLimited)), "{outcomes:?}");
 }

@@ -12,7 +12,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use super::{gate::Gate, timeout};
 
 /// Half of what a connector's own HTTP timeout allows (15 to 20 s) is slow; a probe has a while longer than any attempt.
-const LIMITS: BreakerLimits = BreakerLimits { slow: Duration::from_secs(10), probe: Duration::from_secs(45) };
+const LIMITS: BreakerLimits = BreakerLimits { slow: Duration::from_secs(10), probe: timeout::ATTEMPT.saturating_add(Duration::from_secs(15)) };
 
 /// A send handler with its layers.
 pub(crate) struct Stack {
@@ -68,9 +68,9 @@ impl Stack {
                 Admission::Wait(delay) => Error::new(ErrorKind::Unavailable, "sending is paused because the platform keeps failing")
                     .with("cause", cause)
                     .with_retry(Retry::After(delay)),
-                Admission::Go(_) | Admission::Never => {
-                    Error::new(ErrorKind::Unauthorized, "sending is stopped because the platform refused the credentials").with("cause", cause)
-                }
+                Admission::Go(_) | Admission::Never => Error::new(ErrorKind::Unauthorized, "sending is stopped because the platform refused the credentials")
+                    .with("cause", cause)
+                    .with_fix("set the right ones and start galatea again: a running one does not read them anew"),
             })
         })
     }

@@ -1,6 +1,7 @@
 //! Turn: the line from a stored message to a committed answer. [`run_turn`] reads as its table of contents.
 
 mod act;
+mod attempt;
 pub(crate) mod commands;
 pub(crate) mod commit;
 mod compose;

@@ -4,9 +4,11 @@ use galatea_core::{Decision, Result, RoomId, Verdict};
 use std::sync::Arc;
 
 use super::{
-    Waiting, commit,
+    Waiting,
+    attempt::count_hops,
+    commit,
     gate::Judged,
-    queue::{IN_MEMORY, count_hops, ids, waiting},
+    queue::{IN_MEMORY, ids, waiting},
 };
 use crate::{agent::Agent, lanes::Lane};
 

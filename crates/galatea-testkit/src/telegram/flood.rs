@@ -26,30 +26,32 @@ impl Pace {
     }
 }
 
-/// Deadlines of flood waits.
+/// Deadlines of flood waits. A wait is about "the given method with the given input parameters" (core.telegram.org/api/errors, 420); what posts
+/// into one chat counts as one, since the published limits are about messages in a chat (Bots FAQ).
 #[derive(Debug, Default)]
-pub(crate) struct Flood {
-    chats: BTreeMap<i64, Timestamp>,
-    methods: BTreeMap<&'static str, Timestamp>,
+pub(crate) struct Flood(BTreeMap<Call, Timestamp>);
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Call {
+    Send(i64),
+    Other(&'static str, Option<i64>),
+}
+
+impl Call {
+    fn of(method: &'static str, is_send: bool, chat: Option<i64>) -> Self {
+        chat.filter(|_| is_send).map_or(Self::Other(method, chat), Self::Send)
+    }
 }
 
 impl Flood {
-    /// Remembers a wait that was answered: for the chat when the call had one, else for the method.
-    pub(crate) fn start(&mut self, method: &'static str, chat: Option<i64>, until: Timestamp) {
-        match chat {
-            Some(chat) => self.chats.insert(chat, until),
-            None => self.methods.insert(method, until),
-        };
+    /// Remembers a wait that was answered.
+    pub(crate) fn start(&mut self, method: &'static str, is_send: bool, chat: Option<i64>, until: Timestamp) {
+        self.0.insert(Call::of(method, is_send, chat), until);
     }
 
-    /// Refuses a send to a chat, or a call of a method, before its deadline. That is a violation: the client was told.
+    /// Refuses such a call before its deadline. That is a violation: the client was told.
     pub(crate) fn check(&self, method: &'static str, is_send: bool, chat: Option<i64>, now: Timestamp) -> Result<(), Refusal> {
-        let until = match chat {
-            Some(chat) if is_send => self.chats.get(&chat),
-            Some(_) => None,
-            None => self.methods.get(method),
-        };
-        match until {
+        match self.0.get(&Call::of(method, is_send, chat)) {
             Some(until) if now < *until => Err(Refusal::too_many(seconds(until.since(now))).into_violation()),
             _ => Ok(()),
         }
@@ -98,12 +100,15 @@ mod tests {
     #[test]
     fn sending_before_the_deadline_is_a_violation() {
         let mut flood = Flood::default();
-        flood.start("sendMessage", Some(5), Timestamp(3_000));
+        flood.start("sendMessage", true, Some(5), Timestamp(3_000));
         let early = flood.check("sendPhoto", true, Some(5), Timestamp(1_500)).unwrap_err();
         assert!(early.violation);
         assert_eq!(early.parameters.unwrap()["retry_after"], 2);
         assert!(flood.check("getChat", false, Some(5), Timestamp(1_500)).is_ok());
         assert!(flood.check("sendMessage", true, Some(6), Timestamp(1_500)).is_ok());
         assert!(flood.check("sendMessage", true, Some(5), Timestamp(3_000)).is_ok());
+        flood.start("sendChatAction", false, Some(5), Timestamp(9_000));
+        assert!(flood.check("sendChatAction", false, Some(5), Timestamp(8_000)).is_err());
+        assert!(flood.check("sendMessage", true, Some(5), Timestamp(8_000)).is_ok());
     }
 }

@@ -117,6 +117,9 @@ async fn call(shared: Arc<Shared>, wire: &Wire, method: &'static Method, params:
         }
         _ => perform(&shared, method, params).await,
     };
+    if shared.unreachable.load(Ordering::Acquire) {
+        return cut(wire, 0);
+    }
     match effect {
         Some(Effect::LoseResponse) => cut(wire, 0),
         Some(Effect::ApplyAndHang) => {
@@ -175,7 +178,7 @@ fn limit(shared: &Shared, method: &'static Method, params: &Params, seconds: u64
     let mut state = shared.lock();
     let until = state.now().plus(Duration::from_secs(seconds));
     let chat = chat_number(params);
-    state.flood.start(method.name, chat, until);
+    state.flood.start(method.name, method.is_send(), chat, until);
     Refusal::too_many(seconds)
 }
 
@@ -242,6 +245,9 @@ async fn get_updates(shared: &Arc<Shared>, params: Params) -> Answer {
             () = shared.stop.cancelled() => return Ok(json!([])),
             () = &mut over => return Ok(json!([])),
             _ = changes.changed() => {
+                if shared.unreachable.load(Ordering::Acquire) {
+                    return Ok(json!([]));
+                }
                 let mut state = shared.lock();
                 if state.webhook.is_some() {
                     return Err(Refusal::conflict("terminated by setWebhook request"));

@@ -93,7 +93,7 @@ impl Method {
 
     /// Whether it puts something into a chat, so that flood waits of that chat apply.
     pub(crate) fn is_send(&self) -> bool {
-        (self.name.starts_with("send") && self.name != "sendChatAction") || self.name.starts_with("editMessage")
+        self.name.starts_with("send") && self.name != "sendChatAction"
     }
 }
 

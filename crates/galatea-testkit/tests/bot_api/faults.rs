@@ -128,3 +128,18 @@ async fn an_unreachable_server_answers_nobody() {
     api.set_reachable(true);
     assert_eq!(post(&api, &ann).await.unwrap().status(), 200);
 }
+
+#[tokio::test]
+async fn an_open_poll_ends_when_the_server_goes_away_and_brings_nothing() {
+    let (api, ann) = with_ann().await;
+    let url = format!("{}/bot{}/getUpdates", api.url(), api.token());
+    let next = updates(&api, json!({})).await[0]["update_id"].as_i64().unwrap() + 1;
+    let poll = tokio::spawn(async move { client().post(url).json(&json!({ "offset": next, "timeout": 50 })).send().await });
+    api.wait_for("the poll", |h| (h.calls_of("getUpdates").len() == 2).then_some(())).await;
+    api.set_reachable(false);
+    assert!(poll.await.unwrap().is_err());
+    ann.says(&ann.direct(), "meanwhile").send();
+    api.set_reachable(true);
+    let waiting = updates(&api, json!({})).await;
+    assert_eq!((waiting.len(), &waiting[0]["message"]["text"]), (1, &json!("meanwhile")));
+}

@@ -14,7 +14,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-DC-4004",
         "Discord rejected the token",
         "It was reset, or is another application's. Only this connector stops; everything else goes on.",
-        "discord.com/developers → your application → Bot → Reset Token, then set DISCORD_API_TOKEN.",
+        "discord.com/developers → your application → Bot → Reset Token, then set DISCORD_API_TOKEN and start galatea again: a running one does not read it anew.",
     ),
     page(
         "GAL-DC-4014",

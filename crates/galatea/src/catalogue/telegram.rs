@@ -14,7 +14,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-TG-401",
         "Telegram rejected the token",
         "It is mistyped, was revoked with @BotFather, or is something else: an app id, a user's session.",
-        "Copy it again: @BotFather → /mybots → your bot → API Token, then set TELEGRAM_BOT_TOKEN.",
+        "Copy it again: @BotFather → /mybots → your bot → API Token, then set TELEGRAM_BOT_TOKEN and start galatea again: a running one does not read it anew.",
     ),
     page(
         "GAL-TG-403",

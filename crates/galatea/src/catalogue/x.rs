@@ -20,7 +20,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-X-401",
         "X does not accept the keys",
         "They are mistyped or were regenerated, or this machine's clock is minutes off: signatures carry the time.",
-        "Generate all four again in console.x.com and set them; set the clock if the message says how far it is off.",
+        "Generate all four again in console.x.com, set them and start galatea again; set the clock if the message says how far it is off.",
     ),
     page(
         "GAL-X-402",

@@ -1,0 +1,91 @@
+//! Limits: how busy rooms behave, how large turns get, how long things may take.
+
+use galatea_core::{Result, Settings, Variable};
+use std::time::Duration;
+
+use super::{
+    ANSWER_TTL_MINUTES, BUSY_POLICY, COLLECT_LIMIT, CONVERSATION_LENGTH, DELIVERY_WHEN_UNSURE, MESSAGE_TTL_MINUTES, PROVIDERS_TOTAL_TIMEOUT_MS,
+    TURN_TIMEOUT_SECONDS,
+};
+
+/// What happens to messages that arrive while an answer is being made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BusyPolicy {
+    /// One answer to all that wait.
+    Collect,
+    /// One answer per message.
+    Each,
+    /// Start again with both.
+    Interrupt,
+    /// Skip, with the reason.
+    Drop,
+}
+
+/// Timing and sizes of turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Busy policy; none means by room type.
+    pub busy: Option<BusyPolicy>,
+    /// Messages one answer addresses at most.
+    pub collect: usize,
+    /// Earlier messages shown to the model.
+    pub conversation: u32,
+    /// Deadline of a provider.
+    pub provider: Duration,
+    /// Deadline of a turn.
+    pub turn: Duration,
+    /// Age at which a question expires.
+    pub message_ttl: Duration,
+    /// Age at which an answer expires.
+    pub answer_ttl: Duration,
+    /// An answer that may have arrived is sent again.
+    pub resend_unsure: bool,
+}
+
+impl Limits {
+    /// Reads the settings.
+    ///
+    /// # Errors
+    /// `Invalid` naming the variable and its place.
+    pub fn from_settings(settings: &Settings) -> Result<Self> {
+        let number = |variable: &Variable| -> Result<u64> {
+            let value: Option<u64> = settings.parse(variable, "a whole number")?;
+            value.filter(|n| *n > 0).ok_or_else(|| settings.complain(variable, "has to be more than 0"))
+        };
+        let busy = match settings.text(&BUSY_POLICY).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            "auto" => None,
+            "collect" => Some(BusyPolicy::Collect),
+            "each" => Some(BusyPolicy::Each),
+            "interrupt" => Some(BusyPolicy::Interrupt),
+            "drop" => Some(BusyPolicy::Drop),
+            _ => return Err(settings.complain(&BUSY_POLICY, "is none of auto, collect, each, interrupt, drop")),
+        };
+        Ok(Self {
+            busy,
+            collect: usize::try_from(number(&COLLECT_LIMIT)?.min(100)).unwrap_or(12),
+            conversation: u32::try_from(number(&CONVERSATION_LENGTH)?.min(500)).unwrap_or(32),
+            provider: Duration::from_millis(number(&PROVIDERS_TOTAL_TIMEOUT_MS)?),
+            turn: Duration::from_secs(number(&TURN_TIMEOUT_SECONDS)?),
+            message_ttl: Duration::from_secs(60 * number(&MESSAGE_TTL_MINUTES)?),
+            answer_ttl: Duration::from_secs(60 * number(&ANSWER_TTL_MINUTES)?),
+            resend_unsure: match settings.text(&DELIVERY_WHEN_UNSURE).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+                "resend" => true,
+                "hold" => false,
+                _ => return Err(settings.complain(&DELIVERY_WHEN_UNSURE, "is neither resend nor hold")),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_values_name_their_place() {
+        for (name, value) in [("BUSY_POLICY", "x"), ("COLLECT_LIMIT", "0"), ("DELIVERY_WHEN_UNSURE", "maybe")] {
+            let error = Limits::from_settings(&Settings::from_pairs([(name, value)])).unwrap_err();
+            assert!(error.to_string().contains(name) && error.to_string().contains("environment"), "{error}");
+        }
+    }
+}

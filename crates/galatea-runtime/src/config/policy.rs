@@ -1,0 +1,253 @@
+//! Policy: whom to answer on one platform, and when.
+
+use galatea_core::{Error, Result, Settings, Source, Variable, room::ChannelType};
+
+use super::{
+    ALLOW_BOTS, ALLOW_FROM, ALWAYS_RESPOND_CHANNELS, ALWAYS_RESPOND_SOURCES, BOT_HOP_LIMIT, DEFLLMOFF, DM_POLICY, GROUP_POLICY, OFFLINE_RESPONDER_PUBLIC,
+    platform,
+};
+
+/// Direct message policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DmPolicy {
+    /// Everybody.
+    Open,
+    /// Only people on the list.
+    Allowlist,
+    /// Strangers get a code for the owner to approve.
+    Pairing,
+    /// Nobody.
+    Disabled,
+}
+
+/// Group policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GroupPolicy {
+    /// When addressed in one of these ways.
+    Addressed {
+        /// By a mention.
+        mention: bool,
+        /// By a reply to the agent.
+        reply: bool,
+        /// By name.
+        name: bool,
+    },
+    /// Every message.
+    Always,
+    /// When addressed, and otherwise when a model thinks so.
+    Ambient,
+    /// Never.
+    Disabled,
+}
+
+/// When to answer on one platform. A value: the gate is a pure function of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// Answer here at all (`<SOURCE>_AUTO_REPLY`).
+    pub auto_reply: bool,
+    /// Direct messages.
+    pub dm: DmPolicy,
+    /// The setting that says so.
+    pub dm_setting: String,
+    /// The allowlist, lower case, handles without `@`.
+    pub allow_from: Vec<String>,
+    /// Groups.
+    pub group: GroupPolicy,
+    /// The setting that says so.
+    pub group_setting: String,
+    /// Rooms allowed, by platform id; all when none.
+    pub allowed_rooms: Option<Vec<String>>,
+    /// The setting that says so.
+    pub allowed_rooms_setting: String,
+    /// Rooms in which it only listens, by platform id.
+    pub listen_rooms: Vec<String>,
+    /// The setting that says so.
+    pub listen_rooms_setting: String,
+    /// People answered, lower case, handles without `@` or ids; everybody when none.
+    pub only_users: Option<Vec<String>>,
+    /// The setting that says so.
+    pub only_users_setting: String,
+    /// Answer bots.
+    pub allow_bots: bool,
+    /// The setting that says so.
+    pub allow_bots_setting: String,
+    /// Answers to bots in a row.
+    pub bot_hop_limit: u32,
+    /// Room types always answered.
+    pub always_types: Vec<ChannelType>,
+    /// This platform is always answered.
+    pub always_source: bool,
+    /// Silent unless followed.
+    pub off_by_default: bool,
+    /// The offline script may answer in public.
+    pub script_in_public: bool,
+}
+
+impl Policy {
+    /// Reads the settings for one platform.
+    ///
+    /// # Errors
+    /// `Invalid` naming the variable and its place.
+    pub fn from_settings(settings: &Settings, source: &Source) -> Result<Self> {
+        let own = PlatformSettings { settings, prefix: source.as_str().to_ascii_uppercase() };
+        let (dm_setting, dm) = own.text(platform::DM_POLICY, &DM_POLICY);
+        let dm = match dm.as_str() {
+            "open" => DmPolicy::Open,
+            "allowlist" => DmPolicy::Allowlist,
+            "pairing" => DmPolicy::Pairing,
+            "disabled" => DmPolicy::Disabled,
+            _ => return Err(own.complain(&dm_setting, "is none of open, allowlist, pairing, disabled")),
+        };
+        let (group_setting, group) = own.text(platform::GROUP_POLICY, &GROUP_POLICY);
+        let group = parse_group(&group).ok_or_else(|| own.complain(&group_setting, "is none of mention, reply, name, always, ambient, disabled"))?;
+        let (_, allow_from) = own.text(platform::ALLOW_FROM, &ALLOW_FROM);
+        let (allow_bots_setting, allow_bots) = own.text(platform::ALLOW_BOTS, &ALLOW_BOTS);
+        let rooms = own.list(platform::ALLOWED_CHATS)?;
+        let listen = own.list(platform::LISTEN_CHATS)?;
+        let users = own.list(platform::TARGET_USERS)?;
+        let always_types = settings
+            .list(&ALWAYS_RESPOND_CHANNELS)?
+            .unwrap_or_default()
+            .iter()
+            .map(|t| t.to_ascii_uppercase().parse().map_err(|_| settings.complain(&ALWAYS_RESPOND_CHANNELS, "names an unknown room type")))
+            .collect::<Result<_>>()?;
+        let always_source =
+            settings.list(&ALWAYS_RESPOND_SOURCES)?.unwrap_or_default().iter().any(|s| source.as_str().to_ascii_lowercase().contains(&s.to_ascii_lowercase()));
+        Ok(Self {
+            auto_reply: own.switch(platform::AUTO_REPLY, true)?,
+            dm,
+            dm_setting,
+            allow_from: split(&allow_from).map(|s| s.trim_start_matches('@').to_lowercase()).collect(),
+            group,
+            group_setting,
+            allowed_rooms_setting: rooms.as_ref().map_or_else(|| format!("{}_ALLOWED_CHATS", own.prefix), |(name, _)| name.clone()),
+            allowed_rooms: rooms.map(|(_, list)| list).filter(|list| !list.is_empty()),
+            listen_rooms_setting: format!("{}_LISTEN_CHATS", own.prefix),
+            listen_rooms: listen.map(|(_, list)| list).unwrap_or_default(),
+            only_users_setting: format!("{}_TARGET_USERS", own.prefix),
+            only_users: users
+                .map(|(_, list)| list.iter().map(|name| name.trim_start_matches('@').to_lowercase()).collect::<Vec<_>>())
+                .filter(|l| !l.is_empty()),
+            allow_bots: parse_switch(&allow_bots).ok_or_else(|| own.complain(&allow_bots_setting, "is neither true nor false"))?,
+            allow_bots_setting,
+            bot_hop_limit: settings.parse(&BOT_HOP_LIMIT, "a whole number")?.unwrap_or(3),
+            always_types,
+            always_source,
+            off_by_default: settings.flag(&DEFLLMOFF)?,
+            script_in_public: settings.flag(&OFFLINE_RESPONDER_PUBLIC)?,
+        })
+    }
+}
+
+struct PlatformSettings<'a> {
+    settings: &'a Settings,
+    prefix: String,
+}
+
+impl PlatformSettings<'_> {
+    /// The strongest of `<SOURCE>_<suffix>` in order, else the general variable; with the name that was used.
+    fn text(&self, suffixes: &[&str], general: &Variable) -> (String, String) {
+        let own = suffixes.iter().map(|s| format!("{}_{s}", self.prefix)).find_map(|name| self.settings.raw(&name).map(|s| (name.clone(), s.text())));
+        let (name, value) = own.unwrap_or_else(|| (general.name.to_owned(), self.settings.text(general).unwrap_or_default()));
+        (name, value.trim().to_ascii_lowercase())
+    }
+
+    fn list(&self, suffixes: &[&str]) -> Result<Option<(String, Vec<String>)>> {
+        for suffix in suffixes {
+            let name = format!("{}_{suffix}", self.prefix);
+            if let Some(setting) = self.settings.raw(&name) {
+                let text = setting.text();
+                let items = if text.trim().starts_with('[') {
+                    let values: Vec<serde_json::Value> = serde_json::from_str(&text).map_err(|_| self.complain(&name, "is not a JSON list"))?;
+                    values.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect()
+                } else {
+                    split(&text).map(str::to_owned).collect()
+                };
+                return Ok(Some((name, items)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn switch(&self, suffix: &str, default: bool) -> Result<bool> {
+        let name = format!("{}_{suffix}", self.prefix);
+        match self.settings.raw(&name) {
+            None => Ok(default),
+            Some(setting) => parse_switch(&setting.text()).ok_or_else(|| self.complain(&name, "is neither true nor false")),
+        }
+    }
+
+    fn complain(&self, name: &str, what: &str) -> Error {
+        let place = self.settings.raw(name).map_or(String::from("default"), |s| s.origin.to_string());
+        Error::invalid(format!("{name} {what}")).with_code("GAL-CFG-VALUE").with("where", place)
+    }
+}
+
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|s| !s.is_empty())
+}
+
+fn parse_switch(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Some(true),
+        "false" | "0" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn parse_group(text: &str) -> Option<GroupPolicy> {
+    let (mut mention, mut reply, mut name) = (false, false, false);
+    for word in split(text) {
+        match word {
+            "always" => return Some(GroupPolicy::Always),
+            "ambient" => return Some(GroupPolicy::Ambient),
+            "disabled" => return Some(GroupPolicy::Disabled),
+            // elizaOS 2.x spells the default this way.
+            "mention_only" => (mention, reply) = (true, true),
+            "mention" => mention = true,
+            "reply" => reply = true,
+            "name" => name = true,
+            _ => return None,
+        }
+    }
+    (mention || reply || name).then_some(GroupPolicy::Addressed { mention, reply, name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TELEGRAM: Source = Source::new("telegram");
+
+    #[test]
+    fn platform_names_beat_general_ones() {
+        let settings = Settings::from_pairs([("DM_POLICY", "disabled"), ("TELEGRAM_DM_POLICY", "allowlist"), ("TELEGRAM_ALLOW_FROM", "@Maria, 42")]);
+        let policy = Policy::from_settings(&settings, &TELEGRAM).unwrap();
+        assert_eq!(policy.dm, DmPolicy::Allowlist);
+        assert_eq!(policy.allow_from, ["maria", "42"]);
+        assert_eq!(Policy::from_settings(&settings, &Source::new("discord")).unwrap().dm, DmPolicy::Disabled);
+    }
+
+    #[test]
+    fn elizaos_names_work() {
+        let settings = Settings::from_pairs([
+            ("TELEGRAM_GROUP_RESPONSE_POLICY", "mention_only"),
+            ("TELEGRAM_ALLOWED_CHATS", "[\"-1\", -2]"),
+            ("SHOULD_RESPOND_BYPASS_TYPES", "group"),
+            ("SHOULD_RESPOND_BYPASS_SOURCES", "tele"),
+        ]);
+        let policy = Policy::from_settings(&settings, &TELEGRAM).unwrap();
+        assert_eq!(policy.group, GroupPolicy::Addressed { mention: true, reply: true, name: false });
+        assert_eq!(policy.allowed_rooms.unwrap(), ["-1", "-2"]);
+        assert_eq!(policy.always_types, [ChannelType::Group]);
+        assert!(policy.always_source);
+    }
+
+    #[test]
+    fn wrong_values_name_their_place() {
+        for (name, value) in [("GROUP_POLICY", "sometimes"), ("TELEGRAM_DM_POLICY", "x"), ("TELEGRAM_AUTO_REPLY", "maybe"), ("TELEGRAM_ALLOWED_CHATS", "[1")] {
+            let error = Policy::from_settings(&Settings::from_pairs([(name, value)]), &TELEGRAM).unwrap_err();
+            assert!(error.to_string().contains(name) && error.to_string().contains("environment"), "{error}");
+        }
+    }
+}

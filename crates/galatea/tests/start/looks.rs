@@ -1,0 +1,83 @@
+//! Commands that look and change nothing, or only what they say.
+
+use crate::home::{Home, err, json, out};
+
+#[test]
+fn connectors_are_listed_and_checked() {
+    let home = Home::new();
+    let list = home.run(&["connector", "ls"]);
+    assert!(list.status.success(), "{}", err(&list));
+    assert!(out(&list).contains("Telegram") && out(&list).contains("set TELEGRAM_BOT_TOKEN"), "{}", out(&list));
+    let all = json(&home.run(&["connector", "ls", "--json"]));
+    let sources: Vec<&str> = all["connectors"].as_array().unwrap().iter().map(|c| c["source"].as_str().unwrap()).collect();
+    assert!(["telegram", "discord", "x", "terminal"].iter().all(|source| sources.contains(source)), "{sources:?}");
+    assert!(out(&list).contains("set TWITTER_API_KEY and 3 more"), "{}", out(&list));
+
+    std::fs::create_dir(home.path().join(".galatea")).unwrap();
+    let check = home.run(&["connector", "check"]);
+    assert!(check.status.success(), "{}{}", out(&check), err(&check));
+    assert!(out(&check).contains("Terminal of Eliza"), "{}", out(&check));
+    let off = home.run(&["connector", "check", "telegram"]);
+    assert_eq!(off.status.code(), Some(7));
+    let unknown = home.run(&["connector", "check", "telegam"]);
+    assert!(err(&unknown).contains("did you mean telegram?"), "{}", err(&unknown));
+}
+
+#[test]
+fn status_in_json_tells_whether_one_runs() {
+    let home = Home::new();
+    let off = home.run(&["status", "--json"]);
+    assert_eq!(off.status.code(), Some(5));
+    let told = json(&off);
+    assert_eq!((&told["schema"], &told["running"], &told["ready"]), (&"galatea.status/1".into(), &false.into(), &false.into()));
+    assert_eq!(told["error"]["code"], "GAL-STATUS-OFF");
+    let running = home.start(&[]);
+    running.said("terminal.sock");
+    let told = json(&home.run(&["status", "--json"]));
+    assert_eq!((&told["running"], &told["ready"], &told["pid"]), (&true.into(), &true.into(), &running.child.id().into()));
+    assert_eq!(told["agents"][0]["connectors"][0]["source"], "terminal");
+    assert_eq!(running.stop(), Some(0));
+}
+
+#[test]
+fn a_fresh_folder_has_nothing_wrong_with_it() {
+    let home = Home::new();
+    for args in [&["connector", "check"][..], &["connector", "check", "terminal"], &["doctor"]] {
+        let checked = home.command(args).env("SERVER_PORT", "0").output().unwrap();
+        assert!(checked.status.success(), "{args:?}: {}{}", out(&checked), err(&checked));
+    }
+    let doctor = json(&home.command(&["doctor", "--json"]).env("SERVER_PORT", "0").output().unwrap());
+    assert_eq!((&doctor["schema"], &doctor["ok"]), (&"galatea.doctor/1".into(), &true.into()));
+    for finding in doctor["findings"].as_array().unwrap() {
+        let known = |name: &str, all: &[&str]| all.contains(&finding[name].as_str().unwrap());
+        assert!(known("severity", &["ok", "info", "warning", "error"]) && finding["id"].as_str().unwrap().starts_with("GAL-"), "{finding}");
+        assert!(known("subject", &["connector", "model", "storage", "character", "file", "variable", "port", "clock"]), "{finding}");
+        assert!(["message", "cause", "origin", "fix", "repair"].iter().all(|field| finding.get(field).is_some()), "{finding}");
+    }
+    assert!(!home.path().join(".galatea").exists(), "looking made nothing");
+}
+
+#[test]
+fn a_new_character_comes_with_a_schema_that_editors_find_and_it_keeps() {
+    let home = Home::new();
+    assert!(home.run(&["character", "new", "Ada B."]).status.success());
+    let folder = home.path().join("characters");
+    let read = |name: &str| -> serde_json::Value { serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap() };
+    let character = read("ada-b.json");
+    let beside = character["$schema"].as_str().unwrap().strip_prefix("./").unwrap().to_owned();
+    let schema = read(&beside);
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    // Without a validator at hand: every field of the file is one the schema knows, so an editor completes and marks nothing.
+    let known = schema["properties"].as_object().unwrap();
+    assert!(character.as_object().unwrap().keys().all(|key| known.contains_key(key)), "{character}");
+    assert!(schema["required"].as_array().unwrap().iter().all(|field| character.get(field.as_str().unwrap()).is_some()));
+    assert!(known.values().filter(|property| property.get("description").is_some()).count() * 2 > known.len(), "editors show what a field is for");
+    let valid = home.run(&["character", "validate", "characters/ada-b.json"]);
+    assert!(valid.status.success() && !out(&valid).contains("remark"), "{}", out(&valid));
+    // A schema of an earlier version is renewed, a character never.
+    std::fs::write(folder.join(&beside), "{}").unwrap();
+    assert!(home.run(&["character", "new", "Bob"]).status.success());
+    assert_eq!(read(&beside), schema);
+    assert_eq!(home.run(&["character", "new", "Bob"]).status.code(), Some(6));
+    assert_eq!(home.run(&["character", "new", "Cem", "-o", "cem.toml"]).status.code(), Some(2));
+}

@@ -1,0 +1,9 @@
+//! start, status, chat, explain and connector through the real binary, on the loopback interface and in folders of their own.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod answers;
+mod home;
+mod looks;
+mod refusals;
+mod stops;
