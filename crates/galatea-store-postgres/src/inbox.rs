@@ -29,8 +29,8 @@ pub(crate) const STEPS: &[Step] = &[
                 b ->> 'source', b ->> 'account', b ->> 'room_remote', b ->> 'remote', (b ->> 'legacy')::uuid,
                 b -> 'envelope', (b ->> 'received')::bigint
             WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = (b ->> 'id')::uuid)
-            AND NOT EXISTS (SELECT 1 FROM memories WHERE id = (b ->> 'legacy')::uuid
-                AND room_id = (b ->> 'room')::uuid AND agent_id = (b ->> 'agent')::uuid)
+            AND (SELECT room_id = (b ->> 'room')::uuid AND agent_id = (b ->> 'agent')::uuid FROM memories WHERE id = (b ->> 'legacy')::uuid)
+                IS NOT TRUE
          ON CONFLICT (id) DO NOTHING;
          GET DIAGNOSTICS touched = ROW_COUNT;
          IF touched = 1 THEN
@@ -44,11 +44,15 @@ pub(crate) const STEPS: &[Step] = &[
                 WHERE id = (b ->> 'id')::uuid AND state = 'new' AND attempts = 0 AND received_at = (b ->> 'received')::bigint;
          END IF;",
     ),
-    ("begin_turn", "UPDATE inbox SET attempts = attempts + 1 WHERE state = 'new' AND id IN (SELECT value::uuid FROM jsonb_array_elements_text(b -> 'ids'));"),
+    (
+        "begin_turn",
+        "UPDATE inbox SET attempts = attempts + 1 WHERE id = ANY (ARRAY(SELECT value::uuid FROM jsonb_array_elements_text(b -> 'ids')))
+            AND CASE state WHEN 'new' THEN true END;",
+    ),
     (
         "finish",
         "UPDATE inbox SET state = b ->> 'state', verdict = (b ->> 'verdict')::json, turn_id = (b ->> 'turn')::uuid, finished_at = (b ->> 'at')::bigint
-            WHERE id = (b ->> 'id')::uuid AND state = 'new' AND agent_id = (b ->> 'agent')::uuid;
+            WHERE id = (b ->> 'id')::uuid AND CASE state WHEN 'new' THEN agent_id = (b ->> 'agent')::uuid END;
          IF NOT FOUND AND NOT (again AND EXISTS (SELECT 1 FROM inbox WHERE id = (b ->> 'id')::uuid AND turn_id = (b ->> 'turn')::uuid)) THEN
             RAISE EXCEPTION 'conflict:%', b ->> 'c' USING ERRCODE = 'GA001';
          END IF;

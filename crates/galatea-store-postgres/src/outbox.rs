@@ -41,7 +41,7 @@ pub(crate) const STEPS: &[Step] = &[
          UPDATE outbox SET state = b ->> 'state', attempt = (b ->> 'attempt')::bigint, not_before = (b ->> 'not_before')::bigint,
             remote = coalesce(b ->> 'remote', remote), error = b ->> 'error',
             doubt = (b ->> 'doubt')::boolean
-         WHERE id = (b ->> 'id')::uuid AND state IN ('pending', 'sending');",
+         WHERE id = (b ->> 'id')::uuid AND CASE state WHEN 'pending' THEN true WHEN 'sending' THEN true END;",
     ),
     (
         "retry",
