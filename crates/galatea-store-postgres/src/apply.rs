@@ -26,7 +26,8 @@ pub(crate) type Step = (&'static str, &'static str);
 
 /// The same for all `rows` with this `op` in one statement, each about another message or delivery. `missing` is the change that is refused.
 ///
-/// Rows of a table are found by `= ANY` or in a subquery, never by a join: that would let the planner read the whole table.
+/// Rows of a table are found by `= ANY` or in a subquery of one value, never by a join or `EXISTS`: those would let the planner read the whole
+/// table.
 pub(crate) type Batch = (&'static str, &'static str);
 
 const BATCHES: &[Batch] = &[inbox::MESSAGE, inbox::FINISH, memory::MEMORY_ROWS, outbox::DELIVERY, outbox::SETTLE];

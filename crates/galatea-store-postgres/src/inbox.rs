@@ -35,7 +35,7 @@ pub(crate) const MESSAGE: Batch = (
             remote text, received bigint, envelope jsonb)),
         stored AS (INSERT INTO inbox (id, agent_id, entity_id, room_id, source, account, room_remote, remote, legacy_id, envelope, received_at)
             SELECT id, agent, entity, room, source, account, room_remote, remote, legacy, envelope, received FROM given
-            WHERE CASE WHEN EXISTS (SELECT FROM memories m WHERE m.id = given.id) THEN false
+            WHERE CASE WHEN (SELECT true FROM memories m WHERE m.id = given.id) THEN false
                 ELSE (SELECT m.room_id = given.room AND m.agent_id = given.agent FROM memories m WHERE m.id = given.legacy) IS NOT TRUE END
             ON CONFLICT (id) DO NOTHING RETURNING id),
         said AS (INSERT INTO memories (id, type, agent_id, entity_id, room_id, world_id, created_at, metadata, content, words)
@@ -56,7 +56,7 @@ pub(crate) const FINISH: Batch = (
                 AND CASE i.state WHEN 'new' THEN i.agent_id = (SELECT g.agent FROM given g WHERE g.id = i.id) END
             RETURNING i.id)
      SELECT c INTO missing FROM given WHERE CASE WHEN given.id IN (SELECT id FROM done) THEN false
-        WHEN again THEN NOT EXISTS (SELECT FROM inbox i WHERE i.id = given.id AND i.turn_id = given.turn)
+        WHEN again THEN (SELECT i.turn_id = given.turn FROM inbox i WHERE i.id = given.id) IS NOT TRUE
         ELSE true END;
      IF FOUND THEN
         RAISE EXCEPTION 'conflict:%', missing USING ERRCODE = 'GA001';

@@ -27,7 +27,7 @@ pub(crate) const DELIVERY: Batch = (
             SELECT id, turn, part, agent, source, account, room, remote, key, memory, state, attempt, at, expires, at, body::json FROM given
             ON CONFLICT DO NOTHING RETURNING id)
      SELECT c INTO missing FROM given WHERE CASE WHEN given.id IN (SELECT id FROM stored) THEN false
-        WHEN again THEN NOT EXISTS (SELECT FROM outbox o WHERE o.id = given.id)
+        WHEN again THEN (SELECT true FROM outbox o WHERE o.id = given.id) IS NOT TRUE
         ELSE true END;
      IF FOUND THEN
         RAISE EXCEPTION 'conflict:%', missing USING ERRCODE = 'GA001';
