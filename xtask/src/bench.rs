@@ -49,6 +49,9 @@ pub(crate) struct Bench {
     /// Runs the loopback servers as they were built: to try the benchmark, not to believe it
     #[arg(long)]
     unoptimised: bool,
+    /// Runs only the flood with PostgreSQL and tells of it line by line, without a table
+    #[arg(long, conflicts_with = "write")]
+    only_postgres: bool,
 }
 
 /// How much a run measures.
@@ -96,6 +99,9 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     let machine = machine::look(folder.path())?;
     let plan = Plan::new(bench.quick);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the loopback servers")?;
+    if bench.only_postgres {
+        return runtime.block_on(measure_postgres(root, &binary, folder.path(), &plan));
+    }
     let (figures, violations) = runtime.block_on(measure(root, &binary, folder.path(), &plan))?;
     let how = Circumstances {
         version: output(version(&binary))?.trim().to_owned(),
@@ -183,6 +189,22 @@ async fn measure(root: &Path, binary: &Path, folder: &Path, plan: &Plan) -> Resu
     Ok((Figures { telegram, discord, memory, size }, stage.close()))
 }
 
+/// The floods with PostgreSQL alone, for work on that store.
+async fn measure_postgres(root: &Path, binary: &Path, folder: &Path, plan: &Plan) -> Result<()> {
+    let stage = Stage::set().await?;
+    for (name, platform) in [("Telegram", stage.telegram()), ("Discord", stage.discord())] {
+        let settings = stage.settings(&platform);
+        let load = Scene { name, platform, settings, root, binary, folder }.on_postgres(plan).await?;
+        if load.misplaced > 0 {
+            bail!("{} answers came out of turn, twice, or to nothing", load.misplaced);
+        }
+    }
+    match stage.close() {
+        violations if violations.is_empty() => Ok(()),
+        violations => bail!("the program broke the rules of a service:\n{}", violations.join("\n")),
+    }
+}
+
 /// The program with one agent on one platform.
 struct Scene<'a> {
     name: &'static str,
@@ -244,7 +266,12 @@ impl Scene<'_> {
         let child = self.start_with("postgres", &settings)?;
         child.ready().await?;
         load::run(&self.platform, &child, plan.warm_up).await.with_context(|| format!("warming up on {} with PostgreSQL", self.name))?;
+        let (before, first) = (proc::cpu_of_family(server.pid())?, database.writes().await);
         let load = self.step("PostgreSQL, 100 rooms, flood", &child, plan.flood).await?;
+        let used = proc::cpu_of_family(server.pid())?.saturating_sub(before).as_secs_f64() * 1000.0 / load.answers as f64;
+        let commits = (database.writes().await - first) as f64 / load.answers as f64;
+        let statements = load.statements.unwrap_or_default();
+        eprintln!("--- {}: PostgreSQL itself: {used:.2} ms of processor time, {statements:.2} statements and {commits:.2} commits per answer", self.name);
         child.stop().await?;
         drop(database);
         tokio::task::spawn_blocking(move || server.end()).await.context("PostgreSQL did not end")?;

@@ -1,8 +1,8 @@
-//! One statement for any number of changes: a function that carries out each row of a JSON array.
+//! One statement for any number of changes: a function that carries out their rows, those of messages and turns all at once.
 //!
 //! The function lives in the temporary schema of the writer's connection, so its text lies beside the trait it serves, is no part of the
 //! tables, and two versions of the program can work on one database. A group of changes is one statement and therefore one transaction and
-//! one round trip, carried out in the order the changes came; nobody can be paused inside of it. Each row sees what was committed before
+//! one round trip, carried out as [`crate::group`] orders it; nobody can be paused inside of it. Each step sees what was committed before
 //! (`READ COMMITTED`), and a row that somebody else is changing is waited for and looked at again.
 
 use galatea_core::{Error, ErrorKind};
@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Executor, PgConnection};
 
 use crate::{agent, cache, connect, cursor, effect, entity, inbox, lease, memory, outbox, relationship, room, step, task, world};
 
-/// Carries out the rows of `$1`; `$2` is true when they may have been carried out before. Tells how many rows each answered row touched.
+/// Carries out the steps of `$1`; `$2` is true when they may have been carried out before. Tells how many rows each answered row touched.
 pub(crate) const APPLY: &str = "SELECT told_c, told_n, told_hits FROM pg_temp.galatea_apply($1::jsonb, $2)";
 
 /// The SQLSTATE of a row that meets what has been committed already. The message names its change.
@@ -19,13 +19,23 @@ const CONFLICT: &str = "GA001";
 const FENCED: &str = "GA002";
 
 /// What the function does for a row `b` with this `op`. `touched` is the answer, `again` as in [`APPLY`].
+///
+/// A row that has an id is found by its id alone; what else must hold stands in a `CASE`, which no index serves. On a young table, of which it
+/// knows nothing, the planner would rather take a partial index such as `inbox_new`, and keep reading the whole queue for each row.
 pub(crate) type Step = (&'static str, &'static str);
 
-/// In the order they are looked for: messages and turns first.
+/// The same for all `rows` with this `op` in one statement, each about another message or delivery. `missing` is the change that is refused.
+///
+/// Rows of a table are found by `= ANY` or in a subquery of one value, never by a join or `EXISTS`: those would let the planner read the whole
+/// table.
+pub(crate) type Batch = (&'static str, &'static str);
+
+const BATCHES: &[Batch] = &[inbox::MESSAGE, inbox::FINISH, memory::MEMORY_ROWS, outbox::DELIVERY, outbox::SETTLE];
+
+/// In the order they are looked for.
 const STEPS: &[&[Step]] = &[
-    inbox::STEPS,
     lease::STEPS,
-    memory::HOT_STEPS,
+    inbox::STEPS,
     outbox::STEPS,
     cursor::STEPS,
     connect::STEPS,
@@ -40,6 +50,9 @@ const STEPS: &[&[Step]] = &[
     cache::STEPS,
     step::STEPS,
 ];
+
+/// Plans are made once, of tables that may be empty then and large a minute later: what has an index goes by it from the start.
+const PLANS: &str = "SET enable_seqscan TO off; SET enable_hashjoin TO off; SET enable_mergejoin TO off; SET plan_cache_mode TO force_generic_plan;";
 
 /// `merged(old, patch)`: keys are merged, objects one level deep, null removes. `newest(new, known)`: new names come first, known ones
 /// follow; 32 are kept, so that somebody who renames himself for ever fills no disk.
@@ -63,38 +76,44 @@ CREATE FUNCTION pg_temp.newest(new_ones jsonb, known jsonb) RETURNS jsonb LANGUA
         GROUP BY named.value ORDER BY place LIMIT 32) kept
 $body$;";
 
-/// Statements that set up a connection for [`APPLY`].
-pub(crate) fn setup() -> String {
-    let mut out = String::from(HELPERS);
-    out.push_str(
-        "
-CREATE FUNCTION pg_temp.galatea_apply(changes jsonb, again boolean) RETURNS TABLE (told_c bigint, told_n integer, told_hits bigint)
-LANGUAGE plpgsql AS $body$
-#variable_conflict use_column
-DECLARE
-    b jsonb;
-    touched bigint;
-BEGIN
-    FOR b IN SELECT value FROM jsonb_array_elements(changes) LOOP
-        touched := 0;
-        CASE b ->> 'op'
-",
-    );
-    for (op, body) in STEPS.iter().copied().flatten() {
-        out.push_str(&format!("        WHEN '{op}' THEN {body}\n"));
-    }
-    out.push_str(
-        "        END CASE;
+const TOLD: &str = "
         IF b ? 'n' THEN
             told_c := (b ->> 'c')::bigint;
             told_n := (b ->> 'n')::integer;
             told_hits := touched;
             RETURN NEXT;
         END IF;
-    END LOOP;
-END
-$body$;",
+        END LOOP;
+";
+
+/// Statements that set up a connection for [`APPLY`].
+pub(crate) fn setup() -> String {
+    let mut out = String::from(PLANS);
+    out.push_str(HELPERS);
+    out.push_str(
+        "
+CREATE FUNCTION pg_temp.galatea_apply(steps jsonb, again boolean) RETURNS TABLE (told_c bigint, told_n integer, told_hits bigint)
+LANGUAGE plpgsql AS $body$
+#variable_conflict use_column
+DECLARE
+    step jsonb;
+    rows jsonb;
+    b jsonb;
+    touched bigint;
+    missing bigint;
+BEGIN
+    FOR step IN SELECT value FROM jsonb_array_elements(steps) LOOP
+        rows := step -> 'rows';
+        CASE step ->> 'op'
+",
     );
+    for (op, body) in BATCHES {
+        out.push_str(&format!("        WHEN '{op}' THEN {body}\n"));
+    }
+    for (op, body) in STEPS.iter().copied().flatten() {
+        out.push_str(&format!("        WHEN '{op}' THEN FOR b IN SELECT value FROM jsonb_array_elements(rows) LOOP\n        touched := 0;\n{body}\n{TOLD}"));
+    }
+    out.push_str("        END CASE;\n    END LOOP;\nEND\n$body$;");
     out
 }
 

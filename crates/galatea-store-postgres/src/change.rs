@@ -1,4 +1,4 @@
-//! A change: rows of one JSON array that the function of [`crate::apply`] carries out, written by the caller's task, not by the writer.
+//! A change: rows in JSON that the function of [`crate::apply`] carries out, written by the caller's task, not by the writer.
 
 use galatea_core::{Error, Result};
 use serde::{Serialize, Serializer, ser};
@@ -7,22 +7,33 @@ use std::mem;
 use uuid::Uuid;
 
 /// Largest change in bytes. PostgreSQL takes at most 256 MiB in one jsonb array (`JENTRY_OFFLENMASK` of its source), and a group of changes
-/// is one array, so a single change stays well below.
+/// is one value, so a single change stays well below.
 const LARGEST: usize = 64 << 20;
 
 /// One caller's change. Its rows take effect together with all others of its group, or not at all.
 pub(crate) struct Change {
     /// Names it within the process, so that a conflict can be told to the right caller.
     pub(crate) id: i64,
-    /// JSON objects joined by commas.
-    pub(crate) rows: String,
+    pub(crate) rows: Vec<Row>,
+    /// Of all rows together.
+    pub(crate) bytes: usize,
     /// How many answers the caller waits for: answer `n` tells how many rows were touched.
     pub(crate) answers: usize,
 }
 
+/// A row for a step.
+pub(crate) struct Row {
+    pub(crate) op: &'static str,
+    /// The message or delivery it is about: two rows about the same one keep their order.
+    pub(crate) key: Option<Uuid>,
+    /// It looks for this one, too.
+    pub(crate) looks_for: Option<Uuid>,
+    /// A JSON object.
+    pub(crate) text: String,
+}
+
 #[derive(Serialize)]
-struct Row<'a, T> {
-    op: &'static str,
+struct Told<'a, T> {
     c: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     n: Option<usize>,
@@ -32,7 +43,7 @@ struct Row<'a, T> {
 
 impl Change {
     pub(crate) fn new(id: i64) -> Self {
-        Self { id, rows: String::new(), answers: 0 }
+        Self { id, rows: Vec::new(), bytes: 0, answers: 0 }
     }
 
     /// True when there is nothing to do.
@@ -42,26 +53,36 @@ impl Change {
 
     /// Adds a row for the step `op`.
     pub(crate) fn push(&mut self, op: &'static str, body: &impl Serialize) -> Result<()> {
-        self.add(op, None, body)
+        self.add(op, None, None, body)
+    }
+
+    /// Adds a row about a message or delivery.
+    pub(crate) fn push_about(&mut self, op: &'static str, key: Uuid, body: &impl Serialize) -> Result<()> {
+        self.add(op, Some(key), None, body)
     }
 
     /// Adds a row whose effect is to be told: answers are numbered in the order of these calls.
-    pub(crate) fn push_answered(&mut self, op: &'static str, body: &impl Serialize) -> Result<()> {
+    pub(crate) fn push_answered(&mut self, op: &'static str, key: Uuid, body: &impl Serialize) -> Result<()> {
         let n = self.answers;
         self.answers += 1;
-        self.add(op, Some(n), body)
+        self.add(op, Some(key), Some(n), body)
     }
 
-    fn add(&mut self, op: &'static str, n: Option<usize>, body: &impl Serialize) -> Result<()> {
-        let row = serde_json::to_string(&Row { op, c: self.id, n, body }).map_err(|e| Error::invalid("this cannot be written as JSON").with_source(e))?;
-        let row = storable(row);
-        if self.rows.len() + row.len() > LARGEST {
+    /// The row added last looks for this message, too.
+    pub(crate) fn looks_for(&mut self, key: Option<Uuid>) {
+        if let Some(last) = self.rows.last_mut() {
+            last.looks_for = key;
+        }
+    }
+
+    fn add(&mut self, op: &'static str, key: Option<Uuid>, n: Option<usize>, body: &impl Serialize) -> Result<()> {
+        let row = serde_json::to_string(&Told { c: self.id, n, body }).map_err(|e| Error::invalid("this cannot be written as JSON").with_source(e))?;
+        let text = storable(row);
+        self.bytes += text.len() + 1;
+        if self.bytes > LARGEST {
             return Err(Error::invalid("this change is too large to be stored").with_fix("Hand it over in smaller parts.").with("limit_bytes", LARGEST));
         }
-        if !self.rows.is_empty() {
-            self.rows.push(',');
-        }
-        self.rows.push_str(&row);
+        self.rows.push(Row { op, key, looks_for: None, text });
         Ok(())
     }
 }
@@ -121,7 +142,7 @@ mod tests {
         let document = json!({"a\0": "b\0"});
         let mut change = Change::new(1);
         change.push("x", &json!({"name": "n\0", "k\0": [1, "\0"], "content": serde_json::to_value(Text(&document)).unwrap()})).unwrap();
-        let row: Value = serde_json::from_str(&change.rows).unwrap();
+        let row: Value = serde_json::from_str(&change.rows[0].text).unwrap();
         assert_eq!((row["name"].as_str(), row["k\u{FFFD}"][1].as_str()), (Some("n\u{FFFD}"), Some("\u{FFFD}")));
         assert_eq!(serde_json::from_str::<Value>(row["content"].as_str().unwrap()).unwrap(), document);
         assert_eq!(storable(r#"{"a":"\\u0000"}"#.to_owned()), r#"{"a":"\\u0000"}"#);

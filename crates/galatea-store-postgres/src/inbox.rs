@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    apply::Step,
+    apply::{Batch, Step},
     change::{Text, uuid},
     connect, convert, cursor, effect, lease,
     memory::{self, MemoryRow},
@@ -20,41 +20,49 @@ use crate::{
     read::{select, select_built},
 };
 
-pub(crate) const STEPS: &[Step] = &[
-    (
-        // The inbox row first: it outlives a deleted memory, so a replay of a deleted message is still known.
-        "message",
-        "INSERT INTO inbox (id, agent_id, entity_id, room_id, source, account, room_remote, remote, legacy_id, envelope, received_at)
-            SELECT (b ->> 'id')::uuid, (b ->> 'agent')::uuid, (b ->> 'entity')::uuid, (b ->> 'room')::uuid,
-                b ->> 'source', b ->> 'account', b ->> 'room_remote', b ->> 'remote', (b ->> 'legacy')::uuid,
-                b -> 'envelope', (b ->> 'received')::bigint
-            WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = (b ->> 'id')::uuid)
-            AND NOT EXISTS (SELECT 1 FROM memories WHERE id = (b ->> 'legacy')::uuid
-                AND room_id = (b ->> 'room')::uuid AND agent_id = (b ->> 'agent')::uuid)
-         ON CONFLICT (id) DO NOTHING;
-         GET DIAGNOSTICS touched = ROW_COUNT;
-         IF touched = 1 THEN
-            INSERT INTO memories (id, type, agent_id, entity_id, room_id, world_id, created_at, metadata, content, words) VALUES (
-                (b ->> 'id')::uuid, b ->> 'type', (b ->> 'agent')::uuid, (b ->> 'entity')::uuid, (b ->> 'room')::uuid, (b ->> 'world')::uuid,
-                (b ->> 'at')::bigint, (b ->> 'metadata')::json, (b ->> 'content')::json, to_tsvector('simple', b ->> 'words'))
-            ON CONFLICT (id) DO NOTHING;
-         ELSIF again THEN
-            -- Stored by this very change, whose answer was lost: still new to its caller.
-            SELECT count(*) INTO touched FROM inbox
-                WHERE id = (b ->> 'id')::uuid AND state = 'new' AND attempts = 0 AND received_at = (b ->> 'received')::bigint;
-         END IF;",
-    ),
-    ("begin_turn", "UPDATE inbox SET attempts = attempts + 1 WHERE state = 'new' AND id IN (SELECT value::uuid FROM jsonb_array_elements_text(b -> 'ids'));"),
-    (
-        "finish",
-        "UPDATE inbox SET state = b ->> 'state', verdict = (b ->> 'verdict')::json, turn_id = (b ->> 'turn')::uuid, finished_at = (b ->> 'at')::bigint
-            WHERE id = (b ->> 'id')::uuid AND state = 'new' AND agent_id = (b ->> 'agent')::uuid;
-         IF NOT FOUND AND NOT (again AND EXISTS (SELECT 1 FROM inbox WHERE id = (b ->> 'id')::uuid AND turn_id = (b ->> 'turn')::uuid)) THEN
-            RAISE EXCEPTION 'conflict:%', b ->> 'c' USING ERRCODE = 'GA001';
-         END IF;
-         DELETE FROM step WHERE message_id = (b ->> 'id')::uuid;",
-    ),
-];
+pub(crate) const STEPS: &[Step] = &[(
+    "begin_turn",
+    "UPDATE inbox SET attempts = attempts + 1 WHERE id = ANY (ARRAY(SELECT value::uuid FROM jsonb_array_elements_text(b -> 'ids')))
+        AND CASE state WHEN 'new' THEN true END;",
+)];
+
+/// The inbox row first: it outlives a deleted memory, so a replay of a deleted message is still known. One that this very change stored, whose
+/// answer was lost, is still new to its caller.
+pub(crate) const MESSAGE: Batch = (
+    "message",
+    "RETURN QUERY WITH given AS MATERIALIZED (SELECT * FROM jsonb_to_recordset(rows) r(c bigint, n integer, id uuid, type text, agent uuid, entity uuid,
+            room uuid, world uuid, at bigint, metadata text, content text, words text, legacy uuid, source text, account text, room_remote text,
+            remote text, received bigint, envelope jsonb)),
+        stored AS (INSERT INTO inbox (id, agent_id, entity_id, room_id, source, account, room_remote, remote, legacy_id, envelope, received_at)
+            SELECT id, agent, entity, room, source, account, room_remote, remote, legacy, envelope, received FROM given
+            WHERE CASE WHEN (SELECT true FROM memories m WHERE m.id = given.id) THEN false
+                ELSE (SELECT m.room_id = given.room AND m.agent_id = given.agent FROM memories m WHERE m.id = given.legacy) IS NOT TRUE END
+            ON CONFLICT (id) DO NOTHING RETURNING id),
+        said AS (INSERT INTO memories (id, type, agent_id, entity_id, room_id, world_id, created_at, metadata, content, words)
+            SELECT id, type, agent, entity, room, world, at, metadata::json, content::json, to_tsvector('simple', words) FROM given
+            WHERE CASE WHEN given.id IN (SELECT id FROM stored) THEN true END
+            ON CONFLICT (id) DO NOTHING)
+        SELECT c, n, CASE WHEN given.id IN (SELECT id FROM stored) THEN 1
+            WHEN again THEN (SELECT count(*) FROM inbox i WHERE i.id = given.id AND CASE i.state WHEN 'new' THEN i.attempts = 0 AND i.received_at = received END)
+            ELSE 0 END FROM given;",
+);
+
+pub(crate) const FINISH: Batch = (
+    "finish",
+    "WITH given AS MATERIALIZED (SELECT * FROM jsonb_to_recordset(rows) r(c bigint, id uuid, agent uuid, turn uuid, state text, at bigint, verdict text)),
+        done AS (UPDATE inbox i SET (state, verdict, turn_id, finished_at) =
+                (SELECT g.state, g.verdict::json, g.turn, g.at FROM given g WHERE g.id = i.id)
+            WHERE i.id = ANY (ARRAY(SELECT id FROM given))
+                AND CASE i.state WHEN 'new' THEN i.agent_id = (SELECT g.agent FROM given g WHERE g.id = i.id) END
+            RETURNING i.id)
+     SELECT c INTO missing FROM given WHERE CASE WHEN given.id IN (SELECT id FROM done) THEN false
+        WHEN again THEN (SELECT i.turn_id = given.turn FROM inbox i WHERE i.id = given.id) IS NOT TRUE
+        ELSE true END;
+     IF FOUND THEN
+        RAISE EXCEPTION 'conflict:%', missing USING ERRCODE = 'GA001';
+     END IF;
+     DELETE FROM step WHERE message_id = ANY (ARRAY(SELECT id FROM jsonb_to_recordset(rows) r(id uuid)));",
+);
 
 const ITEM: &str = "SELECT i.id, i.agent_id, i.entity_id, i.room_id, i.source, i.account, i.room_remote, i.remote, i.legacy_id, i.envelope::text, i.state, \
      i.attempts, i.turn_id, i.verdict::text, i.received_at, i.finished_at, m.type AS kind, m.world_id, m.created_at, m.metadata::text, m.content::text \
@@ -208,7 +216,8 @@ impl InboxStore for PostgresStore {
                 received,
                 envelope,
             };
-            change.push_answered("message", &row)?;
+            change.push_answered("message", uuid(memory.id), &row)?;
+            change.looks_for(legacy_id.map(uuid));
         }
         memory::push(&mut change, &ingest.memories)?;
         if let Some(cursor) = &ingest.cursor {
@@ -261,7 +270,7 @@ impl InboxStore for PostgresStore {
                 at: record.at.0,
                 verdict: Text(&finished.verdict),
             };
-            change.push("finish", &row)?;
+            change.push_about("finish", uuid(finished.id), &row)?;
         }
         memory::push(&mut change, &record.memories)?;
         outbox::push(&mut change, &record.deliveries)?;

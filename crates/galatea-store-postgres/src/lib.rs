@@ -16,6 +16,7 @@ mod effect;
 mod entity;
 mod error;
 mod event;
+mod group;
 mod inbox;
 mod lease;
 mod memory;
@@ -94,6 +95,7 @@ impl PostgresStore {
             statements: Arc::clone(&statements),
             settle_within: options.settle_within,
             trouble: Arc::clone(&trouble),
+            since: None,
         };
         tokio::spawn(writer.run());
         Ok(Self(Arc::new(Inner {

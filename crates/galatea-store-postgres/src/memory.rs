@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    apply::Step,
+    apply::{Batch, Step},
     change::{Change, Text, uuid},
     convert::from_json,
     read::{select, select_built},
@@ -25,14 +25,13 @@ use filter::Filter;
 #[cfg(test)]
 pub(crate) use filter::statements as filter_statements;
 
-/// Served for every row.
-pub(crate) const HOT_STEPS: &[Step] = &[(
+pub(crate) const MEMORY_ROWS: Batch = (
     "memory",
-    "INSERT INTO memories (id, type, agent_id, entity_id, room_id, world_id, created_at, metadata, content, words) VALUES (
-        (b ->> 'id')::uuid, b ->> 'type', (b ->> 'agent')::uuid, (b ->> 'entity')::uuid, (b ->> 'room')::uuid, (b ->> 'world')::uuid,
-        (b ->> 'at')::bigint, (b ->> 'metadata')::json, (b ->> 'content')::json, to_tsvector('simple', b ->> 'words'))
+    "INSERT INTO memories (id, type, agent_id, entity_id, room_id, world_id, created_at, metadata, content, words)
+        SELECT id, type, agent, entity, room, world, at, metadata::json, content::json, to_tsvector('simple', words)
+        FROM jsonb_to_recordset(rows) r(id uuid, type text, agent uuid, entity uuid, room uuid, world uuid, at bigint, metadata text, content text, words text)
      ON CONFLICT (id) DO NOTHING;",
-)];
+);
 
 pub(crate) const STEPS: &[Step] = &[
     (
@@ -95,7 +94,7 @@ impl<'a> From<&'a Memory> for MemoryRow<'a> {
 
 /// Adds memories to a change; ids that exist are left as they are.
 pub(crate) fn push(change: &mut Change, memories: &[Memory]) -> Result<()> {
-    memories.iter().try_for_each(|memory| change.push("memory", &MemoryRow::from(memory)))
+    memories.iter().try_for_each(|memory| change.push_about("memory", uuid(memory.id), &MemoryRow::from(memory)))
 }
 
 #[derive(Serialize)]
@@ -169,7 +168,11 @@ impl MemoryStore for PostgresStore {
 
     async fn update_content(&self, agent: AgentId, id: MemoryId, content: &Content) -> Result<bool> {
         let mut change = self.change();
-        change.push_answered("update_content", &Updated { id: uuid(id), agent: uuid(agent), content: Text(content), words: search::folded(&content.text) })?;
+        change.push_answered(
+            "update_content",
+            uuid(id),
+            &Updated { id: uuid(id), agent: uuid(agent), content: Text(content), words: search::folded(&content.text) },
+        )?;
         Ok(self.write(change).await?.iter().any(|hits| *hits > 0))
     }
 
@@ -178,7 +181,7 @@ impl MemoryStore for PostgresStore {
         verdict.step("deleted", "skip", "the message was deleted before it was answered");
         let mut change = self.change();
         for id in ids {
-            change.push_answered("delete_memory", &Deleted { id: uuid(*id), agent: uuid(agent), at: self.now().0, verdict: Text(&verdict) })?;
+            change.push_answered("delete_memory", uuid(*id), &Deleted { id: uuid(*id), agent: uuid(agent), at: self.now().0, verdict: Text(&verdict) })?;
         }
         Ok(self.write(change).await?.iter().sum())
     }

@@ -20,8 +20,9 @@ pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgr
 const OLDEST: u32 = 140_000;
 
 /// Every session works in our schema, so that an elizaOS in the same database keeps its own tables. Who holds a transaction open without
-/// doing anything would block others who wait for its locks, so the server ends it after 3 s.
-pub(crate) const SESSION: &str = "SET search_path TO galatea; SET idle_in_transaction_session_timeout TO '3s'; SET client_min_messages TO 'warning'";
+/// doing anything would block others who wait for its locks, so the server ends it after 3 s. No statement is so long that it pays to compile it.
+pub(crate) const SESSION: &str =
+    "SET search_path TO galatea; SET idle_in_transaction_session_timeout TO '3s'; SET client_min_messages TO 'warning'; SET jit TO off";
 
 /// Where a database is, and how to get a session there.
 #[derive(Clone)]

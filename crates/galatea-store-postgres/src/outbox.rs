@@ -11,37 +11,49 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    apply::Step,
+    apply::{Batch, Step},
     change::{Change, Text, uuid},
     convert::from_json,
     lease, memory,
     read::{select, select_built},
 };
 
+pub(crate) const DELIVERY: Batch = (
+    "delivery",
+    "WITH given AS MATERIALIZED (SELECT * FROM jsonb_to_recordset(rows) r(c bigint, id uuid, turn uuid, part bigint, agent uuid, source text, account text,
+            room uuid, remote text, key text, memory uuid, state text, attempt bigint, at bigint, expires bigint, body text)),
+        stored AS (INSERT INTO outbox (id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before,
+                expires_at, created_at, body)
+            SELECT id, turn, part, agent, source, account, room, remote, key, memory, state, attempt, at, expires, at, body::json FROM given
+            ON CONFLICT DO NOTHING RETURNING id)
+     SELECT c INTO missing FROM given WHERE CASE WHEN given.id IN (SELECT id FROM stored) THEN false
+        WHEN again THEN (SELECT true FROM outbox o WHERE o.id = given.id) IS NOT TRUE
+        ELSE true END;
+     IF FOUND THEN
+        RAISE EXCEPTION 'conflict:%', missing USING ERRCODE = 'GA001';
+     END IF;",
+);
+
+pub(crate) const SETTLE: Batch = (
+    "settle",
+    "WITH given AS MATERIALIZED (SELECT * FROM jsonb_to_recordset(rows) r(id uuid, state text, attempt bigint, not_before bigint, remote text, error text,
+            doubt boolean))
+     UPDATE outbox o SET (state, attempt, not_before, remote, error, doubt) =
+        (SELECT g.state, g.attempt, g.not_before, coalesce(g.remote, o.remote), g.error, g.doubt FROM given g WHERE g.id = o.id)
+     WHERE o.id = ANY (ARRAY(SELECT id FROM given)) AND CASE o.state WHEN 'pending' THEN true WHEN 'sending' THEN true END;",
+);
+
 pub(crate) const STEPS: &[Step] = &[
     (
-        "delivery",
-        "INSERT INTO outbox (id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at,
-                created_at, body) VALUES (
-            (b ->> 'id')::uuid, (b ->> 'turn')::uuid, (b ->> 'part')::bigint, (b ->> 'agent')::uuid, b ->> 'source',
-            b ->> 'account', (b ->> 'room')::uuid, b ->> 'remote', b ->> 'key', (b ->> 'memory')::uuid,
-            b ->> 'state', (b ->> 'attempt')::bigint, (b ->> 'at')::bigint, (b ->> 'expires')::bigint, (b ->> 'at')::bigint, (b ->> 'body')::json)
-         ON CONFLICT DO NOTHING;
-         IF NOT FOUND AND NOT (again AND EXISTS (SELECT 1 FROM outbox WHERE id = (b ->> 'id')::uuid)) THEN
-            RAISE EXCEPTION 'conflict:%', b ->> 'c' USING ERRCODE = 'GA001';
+        // What is not the truth about something sent changes nothing once the lease is gone.
+        "settle_fenced",
+        "PERFORM FROM leases WHERE part = b -> 'fence' ->> 'part' AND member_id = (b -> 'fence' ->> 'member')::uuid
+            AND epoch = (b -> 'fence' ->> 'epoch')::bigint FOR KEY SHARE;
+         IF FOUND THEN
+            UPDATE outbox SET state = b ->> 'state', attempt = (b ->> 'attempt')::bigint, not_before = (b ->> 'not_before')::bigint,
+                remote = coalesce(b ->> 'remote', remote), error = b ->> 'error', doubt = (b ->> 'doubt')::boolean
+            WHERE id = (b ->> 'id')::uuid AND CASE state WHEN 'pending' THEN true WHEN 'sending' THEN true END;
          END IF;",
-    ),
-    (
-        "settle",
-        "IF b -> 'fence' IS NOT NULL AND b ->> 'state' <> 'sent' THEN
-            PERFORM FROM leases WHERE part = b -> 'fence' ->> 'part' AND member_id = (b -> 'fence' ->> 'member')::uuid
-                AND epoch = (b -> 'fence' ->> 'epoch')::bigint FOR KEY SHARE;
-            IF NOT FOUND THEN CONTINUE; END IF;
-         END IF;
-         UPDATE outbox SET state = b ->> 'state', attempt = (b ->> 'attempt')::bigint, not_before = (b ->> 'not_before')::bigint,
-            remote = coalesce(b ->> 'remote', remote), error = b ->> 'error',
-            doubt = (b ->> 'doubt')::boolean
-         WHERE id = (b ->> 'id')::uuid AND state IN ('pending', 'sending');",
     ),
     (
         "retry",
@@ -151,7 +163,7 @@ pub(crate) fn push(change: &mut Change, deliveries: &[NewDelivery]) -> Result<()
             at: created_at.0,
             body: Text(body),
         };
-        change.push("delivery", &row)?;
+        change.push_about("delivery", uuid(*id), &row)?;
     }
     Ok(())
 }
@@ -245,7 +257,8 @@ impl OutboxStore for PostgresStore {
                 doubt: *doubt,
                 fence: fence.as_ref().map(lease::row),
             };
-            change.push("settle", &row)?;
+            let op = if fence.is_some() && *state != OutboxState::Sent { "settle_fenced" } else { "settle" };
+            change.push_about(op, uuid(*id), &row)?;
         }
         self.write(change).await.map(drop)
     }

@@ -120,7 +120,7 @@ impl TaskStore for PostgresStore {
 
     async fn delete_task(&self, agent: AgentId, id: TaskId) -> Result<bool> {
         let mut change = self.change();
-        change.push_answered("delete_task", &Deleted { id: uuid(id), agent: uuid(agent) })?;
+        change.push_answered("delete_task", uuid(id), &Deleted { id: uuid(id), agent: uuid(agent) })?;
         Ok(self.write(change).await?.first().is_some_and(|hits| *hits > 0))
     }
 }

@@ -4,6 +4,7 @@ use futures::TryStreamExt;
 use galatea_core::{Error, Result};
 use sqlx::{Connection, PgConnection, Row, query};
 use std::{
+    collections::HashMap,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -18,7 +19,7 @@ use tokio::{
 use crate::{
     apply::{self, APPLY},
     change::Change,
-    error,
+    error, group,
     open::Place,
 };
 
@@ -58,6 +59,8 @@ pub(crate) struct Writer {
     pub(crate) settle_within: Duration,
     /// Why the last group is not known to be stored; none when it is.
     pub(crate) trouble: Arc<Mutex<Option<Error>>>,
+    /// Since when.
+    pub(crate) since: Option<Instant>,
 }
 
 impl Writer {
@@ -73,14 +76,14 @@ impl Writer {
                 // Callers that the last commit woke get the chance to hand in their next change; with nobody ready this is no wait.
                 tokio::task::yield_now().await;
             }
-            let mut bytes: usize = group.iter().map(|w| w.change.rows.len()).sum();
+            let mut bytes: usize = group.iter().map(|w| w.change.bytes).sum();
             while closing.is_none()
                 && group.len() < GROUP
                 && bytes < GROUP_BYTES
                 && let Ok(next) = self.orders.try_recv()
             {
                 closing = collect(next, &mut group);
-                bytes += group.last().map_or(0, |w| w.change.rows.len());
+                bytes += group.last().map_or(0, |w| w.change.bytes);
             }
             self.commit(group, false).await;
         }
@@ -103,7 +106,7 @@ impl Writer {
         while !group.is_empty() {
             let failure = match self.apply(&group, again).await {
                 Ok(hits) => {
-                    self.note(None);
+                    self.works();
                     return answer(group, hits);
                 }
                 Err(failure) => failure,
@@ -115,8 +118,9 @@ impl Writer {
             } else if error::is_collision(&failure.error) && collisions < COLLISIONS {
                 collisions += 1;
             } else if (failure.sent || again) && error::is_environment(&failure.error) && begun.elapsed() < self.settle_within {
-                // It may stand. Asking again tells, and does what is missing.
+                // It may stand. Asking again tells, and does what is missing. One session that broke is no trouble yet.
                 if again {
+                    self.fails(&error::store(failure.error));
                     sleep(PAUSE).await;
                 }
                 again = true;
@@ -124,9 +128,11 @@ impl Writer {
                 let environment = error::is_environment(&failure.error);
                 let told = if again { error::unsettled(failure.error) } else { error::store(failure.error) };
                 if environment {
-                    self.note(Some(error::copy(&told)));
+                    self.fails(&told);
+                } else {
+                    tracing::warn!(code = told.code(), "a change could not be stored: {}", told.report());
                 }
-                return refuse(group, told);
+                return refuse(group, &told);
             } else {
                 // Halves find the one at fault in a few commits more, and keep the order.
                 let second = group.split_off(group.len() / 2);
@@ -135,20 +141,26 @@ impl Writer {
         }
     }
 
-    fn note(&self, trouble: Option<Error>) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    /// Told once, when it begins: what happened, where, what to do.
+    fn fails(&mut self, told: &Error) {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).replace(error::copy(told));
+        if trouble.is_none_or(|before| before.code() != told.code()) {
+            let (place, cause) = (self.place.show(), told.report());
+            tracing::warn!(code = told.code(), %place, cause, fix = told.fix(), "nothing is stored or confirmed: {}", told.message());
+        }
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    fn works(&mut self) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        if let Some(since) = self.since.take() {
+            tracing::info!(place = %self.place.show(), seconds = since.elapsed().as_secs(), "the database takes writes again");
+        }
     }
 
     /// One statement for all changes: (change, answer number, rows touched).
     async fn apply(&mut self, group: &[Waiting], again: bool) -> Result<Vec<(i64, usize, u64)>, Failure> {
-        let mut rows = String::from("[");
-        for waiting in group {
-            if rows.len() > 1 {
-                rows.push(',');
-            }
-            rows.push_str(&waiting.change.rows);
-        }
-        rows.push(']');
+        let steps = group::steps(group.iter().flat_map(|waiting| &waiting.change.rows));
         self.statements.fetch_add(1, Ordering::Relaxed);
         // Taken out: whoever stops in between leaves no session of unknown state behind.
         let had = self.connection.take();
@@ -157,13 +169,13 @@ impl Writer {
             Some(connection) => connection,
             None => self.place.writer().await.map_err(|error| Failure { error, sent: false })?,
         };
-        match timeout(STATEMENT, carry_out(&mut connection, rows, again)).await {
+        match timeout(STATEMENT, carry_out(&mut connection, steps, again)).await {
             Ok(Ok(hits)) => {
                 self.connection = Some(connection);
                 Ok(hits)
             }
             Ok(Err(error)) if error::is_lost(&error) => {
-                tracing::warn!(code = "GAL-DB-HOST", fresh, "the connection to PostgreSQL broke; what was under way is asked for again: {error}");
+                tracing::debug!(fresh, "the connection to PostgreSQL broke; what was under way is asked for again: {error}");
                 Err(Failure { error, sent: true })
             }
             Ok(Err(error)) => {
@@ -181,10 +193,10 @@ struct Failure {
     sent: bool,
 }
 
-async fn carry_out(connection: &mut PgConnection, rows: String, again: bool) -> Result<Vec<(i64, usize, u64)>, sqlx::Error> {
+async fn carry_out(connection: &mut PgConnection, steps: String, again: bool) -> Result<Vec<(i64, usize, u64)>, sqlx::Error> {
     let mut hits = Vec::new();
     // Read to the end: the commit happens, and can fail, after the last row.
-    let mut stream = query(APPLY).bind(rows).bind(again).fetch(connection);
+    let mut stream = query(APPLY).bind(steps).bind(again).fetch(connection);
     while let Some(row) = stream.try_next().await? {
         let n = usize::try_from(row.try_get::<i32, _>(1)?).unwrap_or(usize::MAX);
         hits.push((row.try_get(0)?, n, u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or(0)));
@@ -203,23 +215,21 @@ fn collect(order: Order, group: &mut Vec<Waiting>) -> Option<oneshot::Sender<()>
 }
 
 fn answer(group: Vec<Waiting>, hits: Vec<(i64, usize, u64)>) {
-    // Rows come back in the order they went in, so the answers of a change follow one another.
-    let mut hits = hits.into_iter().peekable();
-    for waiting in group {
-        let mut answers = vec![0; waiting.change.answers];
-        while let Some((_, n, count)) = hits.next_if(|(id, ..)| *id == waiting.change.id) {
-            if let Some(slot) = answers.get_mut(n) {
-                *slot = count;
-            }
+    let mut answers: HashMap<i64, Vec<u64>> = group.iter().map(|w| (w.change.id, vec![0; w.change.answers])).collect();
+    for (id, n, count) in hits {
+        if let Some(slot) = answers.get_mut(&id).and_then(|of_change| of_change.get_mut(n)) {
+            *slot = count;
         }
-        reply(waiting, Ok(answers));
+    }
+    for waiting in group {
+        let told = answers.remove(&waiting.change.id).unwrap_or_default();
+        reply(waiting, Ok(told));
     }
 }
 
-fn refuse(group: Vec<Waiting>, told: Error) {
-    tracing::warn!(code = told.code(), changes = group.len(), "nothing of this group is known to be stored: {}", told.report());
+fn refuse(group: Vec<Waiting>, told: &Error) {
     for waiting in group {
-        reply(waiting, Err(error::copy(&told)));
+        reply(waiting, Err(error::copy(told)));
     }
 }
 

@@ -38,6 +38,14 @@ impl Database {
         self.server.url(&self.name)
     }
 
+    /// How many transactions that wrote something the server has begun so far.
+    pub async fn writes(&self) -> i64 {
+        let mut connection = PgConnection::connect(&self.url()).await.expect("the test server answers");
+        let next = sqlx::query_scalar("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint").fetch_one(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        next
+    }
+
     /// The server it is on.
     pub fn server(&self) -> &Server {
         &self.server

@@ -8,12 +8,25 @@ const AT_CLKTCK: usize = 17;
 
 /// Processor time a process has used so far, in user and kernel mode, all threads together.
 pub(super) fn cpu(pid: u32) -> Result<Duration> {
+    of(pid, ticks)
+}
+
+fn of(pid: u32, ticks: impl Fn(&str) -> Option<u64>) -> Result<Duration> {
     let place = format!("/proc/{pid}/stat");
     let text = fs::read_to_string(&place).with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
     let ticks = ticks(&text).with_context(|| format!("{place} has another shape than proc(5) says"))?;
     let auxiliary = fs::read("/proc/self/auxv").context("cannot read /proc/self/auxv")?;
     let rate = auxiliary_value(&auxiliary, AT_CLKTCK).filter(|r| *r > 0).context("/proc/self/auxv tells no clock tick")?;
     Ok(Duration::from_secs_f64(ticks as f64 / rate as f64))
+}
+
+/// Processor time of a process and all its children, those that have ended included.
+pub(super) fn cpu_of_family(pid: u32) -> Result<Duration> {
+    let place = format!("/proc/{pid}/task/{pid}/children");
+    let children = fs::read_to_string(&place).with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
+    // One that has ended in between is counted with its parent.
+    let alive: Duration = children.split_whitespace().filter_map(|child| cpu(child.parse().ok()?).ok()).sum();
+    Ok(alive + of(pid, ticks_of_ended)? + cpu(pid)?)
 }
 
 /// Resident memory of a process in MiB.
@@ -26,8 +39,17 @@ pub(super) fn resident(pid: u32) -> Result<f64> {
 
 /// `utime` and `stime`, fields 14 and 15. The name in field 2 may hold spaces and brackets, so counting begins behind its last one.
 fn ticks(stat: &str) -> Option<u64> {
+    two_from(stat, 11)
+}
+
+/// `cutime` and `cstime`, fields 16 and 17: of children that were waited for.
+fn ticks_of_ended(stat: &str) -> Option<u64> {
+    two_from(stat, 13)
+}
+
+fn two_from(stat: &str, place: usize) -> Option<u64> {
     let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace().skip(11);
+    let mut fields = rest.split_whitespace().skip(place);
     let user: u64 = fields.next()?.parse().ok()?;
     let system: u64 = fields.next()?.parse().ok()?;
     Some(user + system)
@@ -53,7 +75,7 @@ mod tests {
     #[test]
     fn times_are_found_behind_any_name() {
         let stat = "4242 (a (b) c) S 1 4242 4242 0 -1 4194304 900 0 3 0 125 75 9 9 20 0 5 0 1234 1000 800 18446744073709551615";
-        assert_eq!(ticks(stat), Some(200));
+        assert_eq!((ticks(stat), ticks_of_ended(stat)), (Some(200), Some(18)));
         assert_eq!(ticks("4242 (short) S 1"), None);
         assert_eq!(ticks(""), None);
     }

@@ -59,7 +59,7 @@ impl Keeper {
                 Err(error) if away => tracing::debug!(error = %error.report(), "no sign of life could be given"),
                 Err(error) => {
                     away = true;
-                    tracing::warn!(error = %error.report(), "the database cannot be reached: other processes may take over what this one does");
+                    tracing::warn!(code = error.code(), error = %error.report(), fix = error.fix(), "the database cannot be reached: other processes may take over what this one does");
                 }
             }
         }

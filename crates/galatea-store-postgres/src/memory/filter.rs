@@ -24,7 +24,8 @@ impl<'a> Filter<'a> {
         let mut out = Vec::new();
         for (given, condition) in [
             (self.matching.is_some(), "m.words @@ plainto_tsquery('simple', $)"),
-            (true, "m.agent_id = $"),
+            // Whatever is narrower names the index; a young table's planner may not choose to read all that the agent has.
+            (true, if query.room.is_some() || query.entity.is_some() { "CASE m.agent_id WHEN $ THEN true END" } else { "m.agent_id = $" }),
             (query.room.is_some(), "m.room_id = $"),
             (query.world.is_some(), "m.world_id = $"),
             (query.entity.is_some(), "m.entity_id = $"),
@@ -69,15 +70,12 @@ impl<'a> Filter<'a> {
             .iter()
             .map(|kind| {
                 format!(
-                    "(SELECT m.seq, m.created_at FROM memories m WHERE m.type = '{kind}' AND {conditions} \
+                    "(SELECT {COLUMNS}, m.seq FROM memories m WHERE m.type = '{kind}' AND {conditions} \
                      ORDER BY m.created_at DESC, m.seq DESC LIMIT ${limit})"
                 )
             })
             .collect();
-        format!(
-            "SELECT {COLUMNS} FROM ({}) n JOIN memories m ON m.seq = n.seq ORDER BY m.created_at DESC, m.seq DESC LIMIT ${limit}",
-            newest.join(" UNION ALL ")
-        )
+        format!("SELECT * FROM ({}) n ORDER BY created_at DESC, seq DESC LIMIT ${limit}", newest.join(" UNION ALL "))
     }
 
     /// How many rows match.

@@ -145,9 +145,7 @@ impl Server {
 
     /// Kills all its processes (SIGKILL), as the system does when memory runs out. It recovers with the next [`Server::start`].
     pub fn kill_9(&self) {
-        let told = fs::read_to_string(Path::new(&self.data()).join("postmaster.pid")).unwrap();
-        let first: i32 = told.lines().next().unwrap().trim().parse().unwrap();
-        kill(Pid::from_raw(first), Signal::SIGKILL).unwrap();
+        kill(Pid::from_raw(self.pid().try_into().unwrap()), Signal::SIGKILL).unwrap();
         // Its sessions end by themselves once they notice; a new server refuses to start beside them.
         while self.is_running() {
             thread::sleep(Duration::from_millis(10));
@@ -168,6 +166,12 @@ impl Server {
     /// The address of one of its databases.
     pub fn url(&self, database: &str) -> String {
         format!("postgres://galatea:{}@127.0.0.1:{}/{database}?sslmode=disable", self.password, self.port)
+    }
+
+    /// Its first process, the parent of all others.
+    pub fn pid(&self) -> u32 {
+        let told = fs::read_to_string(Path::new(&self.data()).join("postmaster.pid")).unwrap();
+        told.lines().next().unwrap().trim().parse().unwrap()
     }
 
     /// The port it listens on.
