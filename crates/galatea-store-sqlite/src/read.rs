@@ -22,7 +22,8 @@ pub(crate) enum Readers {
     Shared(Arc<Mutex<SqliteConnection>>),
 }
 
-/// A statement with its values.
+/// A statement with its values. A limit is written `LIMIT +?1`: while it plans, SQLite looks at the value of a bare parameter there
+/// (`sqlite3ExprIsInteger`), and so would prepare the statement anew for every execution.
 pub(crate) type Select<O> = QueryAs<'static, Sqlite, O, SqliteArguments>;
 
 /// A statement known at compile time.

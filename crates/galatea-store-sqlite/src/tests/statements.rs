@@ -74,6 +74,7 @@ async fn every_statement_fits_the_tables() {
     assert!(statements.len() > 30);
     for statement in statements {
         plan(&mut connection, &statement).await;
+        assert!(!statement.contains("LIMIT ?"), "{statement}\nis prepared anew for every execution");
     }
     assert!(sqlx::query("EXPLAIN QUERY PLAN SELECT nothing FROM memories").fetch_all(&mut *connection).await.is_err(), "the check can fail");
 }
