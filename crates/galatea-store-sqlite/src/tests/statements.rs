@@ -167,5 +167,5 @@ async fn readers_cannot_write() {
     let folder = tempfile::tempdir().unwrap();
     let store = super::open(&folder.path().join("galatea.db")).await.unwrap();
     let Readers::Pool(pool) = &store.0.readers else { panic!("a file has a pool") };
-    assert!(sqlx::query("DELETE FROM memories").execute(pool).await.is_err());
+    assert!(sqlx::query("DELETE FROM memories").execute(&mut *pool.acquire().await.unwrap()).await.is_err());
 }
