@@ -36,7 +36,7 @@ use std::process::ExitCode;
 
 use crate::{cli::Cli, context::Context, failure::Failure};
 
-/// Answers are thousands of small strings that one thread makes and another drops; the system's allocator spends a fifth of their time on it.
+/// Answers are thousands of small strings that one thread makes and another drops; the system's allocator took a quarter of their time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
