@@ -36,10 +36,6 @@ use std::process::ExitCode;
 
 use crate::{cli::Cli, context::Context, failure::Failure};
 
-/// Answers are thousands of small strings that one thread makes and another drops; the system's allocator took a quarter of their time.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[tokio::main]
 async fn main() -> ExitCode {
     galatea_core::arm_kill_points();
