@@ -238,6 +238,7 @@ impl Connector for TelegramConnector {
             let me = self.me().await?;
             if self.config.mode == Mode::Polling {
                 self.clear_the_way().await?;
+                self.book.set_behind(true);
             }
             gateway.register_send_handler(self.sender.clone());
             self.set_commands().await;

@@ -1,6 +1,6 @@
 //! What sending has to remember for a while: interactions that wait for an answer, and messages of ours that came back over the gateway.
 
-use dashmap::{DashMap, DashSet};
+use dashmap::DashMap;
 use galatea_core::{RemoteId, SecretString, Timestamp};
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ pub(crate) struct Pending {
 pub(crate) struct Book {
     interactions: DashMap<String, Pending>,
     echoes: DashMap<String, RemoteId>,
-    own: DashSet<RemoteId>,
+    /// The same, the other way around.
+    nonces: DashMap<RemoteId, String>,
 }
 
 impl Book {
@@ -50,9 +51,9 @@ impl Book {
     pub(crate) fn echo(&self, nonce: String, id: RemoteId) {
         if self.echoes.len() >= MAX {
             self.echoes.clear();
-            self.own.clear();
+            self.nonces.clear();
         }
-        self.own.insert(id.clone());
+        self.nonces.insert(id.clone(), nonce.clone());
         self.echoes.insert(nonce, id);
     }
 
@@ -61,8 +62,25 @@ impl Book {
         self.echoes.get(nonce).map(|id| id.clone())
     }
 
-    /// Whether a message is another delivery's.
-    pub(crate) fn is_taken(&self, id: &RemoteId) -> bool {
-        self.own.contains(id)
+    /// Whether a message is another delivery's than the one with this nonce.
+    pub(crate) fn is_anothers(&self, id: &RemoteId, nonce: &str) -> bool {
+        self.nonces.get(id).is_some_and(|known| *known != nonce)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// While the history is read the message may come back over the gateway: looked for by its own nonce it is still free to be found.
+    #[test]
+    fn a_message_is_anothers_only_by_another_nonce() {
+        let book = Book::default();
+        let id = RemoteId::new(7);
+        assert!(!book.is_anothers(&id, "a"), "nobody knows it yet");
+        book.echo("a".to_owned(), id.clone());
+        assert!(!book.is_anothers(&id, "a"));
+        assert!(book.is_anothers(&id, "b"));
+        assert_eq!(book.by_nonce("a"), Some(id));
     }
 }

@@ -45,9 +45,8 @@ pub(super) async fn find(sender: &DiscordSender, delivery: &Delivery, trail: &Tr
         }
         let ours = |m: &&Value| id(&m["author"]["id"]) == Some(sender.me) && is_it(m, &body, reply_to.as_ref());
         let ids = messages.iter().filter(ours).filter_map(|m| id(&m["id"]).map(RemoteId::new));
-        if let Some(found) =
-            ids.filter(|id| !sender.book.is_taken(id) && !trail.ours.contains(id)).min_by_key(|id| id.as_str().parse::<u64>().unwrap_or(u64::MAX))
-        {
+        let free = |id: &RemoteId| !sender.book.is_anothers(id, &delivery.key) && !trail.ours.contains(id);
+        if let Some(found) = ids.filter(free).min_by_key(|id| id.as_str().parse::<u64>().unwrap_or(u64::MAX)) {
             sender.book.echo(delivery.key.clone(), found.clone());
             return Ok(Found::Sent(Receipt { id: Some(found), moved_to: None }));
         }

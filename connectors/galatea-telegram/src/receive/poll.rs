@@ -27,7 +27,11 @@ pub(crate) async fn run(mut intake: Intake, hold: Duration, detail: &str) -> Res
     let mut waiting = Waiting::default();
     let mut troubles = Troubles::new(detail);
     let stop = intake.stop.clone();
+    let mut behind = true;
     loop {
+        intake.book.set_behind(behind);
+        // At the beginning and after a failure an answer is wanted at once, to know whether anything waits.
+        let hold = if behind { Duration::ZERO } else { hold };
         let mut request = GetUpdates::new().limit(LIMIT).timeout(u32::try_from(hold.as_secs()).unwrap_or(0)).allowed_updates(ALLOWED);
         if let Some(offset) = offset {
             request = request.offset(i32::try_from(offset).unwrap_or(i32::MAX));
@@ -37,6 +41,7 @@ pub(crate) async fn run(mut intake: Intake, hold: Duration, detail: &str) -> Res
             () = stop.cancelled() => return Ok(()),
             fetched = intake.api.updates(&request, hold) => fetched,
         };
+        let all = fetched.as_ref().is_ok_and(|items| items.len() < usize::from(LIMIT));
         let outcome = match fetched {
             Ok(items) if items.is_empty() => polled.note(&intake).await.map(|()| None),
             Ok(items) => {
@@ -75,6 +80,7 @@ pub(crate) async fn run(mut intake: Intake, hold: Duration, detail: &str) -> Res
                 Err(intake.api.error(failure, "getUpdates"))
             }
         };
+        behind = !(all && outcome.is_ok());
         let pause = match outcome {
             Ok(wait) => {
                 troubles.over(&intake);

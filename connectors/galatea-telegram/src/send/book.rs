@@ -7,6 +7,7 @@ use std::{
     sync::atomic::{AtomicI32, Ordering},
     time::Duration,
 };
+use tokio::sync::watch;
 
 /// Own messages remembered per chat, enough for the read-back's window.
 const OWN: usize = 32;
@@ -19,6 +20,8 @@ pub(crate) struct Book {
     chats: DashMap<i64, Notes>,
     /// Newest number in private chats and basic groups, which share one count per account (TDLib's common message box).
     shared: AtomicI32,
+    /// Whether Telegram holds messages that were not fetched yet, as far as anybody knows.
+    behind: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -116,6 +119,22 @@ impl Book {
     /// What is left of a wait.
     pub(crate) fn wait(&self, chat: i64, now: Timestamp) -> Option<Duration> {
         self.chats.get(&chat)?.blocked.left(now)
+    }
+
+    /// Whether messages may wait at Telegram, whose numbers are unknown here.
+    pub(crate) fn set_behind(&self, behind: bool) {
+        self.behind.send_if_modified(|was| std::mem::replace(was, behind) != behind);
+    }
+
+    /// Whether some may wait.
+    pub(super) fn is_behind(&self) -> bool {
+        *self.behind.borrow()
+    }
+
+    /// Completes when none wait any more.
+    pub(super) async fn caught_up(&self) {
+        // Fails only when the sender is gone, which is a part of this.
+        let _ = self.behind.subscribe().wait_for(|behind| !behind).await;
     }
 
     /// The chat goes on under another id.

@@ -2,9 +2,9 @@
 //! number whether it is a message of ours (`not modified`), somebody else's (`can't be edited`) or none (`not found`), without a visible effect.
 
 use futures::{StreamExt as _, stream};
-use galatea_core::{Delivery, Error, Found, Receipt, RemoteId, Result, Trail};
+use galatea_core::{Delivery, Error, ErrorKind, Found, Receipt, RemoteId, Result, Retry, Trail};
 use serde_json::json;
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use super::{TelegramSender, answered, api::Api, book::counts_alone};
 use crate::{
@@ -29,6 +29,10 @@ const IN_GROUPS: Reach = Reach { most: 20, margin: 5, at_once: 1 };
 /// each the calls stay at the 30 a second that are free (Bot API, "Broadcasting to users").
 const IN_PRIVATE: Reach = Reach { most: 100, margin: 25, at_once: 3 };
 
+/// How long to wait for what waits at Telegram, below the longest time of a call (30 s), and the pause before looking then.
+const CATCHING_UP: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_millis(100);
+
 /// What a number turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Probe {
@@ -47,6 +51,12 @@ pub(super) async fn find(sender: &TelegramSender, delivery: &Delivery, trail: &T
     }
     if let Some(id) = sender.receipts.get(&delivery.id) {
         return Ok(Found::Sent(Receipt { id: Some(id.clone()), moved_to: None }));
+    }
+    if sender.book.is_behind() {
+        // The numbers of what waits at Telegram would look like the end of all messages, and the trail was read without them.
+        let _ = tokio::time::timeout(CATCHING_UP, sender.book.caught_up()).await;
+        return Err(Error::new(ErrorKind::Conflict, "messages that wait at Telegram have to be received before an earlier send can be looked for")
+            .with_retry(Retry::After(AGAIN)));
     }
     let target = Target::parse(&delivery.address.remote)?;
     let floor = sender.book.floor(delivery.id, target.chat).or_else(|| floor(trail, &part, target));

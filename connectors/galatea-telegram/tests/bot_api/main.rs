@@ -1,6 +1,7 @@
 //! The connector against a strict Bot API server on the loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests: what is missing here is a fault of the test")]
 
+mod behind;
 mod outage;
 mod receiving;
 mod sending;
