@@ -1,6 +1,6 @@
-//! Known: where facts have been learnt, so that an ordinary turn asks the store for none.
+//! Known: where facts have been learnt and when a room was last reflected on, so that an ordinary turn asks the store for neither.
 
-use galatea_core::{AgentId, MemoryKind, Result, RoomId, Turn, store::MemoryQuery};
+use galatea_core::{AgentId, MemoryKind, Result, RoomId, Timestamp, Turn, store::MemoryQuery};
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
@@ -14,6 +14,7 @@ const ROOMS: usize = 20_000;
 pub(crate) struct Known {
     agents: Mutex<HashMap<AgentId, bool>>,
     rooms: Mutex<HashMap<(AgentId, RoomId), bool>>,
+    reflected: Mutex<HashMap<(AgentId, RoomId), Option<Timestamp>>>,
 }
 
 impl Known {
@@ -39,6 +40,21 @@ impl Known {
         Ok(put_if_new(&self.rooms, room, found))
     }
 
+    /// The newest message of the last reflection on this room, as far as this process knows; another may have reflected since. The outer none:
+    /// not known.
+    pub(crate) fn reflected(&self, turn: &Turn<'_>) -> Option<Option<Timestamp>> {
+        get(&self.reflected, &(turn.agent.identity.id(), turn.room.id))
+    }
+
+    /// What the store says of it, or is about to.
+    pub(crate) fn note_reflected(&self, turn: &Turn<'_>, newest: Option<Timestamp>) {
+        let mut map = self.reflected.lock().unwrap_or_else(PoisonError::into_inner);
+        if map.len() >= ROOMS {
+            map.clear();
+        }
+        map.insert((turn.agent.identity.id(), turn.room.id), newest);
+    }
+
     /// A fact is about to be stored here.
     pub(crate) fn learn(&self, turn: &Turn<'_>) {
         let agent = turn.agent.identity.id();
@@ -47,7 +63,7 @@ impl Known {
     }
 }
 
-fn get<K: std::hash::Hash + Eq>(map: &Mutex<HashMap<K, bool>>, key: &K) -> Option<bool> {
+fn get<K: std::hash::Hash + Eq, V: Copy>(map: &Mutex<HashMap<K, V>>, key: &K) -> Option<V> {
     map.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
 }
 

@@ -42,8 +42,8 @@ pub struct ActionDocs {
     pub similes: Vec<String>,
     /// When to use it.
     pub description: String,
-    /// JSON Schema of the arguments.
-    pub parameters: Value,
+    /// JSON Schema of the arguments; shared, since every turn hands it on.
+    pub parameters: Arc<Value>,
 }
 
 impl ActionDocs {
@@ -53,7 +53,7 @@ impl ActionDocs {
             name: A::NAME.to_owned(),
             similes: similes.iter().map(|s| (*s).to_owned()).collect(),
             description: description.to_owned(),
-            parameters: schemars::schema_for!(A::Params).to_value(),
+            parameters: Arc::new(schemars::schema_for!(A::Params).to_value()),
         }
     }
 }

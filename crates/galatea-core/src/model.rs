@@ -161,7 +161,7 @@ pub struct ToolSpec {
     /// When to use it.
     pub description: String,
     /// JSON Schema of the arguments.
-    pub parameters: Value,
+    pub parameters: Arc<Value>,
 }
 
 /// Sampling parameters; elizaOS names in capitals (`MAX_TOKENS`, `TEMPERATURE`, …).

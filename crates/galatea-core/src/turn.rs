@@ -78,7 +78,7 @@ impl Turn<'_> {
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     /// Actions whose `validate` passed.
-    pub actions: Vec<crate::action::ActionDocs>,
+    pub actions: Vec<Arc<crate::action::ActionDocs>>,
     /// Providers the model may ask for.
     pub providers: Vec<(String, String)>,
     /// Evaluators: name and description.

@@ -5,6 +5,7 @@
 //! alone by their breakers or want to be for a while, the first of them is waited for.
 
 use std::{
+    borrow::Cow,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -121,12 +122,16 @@ impl TextModel for Chain {
 }
 
 /// What the link can do of what is asked.
-fn tailored(request: &TextRequest, info: &ModelInfo, deadline: Timestamp) -> TextRequest {
+fn tailored<'a>(request: &'a TextRequest, info: &ModelInfo, deadline: Timestamp) -> Cow<'a, TextRequest> {
+    // A whole conversation: copied only for whom it has to be another.
+    if request.deadline == Some(deadline) && (info.tools || request.tools.is_empty()) {
+        return Cow::Borrowed(request);
+    }
     let mut asked = TextRequest { deadline: Some(deadline), ..request.clone() };
     if !info.tools {
         asked.tools.clear();
     }
-    asked
+    Cow::Owned(asked)
 }
 
 fn is_paused(error: &Error) -> bool {

@@ -59,9 +59,9 @@ fn request(stream: bool) -> TextRequest {
             ToolSpec {
                 name: "SEND_MESSAGE".into(),
                 description: "Sends.".into(),
-                parameters: json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": { "to": { "type": "string" } }, "additionalProperties": false }),
+                parameters: json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": { "to": { "type": "string" } }, "additionalProperties": false }).into(),
             },
-            ToolSpec { name: "NONE".into(), description: "Nothing.".into(), parameters: json!({ "type": "null" }) },
+            ToolSpec { name: "NONE".into(), description: "Nothing.".into(), parameters: json!({ "type": "null" }).into() },
         ],
         params: Sampling {
             max_tokens: Some(500),

@@ -20,6 +20,7 @@ use galatea_core::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 use envelope::Draft;
 use names::Names;
@@ -99,7 +100,7 @@ impl Repairs {
 /// Reads a model's answer.
 ///
 /// `known_actions` are those offered in this turn; `REPLY`, `IGNORE` and `NONE` are understood even when they are not among them.
-pub fn parse(answer: &TextAnswer, known_actions: &[ActionDocs]) -> Parsed {
+pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>]) -> Parsed {
     let mut repairs = Repairs::default();
     let names = Names::new(known_actions);
     let thinking = think::split(bounded(&answer.text, &mut repairs), answer.finish, &mut repairs);
@@ -197,7 +198,7 @@ fn read_calls(calls: &[ToolCall], names: &Names<'_>, draft: &mut Draft, written_
 }
 
 /// Resolves names, spreads shared arguments, coerces them, and makes words without an action a `REPLY`.
-fn settle(draft: Draft, names: &Names<'_>, known: &[ActionDocs], repairs: &mut Repairs) -> Plan {
+fn settle(draft: Draft, names: &Names<'_>, known: &[Arc<ActionDocs>], repairs: &mut Repairs) -> Plan {
     let Draft { thought, text, actions, mut providers, params } = draft;
     let mut text = text.map(|t| t.trim().to_owned()).filter(|t| !t.is_empty());
     let mut planned: Vec<PlannedAction> = Vec::new();
@@ -229,7 +230,7 @@ fn settle(draft: Draft, names: &Names<'_>, known: &[ActionDocs], repairs: &mut R
         planned.push(PlannedAction { name: names::REPLY.to_owned(), params: Value::Null });
     }
     for action in &mut planned {
-        let schema = known.iter().find(|d| d.name == action.name).map_or(&Value::Null, |d| &d.parameters);
+        let schema = known.iter().find(|d| d.name == action.name).map_or(&Value::Null, |d| d.parameters.as_ref());
         action.params = coerce::object(std::mem::take(&mut action.params), schema);
     }
     let replies = planned.iter().filter(|p| p.name == names::REPLY).count();

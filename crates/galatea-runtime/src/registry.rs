@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 /// All extensions of one agent.
 pub(crate) struct Registry {
     /// Actions with their docs, in order of loading; the first of a name wins.
-    pub(crate) actions: Vec<(ActionDocs, Arc<dyn AnyAction>)>,
+    pub(crate) actions: Vec<(Arc<ActionDocs>, Arc<dyn AnyAction>)>,
     /// Providers in prompt order.
     pub(crate) providers: Vec<Arc<dyn Provider>>,
     /// Evaluators in order of loading.
@@ -26,7 +26,7 @@ impl Registry {
         let mut registry = Self { actions: Vec::new(), providers: Vec::new(), evaluators: Vec::new(), middleware: Vec::new(), services: Vec::new() };
         for plugin in in_order(plugins)? {
             for action in plugin.actions {
-                let docs = action.docs();
+                let docs = Arc::new(action.docs());
                 if registry.actions.iter().any(|(known, _)| known.name == docs.name) {
                     tracing::warn!(action = docs.name, plugin = plugin.name, "an action of this name is loaded already; this one is left out");
                     continue;

@@ -26,9 +26,9 @@ const AUDIT: &str = "WITH answers AS (
         count(*) FILTER (WHERE i.state = 'new') AS pending
      FROM inbox i LEFT JOIN answers a ON a.turn_id = i.turn_id GROUP BY i.source ORDER BY i.source";
 
-const MESSAGES: &str = "WHERE i.state IN ('expired', 'dead') ORDER BY i.seq LIMIT ?1";
-const UNEXPLAINED: &str = "WHERE i.state <> 'new' AND (i.turn_id IS NULL OR i.verdict IS NULL) ORDER BY i.seq LIMIT ?1";
-const PARTS: &str = "WHERE state IN ('ambiguous', 'expired', 'dead') ORDER BY seq LIMIT ?1";
+const MESSAGES: &str = "WHERE i.state IN ('expired', 'dead') ORDER BY i.seq LIMIT +?1";
+const UNEXPLAINED: &str = "WHERE i.state <> 'new' AND (i.turn_id IS NULL OR i.verdict IS NULL) ORDER BY i.seq LIMIT +?1";
+const PARTS: &str = "WHERE state IN ('ambiguous', 'expired', 'dead') ORDER BY seq LIMIT +?1";
 
 const MISSING: &str = "SELECT source, account, position FROM cursors WHERE stream = ?1 ORDER BY source, account";
 

@@ -52,10 +52,10 @@ const ITEM: &str = "SELECT i.id, i.agent_id, i.entity_id, i.room_id, i.source, i
      i.attempts, i.turn_id, i.verdict, i.received_at, i.finished_at, m.type AS kind, m.world_id, m.created_at, m.metadata, m.content \
      FROM inbox i LEFT JOIN memories m ON m.id = i.id";
 
-const UNFINISHED: &str = "WHERE i.agent_id = ?1 AND i.source = ?2 AND i.account = ?3 AND i.state = 'new' ORDER BY i.seq LIMIT ?4";
-const UNFINISHED_IN_ROOM: &str = "WHERE i.room_id = ?1 AND i.state = 'new' ORDER BY i.seq LIMIT ?2";
+const UNFINISHED: &str = "WHERE i.agent_id = ?1 AND i.source = ?2 AND i.account = ?3 AND i.state = 'new' ORDER BY i.seq LIMIT +?4";
+const UNFINISHED_IN_ROOM: &str = "WHERE i.room_id = ?1 AND i.state = 'new' ORDER BY i.seq LIMIT +?2";
 const UNFINISHED_IN_PARTS: &str = "WHERE i.agent_id = ?1 AND i.part IN (SELECT value FROM json_each(?2)) AND i.source IN (SELECT value FROM json_each(?3)) \
-     AND i.id NOT IN (SELECT unhex(value) FROM json_each(?4)) AND i.state = 'new' ORDER BY i.seq LIMIT ?5";
+     AND i.id NOT IN (SELECT unhex(value) FROM json_each(?4)) AND i.state = 'new' ORDER BY i.seq LIMIT +?5";
 pub(crate) const OLDEST_UNSTARTED: &str = "SELECT min(received_at) FROM inbox WHERE state = 'new' AND attempts = 0";
 const BY_ID: &str = "WHERE i.id = ?1";
 const BY_REMOTE: &str = "WHERE i.source = ?1 AND i.remote = ?2 AND (?3 IS NULL OR i.room_remote = ?3) ORDER BY i.seq DESC";

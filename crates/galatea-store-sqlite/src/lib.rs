@@ -23,6 +23,7 @@ mod memory;
 mod open;
 mod options;
 mod outbox;
+mod pool;
 mod read;
 mod relationship;
 mod room;

@@ -5,7 +5,7 @@ use sqlx::{
     Connection, SqliteConnection,
     migrate::Migrator,
     query, query_scalar,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
 use std::{fs, path::Path, sync::Arc};
 use tokio::sync::Mutex;
@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 use crate::{
     apply, error,
     options::{Durability, SqliteOptions},
+    pool::Pool,
     read::Readers,
 };
 
@@ -37,14 +38,8 @@ pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened>
     migrate(&mut writer, path).await?;
     settle(&mut writer, path).await?;
     apply::prepare(&mut writer).await.map_err(|e| error::open(path, e))?;
-    let readers = SqlitePoolOptions::new()
-        .max_connections(options.readers.max(1))
-        .min_connections(0)
-        .test_before_acquire(false)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        // Every commit empties a reader's cache, so it need not be large: 1 MiB.
-        .connect_lazy_with(connect.pragma("query_only", "ON").pragma("cache_size", "-1024"));
+    // Every commit empties a reader's cache, so it need not be large: 1 MiB.
+    let readers = Pool::new(connect.pragma("query_only", "ON").pragma("cache_size", "-1024"), options.readers);
     Ok(Opened { writer: Arc::new(Mutex::new(writer)), readers: Readers::Pool(readers) })
 }
 

@@ -56,10 +56,10 @@ const ITEM: &str = "SELECT id, turn_id, part, agent_id, source, account, room_id
      created_at, remote, error, doubt, body FROM outbox";
 
 const UNSETTLED: &str = "WHERE agent_id = ?1 AND source = ?2 AND account = ?3 AND state IN ('pending', 'sending') \
-     AND id NOT IN (SELECT unhex(value) FROM json_each(?4)) ORDER BY seq LIMIT ?5";
+     AND id NOT IN (SELECT unhex(value) FROM json_each(?4)) ORDER BY seq LIMIT +?5";
 const OF_TURN: &str = "WHERE turn_id = ?1 ORDER BY part";
 const BY_ID: &str = "WHERE id = ?1";
-const SELECTED: &str = "WHERE state IN (SELECT value FROM json_each(?1)) ORDER BY seq DESC LIMIT ?2";
+const SELECTED: &str = "WHERE state IN (SELECT value FROM json_each(?1)) ORDER BY seq DESC LIMIT +?2";
 // A memory names its Room through an index, an inbox row does not.
 // Earlier by the order of commits, where what was said is a memory as well: the clock may have been set back in between.
 const RECEIVED: &str = "SELECT i.remote, i.seq FROM memories m JOIN inbox i ON i.id = m.id \

@@ -2,7 +2,7 @@
 
 use galatea_core::Result;
 use sqlx::{
-    AssertSqlSafe, FromRow, SqliteConnection, SqlitePool,
+    AssertSqlSafe, FromRow, SqliteConnection,
     query::QueryAs,
     sqlite::{Sqlite, SqliteArguments, SqliteRow},
 };
@@ -12,17 +12,18 @@ use std::sync::{
 };
 use tokio::sync::Mutex;
 
-use crate::error;
+use crate::{error, pool::Pool};
 
 /// Where reads go.
 pub(crate) enum Readers {
     /// Beside the writer.
-    Pool(SqlitePool),
+    Pool(Pool),
     /// A database in memory has one connection.
     Shared(Arc<Mutex<SqliteConnection>>),
 }
 
-/// A statement with its values.
+/// A statement with its values. A limit is written `LIMIT +?1`: while it plans, SQLite looks at the value of a bare parameter there
+/// (`sqlite3ExprIsInteger`), and so would prepare the statement anew for every execution.
 pub(crate) type Select<O> = QueryAs<'static, Sqlite, O, SqliteArguments>;
 
 /// A statement known at compile time.
@@ -43,7 +44,14 @@ impl Readers {
     {
         statements.fetch_add(1, Ordering::Relaxed);
         match self {
-            Self::Pool(pool) => select.fetch_all(pool).await,
+            Self::Pool(pool) => match pool.acquire().await {
+                Ok(mut reader) => {
+                    let rows = select.fetch_all(&mut *reader).await;
+                    reader.done();
+                    rows
+                }
+                Err(error) => Err(error),
+            },
             Self::Shared(connection) => select.fetch_all(&mut *connection.lock().await).await,
         }
         .map_err(error::store)
@@ -56,7 +64,14 @@ impl Readers {
     {
         statements.fetch_add(1, Ordering::Relaxed);
         match self {
-            Self::Pool(pool) => select.fetch_optional(pool).await,
+            Self::Pool(pool) => match pool.acquire().await {
+                Ok(mut reader) => {
+                    let row = select.fetch_optional(&mut *reader).await;
+                    reader.done();
+                    row
+                }
+                Err(error) => Err(error),
+            },
             Self::Shared(connection) => select.fetch_optional(&mut *connection.lock().await).await,
         }
         .map_err(error::store)

@@ -122,8 +122,9 @@ impl Writer {
     }
 
     /// One statement for all changes: (change, answer number, rows touched).
-    async fn apply(&mut self, changes: impl Iterator<Item = &Change>) -> Result<Vec<(i64, usize, u64)>, sqlx::Error> {
-        let mut rows = String::from("[");
+    async fn apply(&mut self, changes: impl Iterator<Item = &Change> + Clone) -> Result<Vec<(i64, usize, u64)>, sqlx::Error> {
+        let mut rows = String::with_capacity(changes.clone().map(|change| change.rows.len() + 1).sum::<usize>() + 2);
+        rows.push('[');
         let (mut answered, mut scrub) = (false, false);
         for change in changes {
             if rows.len() > 1 {

@@ -14,6 +14,10 @@ use super::{
 
 /// Longest wait for one answer when only few are outstanding.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Longest time without any answer of a load that measures no times: a busy machine is slow, a program that hangs says nothing for minutes.
+const STALL: Duration = Duration::from_secs(180);
+/// Between two looks whether anything was answered.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How much to ask.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,33 +34,40 @@ pub(super) struct Amount {
     pub(super) open_end: bool,
     /// Asked so often a second, whatever becomes of the answers; as fast as they are taken when none.
     pub(super) pace: Option<f64>,
+    /// Waited for as long as anything is answered, however slowly.
+    pub(super) patient: bool,
 }
 
 impl Amount {
     /// One room, the next question after the last answer.
     pub(super) fn one_by_one(questions: usize, limit: Duration) -> Self {
-        Self { rounds: questions, questions: 1, rooms: 1, limit, open_end: false, pace: None }
+        Self { rounds: questions, questions: 1, rooms: 1, limit, open_end: false, pace: None, patient: false }
     }
 
     /// Each room asks once per round; the next round begins when all have their answers.
     pub(super) fn rooms(rounds: usize, limit: Duration) -> Self {
-        Self { rounds, questions: Figures::ROOMS, rooms: Figures::ROOMS, limit, open_end: false, pace: None }
+        Self { rounds, questions: Figures::ROOMS, rooms: Figures::ROOMS, limit, open_end: false, pace: None, patient: false }
     }
 
     /// One round of many: updates are there as fast as they are fetched. It ends with the time.
     pub(super) fn flood(questions: usize, limit: Duration) -> Self {
-        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit, open_end: true, pace: None }
+        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit, open_end: true, pace: None, patient: false }
     }
 
     /// At this pace for so long.
     pub(super) fn paced(pace: f64, lasting: Duration) -> Self {
         let questions = (pace * lasting.as_secs_f64()).max(1.0) as usize;
-        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit: lasting * 2, open_end: false, pace: Some(pace) }
+        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit: lasting * 2, open_end: false, pace: Some(pace), patient: false }
+    }
+
+    /// The same where nobody looks at times.
+    pub(super) fn patient(pace: f64, lasting: Duration) -> Self {
+        Self { patient: true, ..Self::paced(pace, lasting) }
     }
 
     /// So many questions in each of very many rooms, all at once.
     pub(super) fn large(each: usize, limit: Duration) -> Self {
-        Self { rounds: 1, questions: each * Figures::LARGE, rooms: Figures::LARGE, limit, open_end: false, pace: None }
+        Self { rounds: 1, questions: each * Figures::LARGE, rooms: Figures::LARGE, limit, open_end: false, pace: None, patient: false }
     }
 }
 
@@ -101,7 +112,8 @@ pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> R
 async fn round(platform: &Platform, child: &Child, amount: Amount) -> Result<Vec<Trip>> {
     platform.load(LoadPlan { per_second: amount.pace, ..LoadPlan::new(amount.questions, amount.rooms) });
     let patience = if amount.open_end { amount.limit } else { amount.limit.max(PATIENCE) };
-    if let Ok(trips) = timeout(patience, platform.wait_load()).await {
+    let whole = async { if amount.patient { answers_or_silence(platform).await } else { timeout(patience, platform.wait_load()).await.ok() } };
+    if let Some(trips) = whole.await {
         return Ok(trips);
     }
     if amount.open_end {
@@ -115,6 +127,22 @@ async fn round(platform: &Platform, child: &Child, amount: Amount) -> Result<Vec
         platform.violations().join("\n"),
         child.said()
     )
+}
+
+/// The whole load; none once nothing was answered for [`STALL`].
+async fn answers_or_silence(platform: &Platform) -> Option<Vec<Trip>> {
+    let mut whole = std::pin::pin!(platform.wait_load());
+    let (mut answered, mut since) = (0, Instant::now());
+    while since.elapsed() < STALL {
+        if let Ok(trips) = timeout(LOOK, &mut whole).await {
+            return Some(trips);
+        }
+        let now = platform.trips().iter().filter(|trip| trip.answered.is_some()).count();
+        if now > answered {
+            (answered, since) = (now, Instant::now());
+        }
+    }
+    None
 }
 
 /// Times of trips, from when each was due or when it was handed out; the rest is still to be filled in. None when nothing was answered.

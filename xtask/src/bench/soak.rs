@@ -32,6 +32,8 @@ pub(crate) struct Soak {
 
 /// Asked at a stretch; between two of them memory is looked at.
 const STRETCH: Duration = Duration::from_secs(10);
+/// Between two lines of progress.
+const MINUTE: Duration = Duration::from_secs(60);
 /// Caches fill for so long; what they take then is no leak.
 const WARM_UP: f64 = 0.4;
 /// More than the noise of an allocator between two halves of a run.
@@ -77,15 +79,20 @@ async fn answer(root: &Path, binary: &Path, folder: &Path, soak: &Soak) -> Resul
     let child = Child::start(&Launch { binary, home: folder, data: &folder.join("data"), characters: &helper, settings: &settings })?;
     child.ready().await?;
     let (begun, lasting) = (Instant::now(), Duration::from_secs(soak.minutes * 60));
-    let (mut looks, mut answers) = (Vec::new(), 0);
+    let (mut looks, mut answers, mut told) = (Vec::new(), 0, Duration::ZERO);
     while begun.elapsed() < lasting {
-        let load = load::run(&platform, &child, Amount::paced(soak.pace, STRETCH)).await?;
+        let load = load::run(&platform, &child, Amount::patient(soak.pace, STRETCH)).await?;
         if load.misplaced > 0 {
             bail!("{} answers came out of turn or twice", load.misplaced);
         }
         answers += load.answers;
         let files = fs::read_dir(format!("/proc/{}/fd", child.pid())).context("cannot count open files")?.count();
-        looks.push(Look { at: begun.elapsed().as_secs_f64() / 3600.0, resident: proc::resident(child.pid())?, files });
+        let resident = proc::resident(child.pid())?;
+        looks.push(Look { at: begun.elapsed().as_secs_f64() / 3600.0, resident, files });
+        if begun.elapsed() >= told + MINUTE {
+            told = begun.elapsed();
+            eprintln!("--- {} of {} min: {answers} answers, {resident:.1} MiB, {files} open files", told.as_secs() / 60, soak.minutes);
+        }
     }
     child.stop().await?;
     eprintln!("--- {answers} answers in {} min", soak.minutes);

@@ -40,7 +40,7 @@ impl Evaluator for Reflection {
         let turn = finished.turn;
         let interval: u64 = turn.agent.settings.parse(&INTERVAL, "a whole number")?.unwrap_or(8);
         let model = turn.models.text(Tier::TextSmall);
-        if interval == 0 || model.info().scripted || !is_due(turn, interval).await? {
+        if interval == 0 || model.info().scripted || !is_due(&self.0, turn, interval).await? {
             return Ok(());
         }
         let agent = turn.agent.identity.id();
@@ -83,23 +83,39 @@ Answer with one JSON object only: {\"facts\": [{\"about\": \"name of the speaker
 nothing that is known already, no passwords or keys. Empty lists when there is nothing.";
 
 /// Whether enough messages were written here since the last reflection. If so, it counts from now on.
-async fn is_due(turn: &Turn<'_>, interval: u64) -> Result<bool> {
+async fn is_due(known: &Known, turn: &Turn<'_>, interval: u64) -> Result<bool> {
+    // What is remembered can be too old only, where another process had the room meanwhile: its no holds, its yes is looked up.
+    if let Some(last) = known.reflected(turn)
+        && !is_enough(turn, last, interval).await?
+    {
+        return Ok(false);
+    }
     let (agent, key) = (turn.agent.identity.id(), format!("reflection:{}", turn.room.id));
     let last = turn.store.cached(agent, &key, turn.now()).await?.and_then(|v| v.as_i64()).map(Timestamp);
-    let fresh = |m: &&Memory| last.is_none_or(|last| m.created_at > last);
-    let mut new = conversation(turn).filter(fresh).count() as u64;
-    if new < interval && new > 0 && new == conversation(turn).count() as u64 && interval > 8 {
-        // The interval may be longer than what is kept at hand of the conversation.
-        let since = last.map(|last| Timestamp(last.0.saturating_add(1)));
-        new = turn.store.count_memories(&MemoryQuery { since, ..MemoryQuery::new(agent, 1).room(turn.room.id).kind(MemoryKind::Messages) }).await?;
-    }
-    if new < interval {
+    known.note_reflected(turn, last);
+    if !is_enough(turn, last, interval).await? {
         return Ok(false);
     }
     // Before the model is asked: one that fails must not be asked again with every message.
     let newest = conversation(turn).map(|m| m.created_at).max().unwrap_or_default();
     turn.store.cache(agent, &key, &json!(newest), None).await?;
+    known.note_reflected(turn, Some(newest));
     Ok(true)
+}
+
+/// Whether so many messages are newer than the last reflection.
+async fn is_enough(turn: &Turn<'_>, last: Option<Timestamp>, interval: u64) -> Result<bool> {
+    let fresh = |m: &&Memory| last.is_none_or(|last| m.created_at > last);
+    let mut new = conversation(turn).filter(fresh).count() as u64;
+    if new < interval && new > 0 && new == conversation(turn).count() as u64 && interval > 8 {
+        // The interval may be longer than what is kept at hand of the conversation.
+        let since = last.map(|last| Timestamp(last.0.saturating_add(1)));
+        new = turn
+            .store
+            .count_memories(&MemoryQuery { since, ..MemoryQuery::new(turn.agent.identity.id(), 1).room(turn.room.id).kind(MemoryKind::Messages) })
+            .await?;
+    }
+    Ok(new >= interval)
 }
 
 fn conversation<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = &'a Memory> {

@@ -80,7 +80,7 @@ async fn templates_find_their_values() {
     scene.recent = vec![scene.said(BOB, "before")];
     scene.merged = vec![scene.said(BOB, "first question")];
     scene.message = scene.said(ADMIN, "second question");
-    scene.catalog.actions = vec![ActionDocs { name: "DANCE".into(), similes: vec![], description: "dances".into(), parameters: json!({}) }];
+    scene.catalog.actions = vec![Arc::new(ActionDocs { name: "DANCE".into(), similes: vec![], description: "dances".into(), parameters: Arc::new(json!({})) })];
     scene.catalog.providers = vec![("FACTS".into(), "what is known".into())];
     let fragments = scene.composed().await;
     let value = |key: &str| fragments.iter().find_map(|f| f.values.get(key)).and_then(|v| v.as_str()).map(str::to_owned);

@@ -168,7 +168,7 @@ async fn a_stand_in_without_tools_gets_none() {
         assert!(request.tools.is_empty());
         Ok(TextAnswer::default())
     });
-    let tool = ToolSpec { name: "T".into(), description: String::new(), parameters: serde_json::Value::Null };
+    let tool = ToolSpec { name: "T".into(), description: String::new(), parameters: Arc::new(serde_json::Value::Null) };
     let first = model("a", |_, request| {
         assert_eq!(request.tools.len(), 1);
         Err(fault())

@@ -1,6 +1,7 @@
 //! Which action a name means: exact first, then another name for it, then a part of a name.
 
 use galatea_core::action::ActionDocs;
+use std::sync::Arc;
 
 /// Says something here.
 pub(super) const REPLY: &str = "REPLY";
@@ -16,10 +17,10 @@ const SHORTEST_PART: usize = 4;
 const LONGEST_NAME: usize = 128;
 
 /// The actions known in this turn.
-pub(super) struct Names<'a>(&'a [ActionDocs]);
+pub(super) struct Names<'a>(&'a [Arc<ActionDocs>]);
 
 impl<'a> Names<'a> {
-    pub(super) fn new(known: &'a [ActionDocs]) -> Self {
+    pub(super) fn new(known: &'a [Arc<ActionDocs>]) -> Self {
         Self(known)
     }
 

@@ -9,16 +9,19 @@ use galatea_core::{
     model::{Finish, TextAnswer, ToolCall},
 };
 use serde_json::json;
+use std::sync::Arc;
 
 use super::{Parsed, parse};
 
 /// The actions most tests offer.
-fn known() -> Vec<ActionDocs> {
-    let docs = |name: &str, similes: &[&str], properties: serde_json::Value| ActionDocs {
-        name: name.to_owned(),
-        similes: similes.iter().map(|s| (*s).to_owned()).collect(),
-        description: String::new(),
-        parameters: json!({ "type": "object", "properties": properties }),
+fn known() -> Vec<Arc<ActionDocs>> {
+    let docs = |name: &str, similes: &[&str], properties: serde_json::Value| {
+        Arc::new(ActionDocs {
+            name: name.to_owned(),
+            similes: similes.iter().map(|s| (*s).to_owned()).collect(),
+            description: String::new(),
+            parameters: Arc::new(json!({ "type": "object", "properties": properties })),
+        })
     };
     vec![
         docs("REPLY", &["GREET", "RESPOND"], json!({ "text": { "type": "string" } })),

@@ -5,7 +5,7 @@ use galatea_core::{
     model::{ChatMessage, ChatRole, ModelInfo, TextRequest, ToolSpec},
 };
 use minijinja::{Environment, UndefinedBehavior, Value as Rendered};
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 /// Providers whose text the conversation itself carries already.
 const IN_CONVERSATION: &[&str] = &["RECENT_MESSAGES", "ACTIONS", "PROVIDERS", "EVALUATORS", "ATTACHMENTS"];
@@ -157,7 +157,7 @@ fn tools(turn: &Turn<'_>) -> Vec<ToolSpec> {
         .actions
         .iter()
         .filter(|docs| !own(&docs.name))
-        .map(|docs| ToolSpec { name: docs.name.clone(), description: docs.description.clone(), parameters: docs.parameters.clone() })
+        .map(|docs| ToolSpec { name: docs.name.clone(), description: docs.description.clone(), parameters: Arc::clone(&docs.parameters) })
         .collect()
 }
 

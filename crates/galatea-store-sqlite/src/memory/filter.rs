@@ -77,7 +77,7 @@ impl<'a> Filter<'a> {
         if self.searches() {
             conditions.extend(Self::kind_condition(&kinds));
             return format!(
-                "SELECT {} AS line FROM {} WHERE {} ORDER BY f.rank, m.created_at DESC, m.seq DESC LIMIT ?{limit}",
+                "SELECT {} AS line FROM {} WHERE {} ORDER BY f.rank, m.created_at DESC, m.seq DESC LIMIT +?{limit}",
                 page::line(),
                 self.from(),
                 conditions.join(" AND ")
@@ -89,12 +89,12 @@ impl<'a> Filter<'a> {
             .map(|kind| {
                 format!(
                     "SELECT * FROM (SELECT m.seq, m.created_at FROM memories m WHERE m.type = '{kind}' AND {conditions} \
-                     ORDER BY m.created_at DESC, m.seq DESC LIMIT ?{limit})"
+                     ORDER BY m.created_at DESC, m.seq DESC LIMIT +?{limit})"
                 )
             })
             .collect();
         format!(
-            "SELECT {} AS line FROM ({}) n JOIN memories m ON m.seq = n.seq ORDER BY m.created_at DESC, m.seq DESC LIMIT ?{limit}",
+            "SELECT {} AS line FROM ({}) n JOIN memories m ON m.seq = n.seq ORDER BY m.created_at DESC, m.seq DESC LIMIT +?{limit}",
             page::line(),
             newest.join(" UNION ALL ")
         )
