@@ -149,6 +149,21 @@ impl<K: Eq + Hash, T> Lane<K, T> {
         }
     }
 
+    /// Adds an item at the end, however full the lane is.
+    pub(crate) fn put_last(&self, item: T) {
+        if let Some(queue) = self.shared.lock().get_mut(&self.key) {
+            queue.items.push_back(item);
+        }
+    }
+
+    /// Takes out all that waits; it is read back from the store, and what is pushed meanwhile stays there behind it.
+    pub(crate) fn spill(&self) -> Vec<T> {
+        let mut queues = self.shared.lock();
+        let Some(queue) = queues.get_mut(&self.key) else { return Vec::new() };
+        queue.spilled = true;
+        std::mem::take(&mut queue.items).into()
+    }
+
     /// Gives items back that were taken, in their order, before all that wait.
     pub(crate) fn put_front(&self, items: Vec<T>) {
         let mut queues = self.shared.lock();

@@ -53,6 +53,7 @@ pub(crate) const STEPS: &[Step] = &[
             UPDATE outbox SET state = b ->> 'state', attempt = (b ->> 'attempt')::bigint, not_before = (b ->> 'not_before')::bigint,
                 remote = coalesce(b ->> 'remote', remote), error = b ->> 'error', doubt = (b ->> 'doubt')::boolean
             WHERE id = (b ->> 'id')::uuid AND CASE state WHEN 'pending' THEN true WHEN 'sending' THEN true END;
+            GET DIAGNOSTICS touched = ROW_COUNT;
          END IF;",
     ),
     (
@@ -244,8 +245,8 @@ impl OutboxStore for PostgresStore {
         self.write(change).await.map(drop)
     }
 
-    async fn settle(&self, settlements: Vec<Settlement>) -> Result<()> {
-        let mut change = self.change();
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>> {
+        let (mut change, mut fenced) = (self.change(), Vec::new());
         for Settlement { id, state, attempt, not_before, remote, error, doubt, fence } in &settlements {
             let row = SettleRow {
                 id: uuid(*id),
@@ -257,10 +258,15 @@ impl OutboxStore for PostgresStore {
                 doubt: *doubt,
                 fence: fence.as_ref().map(lease::row),
             };
-            let op = if fence.is_some() && *state != OutboxState::Sent { "settle_fenced" } else { "settle" };
-            change.push_about(op, uuid(*id), &row)?;
+            if fence.is_some() && *state != OutboxState::Sent {
+                fenced.push(*id);
+                change.push_answered("settle_fenced", uuid(*id), &row)?;
+            } else {
+                change.push_about("settle", uuid(*id), &row)?;
+            }
         }
-        self.write(change).await.map(drop)
+        let touched = self.write(change).await?;
+        Ok(fenced.into_iter().zip(touched).filter(|(_, touched)| *touched == 0).map(|(id, _)| id).collect())
     }
 
     async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, besides: &[DeliveryId], limit: u32) -> Result<Vec<OutboxItem>> {

@@ -9,6 +9,7 @@ mod apply;
 mod audit;
 mod cache;
 mod change;
+mod checkpointer;
 mod condition;
 mod connect;
 mod convert;
@@ -49,6 +50,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     change::Change,
+    checkpointer::Checkpointer,
     condition::Condition,
     read::{Readers, Select},
     writer::Order,
@@ -109,6 +111,7 @@ impl SqliteStore {
             statements: Arc::clone(&statements),
             scrub: false,
             condition: Arc::clone(&condition),
+            checkpointer: Checkpointer::start(opened.checkpoints, &condition, &statements),
         };
         tokio::spawn(writer.run());
         Self(Arc::new(Inner {

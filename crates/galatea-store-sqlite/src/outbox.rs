@@ -228,7 +228,7 @@ impl OutboxStore for SqliteStore {
         self.write(change).await.map(drop)
     }
 
-    async fn settle(&self, settlements: Vec<Settlement>) -> Result<()> {
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>> {
         let mut change = self.change();
         for Settlement { id, state, attempt, not_before, remote, error, doubt, .. } in &settlements {
             let row = SettleRow {
@@ -242,7 +242,9 @@ impl OutboxStore for SqliteStore {
             };
             change.push("settle", &row)?;
         }
-        self.write(change).await.map(drop)
+        self.write(change).await?;
+        // A file has one process: nobody else could have a part.
+        Ok(Vec::new())
     }
 
     async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, besides: &[DeliveryId], limit: u32) -> Result<Vec<OutboxItem>> {

@@ -304,7 +304,7 @@ impl OutboxStore for Double {
     async fn enqueue(&self, _: Vec<NewDelivery>, _: Vec<Memory>) -> Result<()> {
         no_queue()
     }
-    async fn settle(&self, _: Vec<Settlement>) -> Result<()> {
+    async fn settle(&self, _: Vec<Settlement>) -> Result<Vec<DeliveryId>> {
         no_queue()
     }
     async fn unsettled(&self, _: AgentId, _: &Source, _: &Account, _: &[DeliveryId], _: u32) -> Result<Vec<OutboxItem>> {

@@ -133,8 +133,8 @@ impl Resolution {
 pub trait OutboxStore: Send + Sync {
     /// Inserts parts that belong to no turn of the inbox (`send_message_to_target`, scheduled posts).
     async fn enqueue(&self, deliveries: Vec<NewDelivery>, memories: Vec<Memory>) -> Result<()>;
-    /// T3 and T4 in groups.
-    async fn settle(&self, settlements: Vec<Settlement>) -> Result<()>;
+    /// T3 and T4 in groups. Gives those that a fence refused: another process has the account, or somebody has ended the part.
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>>;
     /// Rows `pending` or `sending` of one agent's account besides those named, in order of commit.
     async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, besides: &[DeliveryId], limit: u32) -> Result<Vec<OutboxItem>>;
     /// Parts of one turn, in order.

@@ -2,6 +2,7 @@
 
 mod gate;
 mod on_the_way;
+mod read_back;
 mod recover;
 mod settle;
 mod stack;

@@ -73,9 +73,14 @@ pub(super) async fn keep_pauses(agent: &Agent, route: &Route) {
     }
 }
 
-fn push(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) {
+/// A stored part, to be sent.
+pub(super) fn job(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) -> Job {
     let part = Part::stored(&item).by(item.delivery.created_at, agent.clock.now());
-    let job = Job { delivery: item.delivery, part, ticket: Some(ticket), tenure: tenure.clone() };
+    Job { delivery: item.delivery, part, ticket: Some(ticket), tenure: tenure.clone() }
+}
+
+fn push(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) {
+    let job = job(agent, item, ticket, tenure);
     if let Some(lanes) = agent.sends.get() {
         lanes.push(job.delivery.address.room, job);
     }

@@ -12,7 +12,7 @@ pub(crate) struct Settler(mpsc::Sender<Order>);
 
 struct Order {
     settlement: Option<Settlement>,
-    stored: Option<oneshot::Sender<()>>,
+    stored: Option<oneshot::Sender<bool>>,
     ticket: Option<Ticket>,
 }
 
@@ -33,9 +33,10 @@ impl Settler {
         let _ = self.0.send(Order { settlement: Some(settlement), stored: None, ticket }).await;
     }
 
-    /// Hands over a change of state and waits until it is durable. It cannot overtake what was handed over before.
-    pub(crate) async fn settle_now(&self, settlement: Settlement) {
-        self.wait(Some(settlement)).await;
+    /// Hands over a change of state and waits until it is durable. It cannot overtake what was handed over before. False when it is refused:
+    /// the part is another process's by now.
+    pub(crate) async fn settle_now(&self, settlement: Settlement) -> bool {
+        self.wait(Some(settlement)).await
     }
 
     /// Waits until everything handed over before is durable.
@@ -43,11 +44,10 @@ impl Settler {
         self.wait(None).await;
     }
 
-    async fn wait(&self, settlement: Option<Settlement>) {
+    async fn wait(&self, settlement: Option<Settlement>) -> bool {
         let (stored, done) = oneshot::channel();
-        if self.0.send(Order { settlement, stored: Some(stored), ticket: None }).await.is_ok() {
-            let _ = done.await;
-        }
+        let handed_over = self.0.send(Order { settlement, stored: Some(stored), ticket: None }).await.is_ok();
+        handed_over && done.await.unwrap_or(false)
     }
 }
 
@@ -62,26 +62,33 @@ async fn write(store: Arc<dyn Store>, clock: Arc<dyn Clock>, mut receiver: mpsc:
     while receiver.recv_many(&mut group, GROUP).await > 0 {
         let (mut settlements, mut waiting, mut tickets) = (Vec::with_capacity(group.len()), Vec::new(), Vec::new());
         for order in group.drain(..) {
+            let id = order.settlement.as_ref().map(|settlement| settlement.id);
             settlements.extend(order.settlement);
-            waiting.extend(order.stored);
+            waiting.extend(order.stored.map(|stored| (id, stored)));
             tickets.extend(order.ticket);
         }
         if !tickets.is_empty() {
             kill_point("settle.before");
         }
-        // What was sent must not be forgotten: keep trying while the disk is full or the database away.
-        while !settlements.is_empty()
-            && let Err(error) = store.settle(settlements.clone()).await
-        {
-            tracing::error!(count = settlements.len(), error = %error.report(), "outcomes of sends could not be stored; trying again");
-            clock.sleep(PAUSE).await;
-        }
+        let refused = loop {
+            if settlements.is_empty() {
+                break Vec::new();
+            }
+            // What was sent must not be forgotten: keep trying while the disk is full or the database away.
+            match store.settle(settlements.clone()).await {
+                Ok(refused) => break refused,
+                Err(error) => {
+                    tracing::error!(count = settlements.len(), error = %error.report(), "outcomes of sends could not be stored; trying again");
+                    clock.sleep(PAUSE).await;
+                }
+            }
+        };
         if !tickets.is_empty() {
             kill_point("settle.after");
         }
         drop(tickets);
-        for stored in waiting {
-            let _ = stored.send(());
+        for (id, stored) in waiting {
+            let _ = stored.send(id.is_none_or(|id| !refused.contains(&id)));
         }
     }
 }

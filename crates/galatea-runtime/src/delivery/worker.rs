@@ -8,7 +8,12 @@ use galatea_core::{
 use rand::Rng;
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
-use super::{Job, Route, Settler, recover::keep_pauses, stack::Missed};
+use super::{
+    Job, Route, Settler,
+    read_back::{let_go, read_back},
+    recover::keep_pauses,
+    stack::Missed,
+};
 use crate::{
     agent::Agent,
     lanes::{Lane, Taken},
@@ -20,7 +25,7 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
     loop {
         match lane.take() {
             // What is marked already was about to be sent; the next holder would have to find out whether it was.
-            Taken::Item(job) if !job.tenure.is_held() || !(job.tenure.is_open() || job.part.marked) => {}
+            Taken::Item(job) if !job.tenure.is_held() || !(job.tenure.is_open() || job.part.marked) => let_go(&lane, job),
             Taken::Item(job) => {
                 let (turn, part) = (job.delivery.turn, job.delivery.part);
                 let broken = match &before {
@@ -31,13 +36,13 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
                     ended(&agent, &settler, job, OutboxState::Dead, "an earlier part of this answer was not delivered").await;
                     false
                 } else if stands_back(&agent, &lane, &job) {
-                    lane.put_back(vec![job], true);
+                    lane.put_last(job);
                     continue;
                 } else {
                     match deliver(&agent, &settler, &lane, job).await {
                         Some(Outcome::Ended { follows }) => follows,
                         Some(Outcome::StoodBack(job)) => {
-                            lane.put_back(vec![*job], true);
+                            lane.put_last(*job);
                             continue;
                         }
                         // Another process goes on with it, and with whatever follows.
@@ -46,8 +51,7 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
                 };
                 before = Some(Before { turn, broken: !delivered });
             }
-            // Sends do not spill: what waits is bounded by the turns that made it.
-            Taken::ReadBack => lane.put_back(Vec::new(), true),
+            Taken::ReadBack => read_back(&agent, &lane).await,
             Taken::Closed => return,
         }
     }
@@ -132,7 +136,10 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
                     return None;
                 }
                 kill_point("mark.before");
-                settler.settle_now(settlement(&job, OutboxState::Sending, agent)).await;
+                // Whatever this process believes, a suspended machine for one: the store knows whose part it is.
+                if !settler.settle_now(settlement(&job, OutboxState::Sending, agent)).await {
+                    return None;
+                }
                 kill_point("mark.after");
                 hear(agent, &mut job, &mut heard, rules, &Event::Marked)
             }

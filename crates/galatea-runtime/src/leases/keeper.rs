@@ -83,9 +83,6 @@ impl Keeper {
                 outcome = &mut tick => return outcome,
                 () = sleep_until(term.until().into()), if !over => {}
             }
-            if over {
-                return tick.await;
-            }
         }
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Waiting {
 
 /// Messages kept in memory per room; more are read back from the store when their turn comes.
 pub(crate) const IN_MEMORY: usize = 256;
+/// Until a message that somebody has in hand is let go.
+const IN_HAND: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_secs(1);
 /// A commit is refused for a lease that was lost before this process knows of it: two signs of life later it does.
 const LOSING: Duration = Duration::from_secs(2);
@@ -82,9 +84,12 @@ pub(super) fn waiting(agent: &Agent, item: InboxItem) -> Option<Waiting> {
 pub(crate) async fn work(agent: Arc<Agent>, lane: Lane<RoomId, Waiting>) {
     loop {
         match lane.take() {
-            // Another process has the Room now, and finds it in the store.
+            // Another process has the Room now, and finds it in the store; if the Room comes back here, what is stored goes on in its order.
             Taken::Item(waiting) if !waiting.tenure.is_open() => {
-                agent.in_turn.remove(&waiting.entry.memory.id);
+                let behind = lane.spill();
+                for waiting in std::iter::once(waiting).chain(behind) {
+                    agent.in_turn.remove(&waiting.entry.memory.id);
+                }
             }
             Taken::Item(waiting) => {
                 for id in one(&agent, &lane, waiting).await {
@@ -97,13 +102,37 @@ pub(crate) async fn work(agent: Arc<Agent>, lane: Lane<RoomId, Waiting>) {
     }
 }
 
+/// Whether this process may begin with what is stored of the message's Room.
+fn is_taken_up(agent: &Agent, item: &InboxItem) -> bool {
+    match agent.shares.hands(&item.entry.source, item.entry.memory.room_id) {
+        Hands::Share(share) => share.intake.is_open(),
+        Hands::Own | Hands::Others => true,
+    }
+}
+
 async fn read_back(agent: &Agent, lane: &Lane<RoomId, Waiting>) {
     let limit = u32::try_from(IN_MEMORY).unwrap_or(u32::MAX);
     match agent.store.unfinished_in_room(*lane.key(), limit).await {
         Ok(items) => {
-            let complete = items.len() < IN_MEMORY;
-            let ours = items.into_iter().filter_map(|item| waiting(agent, item));
-            let fresh: Vec<Waiting> = ours.filter(|waiting| agent.in_turn.insert(waiting.entry.memory.id, ()).is_none()).collect();
+            let mut complete = items.len() < IN_MEMORY;
+            let mut fresh = Vec::new();
+            for item in items {
+                // What another process left for this Room goes first.
+                let here = is_taken_up(agent, &item);
+                let Some(waiting) = waiting(agent, item) else {
+                    complete = true;
+                    break;
+                };
+                // Those behind one that is on its way here wait for it.
+                if !here || agent.in_turn.insert(waiting.entry.memory.id, ()).is_some() {
+                    complete = false;
+                    break;
+                }
+                fresh.push(waiting);
+            }
+            if !complete && fresh.is_empty() {
+                tokio::time::sleep(IN_HAND).await;
+            }
             lane.put_back(fresh, complete);
         }
         Err(error) => {

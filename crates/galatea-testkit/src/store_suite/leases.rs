@@ -183,20 +183,20 @@ pub async fn whoever_lost_an_account_settles_nothing_but_the_truth(store: Arc<dy
         let settlement = Settlement { fence: fence(member, lease), ..settlement(id, state) };
         let store = Arc::clone(&store);
         async move {
-            store.settle(vec![settlement]).await.unwrap();
-            store.outbox_item(id).await.unwrap().unwrap().state
+            let refused = store.settle(vec![settlement]).await.unwrap();
+            (store.outbox_item(id).await.unwrap().unwrap().state, refused == [id])
         }
     };
-    assert_eq!(settle(late, &old, OutboxState::Sending).await, OutboxState::Sending);
+    assert_eq!(settle(late, &old, OutboxState::Sending).await, (OutboxState::Sending, false));
     if !store.is_shared() {
         return;
     }
     store.release(late, &part).await.unwrap();
     let new = store.claim(next, &part, 1, LONG).await.unwrap().remove(0);
-    assert_eq!(settle(late, &old, OutboxState::Pending).await, OutboxState::Sending);
-    assert_eq!(settle(late, &old, OutboxState::Dead).await, OutboxState::Sending);
-    assert_eq!(settle(next, &new, OutboxState::Pending).await, OutboxState::Pending);
-    assert_eq!(settle(late, &old, OutboxState::Sent).await, OutboxState::Sent);
+    assert_eq!(settle(late, &old, OutboxState::Pending).await, (OutboxState::Sending, true), "and is told so");
+    assert_eq!(settle(late, &old, OutboxState::Dead).await, (OutboxState::Sending, true));
+    assert_eq!(settle(next, &new, OutboxState::Pending).await, (OutboxState::Pending, false));
+    assert_eq!(settle(late, &old, OutboxState::Sent).await, (OutboxState::Sent, false));
 }
 
 /// At once, not when the lease ends.
