@@ -88,7 +88,7 @@ async fn turn(store: &PostgresStore, agent: AgentId, room: RoomId) -> Result<()>
     };
     store.finish_turn(record).await?;
     let sent = Settlement { id, state: OutboxState::Sent, attempt: 1, not_before: at, remote: Some(RemoteId::new(1)), error: None, doubt: false, fence: None };
-    store.settle(vec![sent]).await
+    store.settle(vec![sent]).await.map(drop)
 }
 
 /// Messages a second that many accounts hand over in batches, each acknowledged after its commit.

@@ -78,7 +78,7 @@ async fn turn(store: &SqliteStore, agent: AgentId, room: RoomId) -> Result<()> {
     };
     store.finish_turn(record).await?;
     let sent = Settlement { id, state: OutboxState::Sent, attempt: 1, not_before: at, remote: Some(RemoteId::new(1)), error: None, doubt: false, fence: None };
-    store.settle(vec![sent]).await
+    store.settle(vec![sent]).await.map(drop)
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
