@@ -9,7 +9,6 @@ mod apply;
 mod audit;
 mod cache;
 mod change;
-mod checkpointer;
 mod condition;
 mod connect;
 mod convert;
@@ -50,7 +49,6 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     change::Change,
-    checkpointer::Checkpointer,
     condition::Condition,
     read::{Readers, Select},
     writer::Order,
@@ -111,7 +109,6 @@ impl SqliteStore {
             statements: Arc::clone(&statements),
             scrub: false,
             condition: Arc::clone(&condition),
-            checkpointer: Checkpointer::start(opened.checkpoints, &condition, &statements),
         };
         tokio::spawn(writer.run());
         Self(Arc::new(Inner {

@@ -12,7 +12,6 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use crate::{
     apply::{self, APPLY, APPLY_ANSWERED},
     change::Change,
-    checkpointer::Checkpointer,
     condition::Condition,
     error,
 };
@@ -45,7 +44,6 @@ pub(crate) struct Writer {
     /// Removed text may still be in the write-ahead log.
     pub(crate) scrub: bool,
     pub(crate) condition: Arc<Condition>,
-    pub(crate) checkpointer: Checkpointer,
 }
 
 impl Writer {
@@ -76,7 +74,6 @@ impl Writer {
             }
         }
         self.orders.close();
-        self.checkpointer.end().await;
         self.checkpoint().await;
         // A store in memory shares this connection with its readers, and goes with the last of them.
         if let Ok(connection) = Arc::try_unwrap(self.connection).map(Mutex::into_inner)
@@ -99,7 +96,6 @@ impl Writer {
             match self.apply(group.iter().map(|w| &w.change)).await {
                 Ok(hits) => {
                     self.condition.fine();
-                    self.checkpointer.committed(group.len());
                     return answer(group, hits);
                 }
                 Err(failure) => {
@@ -168,7 +164,6 @@ impl Writer {
             return false;
         }
         self.statements.fetch_add(1, Ordering::Relaxed);
-        let _one = self.checkpointer.one.lock().await;
         let mut connection = self.connection.lock().await;
         match query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut *connection).await {
             Ok(row) => row.try_get::<i64, _>(0).is_ok_and(|busy| busy == 0),
