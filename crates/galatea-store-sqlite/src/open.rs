@@ -40,7 +40,7 @@ pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened>
     apply::prepare(&mut writer).await.map_err(|e| error::open(path, e))?;
     // Every commit empties a reader's cache, so it need not be large: 1 MiB.
     let readers = Pool::new(connect.pragma("query_only", "ON").pragma("cache_size", "-1024"), options.readers);
-    Ok(Opened { writer: Arc::new(Mutex::new(writer)), readers: Readers::Pool(readers) })
+    Ok(Opened { writer: Arc::new(Mutex::new(writer)), readers: Readers::Pool(Box::new(readers)) })
 }
 
 /// Writes what an earlier process left in the log into the main file, and flushes it, before anything is answered for: after a failed flush

@@ -17,7 +17,7 @@ use crate::{error, pool::Pool};
 /// Where reads go.
 pub(crate) enum Readers {
     /// Beside the writer.
-    Pool(Pool),
+    Pool(Box<Pool>),
     /// A database in memory has one connection.
     Shared(Arc<Mutex<SqliteConnection>>),
 }

@@ -245,7 +245,7 @@ pub async fn a_trail_reaches_back_to_what_waited_long(store: Arc<dyn Store>) {
     assert_eq!(trail.sent, [RemoteId::new(9_999)]);
     assert_eq!(trail.ours.len(), 1_501);
     assert_eq!(trail.others.len(), 701);
-    assert_eq!(trail.doubtful, [lost.delivery.address.remote.clone()], "the one before it that came to no clear end");
+    assert_eq!(trail.doubtful, std::slice::from_ref(&lost.delivery.address.remote), "the one before it that came to no clear end");
 }
 
 /// What came after the answer is no floor for finding it, whatever the clock said then.
