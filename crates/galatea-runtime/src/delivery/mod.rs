@@ -1,6 +1,8 @@
 //! Delivery: from committed outbox rows to the platform, in order per Room.
 
 mod gate;
+mod look;
+mod mark;
 mod on_the_way;
 mod read_back;
 mod recover;
