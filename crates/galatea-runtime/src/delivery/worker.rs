@@ -146,11 +146,8 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
             }
             Effect::Send => {
                 mark = mark.renew(agent, settler, &job).await?;
-                // The last moment to find out that this process was paused and another one sends now.
-                if !tenure.is_held() {
-                    return None;
-                }
-                match mark.send(agent, settler, &route, &job).await {
+                // A process that was paused finds out at its next step, before it reaches the platform, that another one sends now.
+                match tenure.guard(mark.send(agent, settler, &route, &job)).await? {
                     Ok(answer) => {
                         receipt = Some(answer);
                         hear(agent, &mut job, &mut heard, rules, &Event::Sent)
