@@ -34,18 +34,16 @@ pub(super) async fn look(agent: &Agent, route: &Route, job: &Job) -> (Looked, Op
             Err(Missed::Held(error)) => (error, false),
             Err(Missed::Failed(error)) => (error, true),
         };
-        let delay = match error.retry() {
-            // Told when to come back: nothing was found out, and that is no failure to count.
-            Retry::After(delay) => delay,
-            Retry::Never => return unclear(job, &error),
-            Retry::Soon => {
-                tries += u32::from(asked);
-                Duration::from_millis(500 << tries.min(6))
-            }
-        };
-        // Too old to be sent anyway, so nobody waits for what the search may still tell.
+        // Told when to come back, nothing was found out, and that is no failure to count. A part that is too old to be sent is not looked for
+        // for ever, though.
         let is_over = job.part.expires.is_some_and(|end| agent.clock.now() > end);
-        if tries >= ATTEMPTS || is_over {
+        let (delay, counts) = match error.retry() {
+            Retry::After(delay) => (delay, is_over),
+            Retry::Never => return unclear(job, &error),
+            Retry::Soon => (Duration::from_millis(500 << tries.min(6)), true),
+        };
+        tries += u32::from(asked && counts);
+        if tries >= ATTEMPTS {
             return unclear(job, &error);
         }
         tracing::info!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send failed; trying again");

@@ -184,6 +184,7 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
 /// `heard` becomes the time of it, which waits are counted from.
 fn hear(agent: &Agent, job: &mut Job, heard: &mut Timestamp, rules: Rules, event: &Event<'_>) -> Effect {
     *heard = agent.clock.now();
+    job.follow_clock(agent.clock.ahead());
     let (part, effect) = job.part.clone().step(event, *heard, rules);
     job.part = part;
     job.delivery.attempt = job.part.attempt;
