@@ -12,6 +12,7 @@ use crate::{
     error::{Error, Result},
     gateway::Gateway,
     ids::{Account, RemoteId, Source},
+    leave::Leave,
     message::{Address, Delivery, Encoded, Found, Outgoing, Receipt, Trail},
 };
 
@@ -70,6 +71,11 @@ pub trait SendHandler: Send + Sync {
     /// One attempt. No retry in here; flood waits come back as `RateLimited` with `Retry::After`.
     /// An error says by [`crate::error::Sent`] whether the platform may have done it.
     async fn send(&self, delivery: &Delivery) -> Result<Receipt>;
+
+    /// The same, for a platform that shows what is sent twice: looks at `leave` when the bytes go out, and lets nothing out without it.
+    async fn send_with(&self, delivery: &Delivery, _leave: &Leave) -> Result<Receipt> {
+        self.send(delivery).await
+    }
 
     /// Read-back of a delivery whose outcome is unknown.
     async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found>;

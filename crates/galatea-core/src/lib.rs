@@ -16,6 +16,7 @@ pub mod gateway;
 pub mod hint;
 pub mod ids;
 mod kill_point;
+mod leave;
 pub mod memory;
 pub mod message;
 pub mod middleware;
@@ -53,6 +54,7 @@ pub use gateway::{Gateway, GatewayBackend, Health};
 pub use hint::{Hint, Hints, NoHints};
 pub use ids::{Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemberId, MemoryId, RelationshipId, RemoteId, RoomId, Source, TaskId, TurnId, WorldId};
 pub use kill_point::{arm_kill_points, kill_point};
+pub use leave::Leave;
 pub use memory::{Memory, MemoryKind};
 pub use message::{
     Address, Addressed, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Found, Incoming, IncomingEvent, IncomingMessage, Outgoing, OwnStatus, Place,

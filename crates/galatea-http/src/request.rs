@@ -3,10 +3,10 @@
 use std::{fmt, time::Duration};
 
 use bytes::Bytes;
-use galatea_core::{Error, ExposeSecret, Result, SecretString};
+use galatea_core::{Error, ExposeSecret, Leave, Result, SecretString};
 use reqwest::{
     RequestBuilder,
-    header::{CONTENT_TYPE, HeaderName, HeaderValue},
+    header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue},
     multipart::Form,
 };
 use serde::Serialize;
@@ -28,6 +28,7 @@ pub struct Request {
     head: Option<Duration>,
     idle: Option<Duration>,
     max_body: usize,
+    leave: Leave,
 }
 
 impl fmt::Debug for Request {
@@ -39,12 +40,12 @@ impl fmt::Debug for Request {
 impl Request {
     pub(crate) fn new(client: HttpClient, builder: RequestBuilder, place: String) -> Self {
         let (total, max_body) = (client.options().total_timeout, client.options().max_body);
-        Self { client, builder: Ok(builder), place, total, head: None, idle: None, max_body }
+        Self { client, builder: Ok(builder), place, total, head: None, idle: None, max_body, leave: Leave::always() }
     }
 
     pub(crate) fn broken(client: HttpClient, error: Error) -> Self {
         let (total, max_body) = (client.options().total_timeout, client.options().max_body);
-        Self { client, builder: Err(error), place: String::new(), total, head: None, idle: None, max_body }
+        Self { client, builder: Err(error), place: String::new(), total, head: None, idle: None, max_body, leave: Leave::always() }
     }
 
     fn map(mut self, change: impl FnOnce(RequestBuilder) -> Result<RequestBuilder>) -> Self {
@@ -83,11 +84,25 @@ impl Request {
         self.map(|builder| Ok(builder.query(pairs)))
     }
 
+    /// Lets a [`Request::json`] body that is set after this go out only while `leave` is given, looked at when it is written.
+    pub fn only_with(mut self, leave: &Leave) -> Self {
+        self.leave = leave.clone();
+        self
+    }
+
     /// Sends JSON.
     pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Self {
+        let leave = self.leave.clone();
         self.map(|builder| {
             let bytes = serde_json::to_vec(body).map_err(|_| Error::unexpected("the request could not be written as JSON"))?;
-            Ok(builder.header(CONTENT_TYPE, "application/json").body(bytes))
+            let builder = builder.header(CONTENT_TYPE, "application/json");
+            if !leave.can_end() {
+                return Ok(builder.body(bytes));
+            }
+            // A body of which the length is told, so that without it the request is incomplete and nobody acts on it (RFC 9112 §6.3).
+            let builder = builder.header(CONTENT_LENGTH, bytes.len());
+            let written = async move { if leave.is_given() { Ok(bytes) } else { Err(std::io::Error::other("leave to send was withdrawn")) } };
+            Ok(builder.body(reqwest::Body::wrap_stream(futures::stream::once(written))))
         })
     }
 

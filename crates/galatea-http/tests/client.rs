@@ -19,7 +19,7 @@ use axum::{
     routing::{get, post},
 };
 use futures::StreamExt;
-use galatea_core::{Error, ErrorKind, Retry, SecretString, Sent};
+use galatea_core::{Error, ErrorKind, Leave, Retry, SecretString, Sent};
 use galatea_http::{Form, HttpClient, HttpOptions, Part, codes};
 use serde_json::{Value, json};
 use tokio::{io::AsyncReadExt, net::TcpListener};
@@ -32,6 +32,7 @@ async fn serve() -> String {
                 axum::Json(json!({
                     "auth": headers.get("authorization").map(|v| v.to_str().unwrap()),
                     "type": headers.get("content-type").map(|v| v.to_str().unwrap()),
+                    "length": headers.get("content-length").map(|v| v.to_str().unwrap()),
                     "agent": headers.get("user-agent").map(|v| v.to_str().unwrap()),
                     "body": String::from_utf8_lossy(&body),
                 }))
@@ -210,4 +211,30 @@ async fn connections_are_reused() {
     for _ in 0..20 {
         assert_eq!(http.get(&base).send().await.unwrap().text().await.unwrap(), "true");
     }
+}
+
+/// On a raw socket, as what arrives of it counts and not what a server makes of it.
+#[tokio::test]
+async fn without_leave_nothing_goes_out_that_anybody_could_act_on() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let arrived = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut all = Vec::new();
+        let _ = socket.read_to_end(&mut all).await;
+        String::from_utf8(all).unwrap()
+    });
+    let looks = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&looks);
+    let leave = Leave::while_true(move || {
+        seen.fetch_add(1, Ordering::SeqCst);
+        false
+    });
+    assert!(client().post(&url).only_with(&leave).json(&json!({"a": 1})).send().await.is_err());
+    assert_eq!(looks.load(Ordering::SeqCst), 1, "looked at once, when it is written");
+    assert!(!arrived.await.unwrap().contains("{\"a\""));
+
+    let (base, leave) = (serve().await, Leave::while_true(|| true));
+    let got: Value = client().post(&format!("{base}/echo")).only_with(&leave).json(&json!({"a": 1})).send_json().await.unwrap();
+    assert_eq!((got["body"].as_str(), got["length"].as_str()), (Some("{\"a\":1}"), Some("7")));
 }

@@ -1,7 +1,7 @@
 //! The Bot API over our own HTTP client: one POST per call, one pool of kept connections, the token in one place.
 
 use bytes::Bytes;
-use galatea_core::{Clock, Error, ExposeSecret, Result, SecretString};
+use galatea_core::{Clock, Error, ExposeSecret, Leave, Result, SecretString};
 use galatea_http::{Form, HttpClient, HttpOptions, Response};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, sync::Arc, time::Duration};
@@ -147,7 +147,13 @@ impl Api {
 
     /// One call with JSON parameters.
     pub(crate) async fn call<T: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Result<T, Failure> {
-        let response = self.http.post(self.address(method).expose_secret()).json(params).total_timeout(TOTAL).send().await.map_err(Failure::Transport)?;
+        self.call_with(method, params, &Leave::always()).await
+    }
+
+    /// One call that goes out only while leave is given.
+    pub(crate) async fn call_with<T: DeserializeOwned>(&self, method: &str, params: &impl Serialize, leave: &Leave) -> Result<T, Failure> {
+        let request = self.http.post(self.address(method).expose_secret()).only_with(leave).json(params);
+        let response = request.total_timeout(TOTAL).send().await.map_err(Failure::Transport)?;
         answer(response).await
     }
 

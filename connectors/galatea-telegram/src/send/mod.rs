@@ -9,7 +9,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use dashmap::DashMap;
 use galatea_core::{
-    Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Media, Outgoing, Priority, Receipt, RemoteId, Result, Retry, SendHandler, Trail,
+    Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Leave, Media, Outgoing, Priority, Receipt, RemoteId, Result, Retry, SendHandler,
+    Trail,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
@@ -85,7 +86,7 @@ impl TelegramSender {
         }
     }
 
-    async fn attempt(&self, part: &Part, target: Target) -> Result<Vec<RemoteId>, Failure> {
+    async fn attempt(&self, part: &Part, target: Target, leave: &Leave) -> Result<Vec<RemoteId>, Failure> {
         let method = part.method.as_str();
         let params = &part.params;
         let ids = |posted: &[Posted]| posted.iter().map(|p| message_id(p.chat.id, p.message_id)).collect();
@@ -99,7 +100,7 @@ impl TelegramSender {
         }
         match part.method {
             Method::SendMediaGroup => self.api.call::<Vec<Posted>>(method, params).await.map(|p| ids(&p)),
-            m if m.posts() => self.api.call::<Posted>(method, params).await.map(|p| ids(&[p])),
+            m if m.posts() => self.api.call_with::<Posted>(method, params, leave).await.map(|p| ids(&[p])),
             Method::EditMessageText | Method::EditMessageCaption => self.api.call::<IgnoredAny>(method, params).await.map(|_| own().into_iter().collect()),
             _ => self.api.call::<IgnoredAny>(method, params).await.map(|_| Vec::new()),
         }
@@ -117,6 +118,10 @@ impl SendHandler for TelegramSender {
     }
 
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
+        self.send_with(delivery, &Leave::always()).await
+    }
+
+    async fn send_with(&self, delivery: &Delivery, leave: &Leave) -> Result<Receipt> {
         let mut part = Part::read(&delivery.body)?;
         let mut target = Target::parse(&delivery.address.remote)?;
         let named = part.params.get("chat_id").and_then(Value::as_i64);
@@ -132,7 +137,7 @@ impl SendHandler for TelegramSender {
         let mut moved_to = None;
         // Each round but the first follows a refusal below 500: the call before provably did nothing. Every rule can apply once.
         for _ in 0..4 {
-            let failure = match self.attempt(&part, target).await {
+            let failure = match self.attempt(&part, target, leave).await {
                 Ok(ids) => {
                     if part.method.posts() {
                         self.remember(target, &ids, delivery.id);
@@ -189,7 +194,7 @@ impl SendHandler for TelegramSender {
         }
         let mut part = Part::read(&encode::encode(&Outgoing::Typing)?.pop().ok_or_else(|| Error::unexpected("typing has no form"))?)?;
         address(&mut part, target, self.book.forum(target.chat));
-        match self.attempt(&part, target).await {
+        match self.attempt(&part, target, &Leave::always()).await {
             Ok(_) => Ok(()),
             Err(failure) => {
                 if let Some(wait) = failure.refusal().and_then(Refusal::wait) {

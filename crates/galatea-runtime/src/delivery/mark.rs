@@ -40,7 +40,8 @@ impl Mark {
 
     /// Makes one attempt, under a mark that does not grow old meanwhile.
     pub(super) async fn send(self, agent: &Agent, settler: &Settler, route: &Route, job: &Job) -> Result<Receipt, Missed> {
-        let sending = route.stack.send(&job.delivery);
+        let leave = job.tenure.leave();
+        let sending = route.stack.send(&job.delivery, &leave);
         tokio::pin!(sending);
         tokio::select! {
             biased;

@@ -12,7 +12,7 @@ mod takeover;
 mod timeout;
 mod worker;
 
-use galatea_core::{ConnectorInfo, Delivery, SendHandler, protocol::Part};
+use galatea_core::{ConnectorInfo, Delivery, SendHandler, protocol::Part, store::OutboxItem};
 use std::{sync::Arc, time::Duration};
 
 use crate::{agent::Agent, leases::Tenure};
@@ -36,9 +36,18 @@ pub(crate) struct Job {
     pub(crate) tenure: Tenure,
     /// How far the clock was ahead when its times were told.
     pub(crate) ahead: Duration,
+    /// It may have ended while it was read: whoever had it in hand stored that before letting it go.
+    pub(crate) look_again: bool,
 }
 
 impl Job {
+    /// Goes on with what the store says of it.
+    fn read(&mut self, agent: &Agent, item: OutboxItem) {
+        self.part = Part::stored(&item).by(item.delivery.created_at, agent.clock.now());
+        self.delivery = item.delivery;
+        self.look_again = false;
+    }
+
     /// Makes it no older by a clock that was set forward meanwhile.
     fn follow_clock(&mut self, ahead: Duration) {
         let set = ahead.saturating_sub(self.ahead);

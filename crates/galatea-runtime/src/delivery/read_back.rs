@@ -49,3 +49,20 @@ pub(super) async fn read_back(agent: &Agent, lane: &Lane<RoomId, Job>) {
     }
     lane.put_back(jobs, complete);
 }
+
+/// Reads a part anew. False when it has ended, or is another process's before that is known.
+pub(super) async fn is_still_open(agent: &Agent, job: &mut Job) -> bool {
+    while job.tenure.is_open() {
+        match agent.store.outbox_item(job.delivery.id).await {
+            Ok(item) => {
+                let open = item.filter(|item| item.state.is_open());
+                return open.map(|item| job.read(agent, item)).is_some();
+            }
+            Err(error) => {
+                tracing::debug!(delivery = %job.delivery.id, error = %error.report(), "cannot read how a part stands; trying again");
+                agent.clock.sleep(PAUSE).await;
+            }
+        }
+    }
+    false
+}

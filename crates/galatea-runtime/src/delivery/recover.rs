@@ -36,7 +36,7 @@ async fn recover(agent: &Agent, route: &Route, tenure: &Tenure) {
         }
         for item in items {
             if let Some(ticket) = agent.on_the_way.begin(item.delivery.id) {
-                push(agent, item, ticket, tenure);
+                push(agent, job(agent, item, ticket, tenure));
             }
         }
         kill_point("takeover.sends");
@@ -76,11 +76,10 @@ pub(super) async fn keep_pauses(agent: &Agent, route: &Route) {
 /// A stored part, to be sent.
 pub(super) fn job(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) -> Job {
     let part = Part::stored(&item).by(item.delivery.created_at, agent.clock.now());
-    Job { delivery: item.delivery, part, ticket: Some(ticket), tenure: tenure.clone(), ahead: agent.clock.ahead() }
+    Job { delivery: item.delivery, part, ticket: Some(ticket), tenure: tenure.clone(), ahead: agent.clock.ahead(), look_again: false }
 }
 
-fn push(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) {
-    let job = job(agent, item, ticket, tenure);
+fn push(agent: &Agent, job: Job) {
     if let Some(lanes) = agent.sends.get() {
         lanes.push(job.delivery.address.room, job);
     }
@@ -95,12 +94,9 @@ async fn look(agent: &Agent, route: &Route) -> Result<()> {
         let items = agent.store.unsettled(id, &route.info.source, &route.info.account, &agent.on_the_way.ids(), AT_ONCE).await?;
         let all = items.len() < AT_ONCE as usize;
         for item in items {
-            let Some(ticket) = agent.on_the_way.begin(item.delivery.id) else { continue };
-            // It may have ended between the reading and now; whoever ended it stored that before letting it go.
-            if let Some(item) = agent.store.outbox_item(item.delivery.id).await?
-                && item.state.is_open()
-            {
-                push(agent, item, ticket, &tenure);
+            // At once, or what is committed here meanwhile would overtake it.
+            if let Some(ticket) = agent.on_the_way.begin(item.delivery.id) {
+                push(agent, Job { look_again: true, ..job(agent, item, ticket, &tenure) });
             }
         }
         if all {

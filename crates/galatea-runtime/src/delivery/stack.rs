@@ -2,8 +2,8 @@
 
 use futures::FutureExt;
 use galatea_core::{
-    Address, Clock, ConnectorInfo, Delivery, Error, ErrorKind, EventBus, Found, Media, Priority, Receipt, RemoteId, Result, Retry, RoomId, SendHandler, Sent,
-    Timestamp, Trail,
+    Address, Clock, ConnectorInfo, Delivery, Error, ErrorKind, EventBus, Found, Leave, Media, Priority, Receipt, RemoteId, Result, Retry, RoomId, SendHandler,
+    Sent, Timestamp, Trail,
     breaker::{Admission, BreakerLimits, BreakerState, Call, Permit, Phase, SharedBreaker},
     kill_point,
 };
@@ -43,8 +43,8 @@ impl Stack {
         self.breaker.state()
     }
 
-    /// One attempt.
-    pub(crate) async fn send(&self, delivery: &Delivery) -> Result<Receipt, Missed> {
+    /// One attempt, as long as leave is given.
+    pub(crate) async fn send(&self, delivery: &Delivery, leave: &Leave) -> Result<Receipt, Missed> {
         // Outermost, because a send that waits for its turn must neither count as slow nor hold a probe.
         let (room, priority) = (delivery.address.room, self.handler.priority(&delivery.body));
         self.gate.admit(room, priority, self.clock.now()).map_err(Missed::Held)?;
@@ -53,7 +53,7 @@ impl Stack {
         let permit = self.pass(started)?;
         // Innermost, because only the platform's own time is bounded and judged.
         kill_point("send.before");
-        let outcome = guarded(timeout::within(self.handler.send(delivery))).await;
+        let outcome = guarded(timeout::within(self.handler.send_with(delivery, leave))).await;
         kill_point("send.after");
         let now = self.clock.now();
         settle(permit, &outcome, started, now);

@@ -12,7 +12,7 @@ use super::{
     Job, Settler,
     look::look,
     mark::Mark,
-    read_back::{let_go, read_back},
+    read_back::{is_still_open, let_go, read_back},
     recover::keep_pauses,
     stack::Missed,
 };
@@ -28,7 +28,10 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
         match lane.take() {
             // What is marked already was about to be sent; the next holder would have to find out whether it was.
             Taken::Item(job) if !job.tenure.is_held() || !(job.tenure.is_open() || job.part.marked) => let_go(&lane, job),
-            Taken::Item(job) => {
+            Taken::Item(mut job) => {
+                if job.look_again && !is_still_open(&agent, &mut job).await {
+                    continue;
+                }
                 let (turn, part) = (job.delivery.turn, job.delivery.part);
                 let broken = match &before {
                     Some(known) if known.turn == turn => known.broken,

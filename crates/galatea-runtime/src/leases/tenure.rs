@@ -1,7 +1,7 @@
 //! Tenure: a lease as long as this process has it. Whoever works under one keeps a clone of it, and stops when it ends.
 
 use galatea_core::{
-    MemberId,
+    Leave, MemberId,
     store::{Fence, Lease},
 };
 use std::{
@@ -105,6 +105,15 @@ impl Tenure {
             Some(held) => held.lost.run_until_cancelled(work).await,
             None => Some(work.await),
         }
+    }
+
+    /// The same for a connector: whether something may go out now.
+    pub(crate) fn leave(&self) -> Leave {
+        if self.0.is_none() {
+            return Leave::always();
+        }
+        let tenure = self.clone();
+        Leave::while_true(move || tenure.is_held())
     }
 
     /// Does something under it, and not a step of it after its end: also of a process that was paused, and before which nobody could tell it.

@@ -30,6 +30,9 @@ const SHUFFLE: Duration = Duration::from_millis(100);
 /// One attempt at a turn: judges the first message, gathers what belongs to it, and answers.
 pub(super) async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut Vec<Waiting>) -> Result<()> {
     let Some(first) = taken.first().cloned() else { return Ok(()) };
+    if first.look_again && agent.store.inbox_item(first.entry.memory.id).await?.is_none_or(|item| item.state != InboxState::New) {
+        return Ok(());
+    }
     let room = first.entry.memory.room_id;
     let Some(info) = agent.rooms.load(agent.store.as_ref(), room).await? else { return follow(agent, taken, room).await };
     let (source, account) = (&first.entry.source, &first.entry.account);

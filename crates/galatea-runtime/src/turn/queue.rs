@@ -26,6 +26,8 @@ pub(crate) struct Waiting {
     pub(crate) attempts: u32,
     /// It was read back from the store, so its turn is counted there before it begins.
     pub(crate) read_back: bool,
+    /// It may have been finished by whoever had it in hand while it was read.
+    pub(crate) look_again: bool,
     /// Answered only as long as its Room is this process's.
     pub(crate) tenure: Tenure,
 }
@@ -56,7 +58,7 @@ pub(crate) fn enqueue(agent: &Agent, entry: InboxEntry) {
     };
     if let Some(tenure) = tenure {
         let now = agent.clock.now();
-        push(agent, Waiting { entry, received_at: now, attempts: 0, read_back: false, tenure });
+        push(agent, Waiting { entry, received_at: now, attempts: 0, read_back: false, look_again: false, tenure });
     }
 }
 
@@ -78,7 +80,7 @@ pub(super) fn queue(agent: &Agent, waiting: Waiting) {
 /// None when the Room is another process's.
 pub(super) fn waiting(agent: &Agent, item: InboxItem) -> Option<Waiting> {
     let tenure = agent.shares.room(&item.entry.source, item.entry.memory.room_id)?;
-    Some(Waiting { entry: item.entry, received_at: item.received_at, attempts: item.attempts, read_back: true, tenure })
+    Some(Waiting { entry: item.entry, received_at: item.received_at, attempts: item.attempts, read_back: true, look_again: false, tenure })
 }
 
 /// Works one lane until it is empty.

@@ -1,12 +1,9 @@
 //! Take up: messages that are stored and in nobody's hands go to their lanes, after a start and now and then.
 
-use galatea_core::{
-    Hint, MemoryId, Result, kill_point,
-    store::{InboxItem, InboxState},
-};
+use galatea_core::{Hint, MemoryId, Result, kill_point, store::InboxItem};
 use std::{sync::Arc, time::Duration};
 
-use super::queue::{push, queue, waiting};
+use super::queue::{Waiting, push, waiting};
 use crate::{
     agent::Agent,
     delivery::{self, Route},
@@ -58,27 +55,17 @@ pub(crate) async fn sweep(agent: &Agent, route: &Route) {
     let id = agent.view.identity.id();
     // A failure is told by whoever writes; the next sweep tries again.
     let items = agent.store.unfinished(id, &route.info.source, &route.info.account, SWEPT).await.unwrap_or_default();
-    let _ = take_if_new(agent, items).await;
+    take_if_open(agent, items);
 }
 
-/// Ends at the first one that the store does not tell about: a later one of the same Room would overtake it.
-async fn take_if_new(agent: &Agent, items: Vec<InboxItem>) -> Result<()> {
+/// At once: were anything awaited between taking one in hand and putting it into its lane, a later one of its Room that is received meanwhile
+/// would overtake it. Some may have been finished since they were read, which their turn finds out.
+fn take_if_open(agent: &Agent, items: Vec<InboxItem>) {
     for item in items {
-        let id = item.entry.memory.id;
-        if agent.in_turn.insert(id, ()).is_some() {
-            continue;
-        }
-        // It may have been finished between the reading and now; whoever did stored that before letting it go.
-        let stored = agent.store.inbox_item(id).await;
-        match stored.map(|item| item.filter(|item| item.state == InboxState::New).and_then(|item| waiting(agent, item))) {
-            Ok(Some(waiting)) => queue(agent, waiting),
-            gone => {
-                agent.in_turn.remove(&id);
-                gone?;
-            }
+        if let Some(waiting) = waiting(agent, item) {
+            push(agent, Waiting { look_again: true, ..waiting });
         }
     }
-    Ok(())
 }
 
 fn take(agent: &Agent, item: InboxItem) {
@@ -158,7 +145,7 @@ async fn poll(agent: &Agent) -> Result<bool> {
     }
     let items = agent.store.unfinished_in_parts(agent.view.identity.id(), &parts, &agent.shares.leased(), &in_hand(agent), SWEPT).await?;
     let all = items.len() < SWEPT as usize;
-    take_if_new(agent, items).await?;
+    take_if_open(agent, items);
     Ok(all)
 }
 
