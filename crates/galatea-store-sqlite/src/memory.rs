@@ -8,6 +8,7 @@ use galatea_core::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::FromRow;
+use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::{
@@ -169,13 +170,17 @@ impl MemoryStore for SqliteStore {
     }
 
     async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>> {
+        Ok(self.shared_memories(query).await?.into_iter().map(Arc::unwrap_or_clone).collect())
+    }
+
+    async fn shared_memories(&self, query: &MemoryQuery) -> Result<Vec<Arc<Memory>>> {
         match self.0.recent.look(query) {
-            Known::Page(page) => Ok(page.into_iter().map(|memory| Memory::clone(&memory)).collect()),
+            Known::Page(page) => Ok(page),
             Known::Read(reading) => {
                 let read = self.page(&reading.query()).await?;
                 Ok(self.0.recent.fill(&reading, query, read))
             }
-            Known::Other => self.page(query).await,
+            Known::Other => Ok(self.page(query).await?.into_iter().map(Arc::new).collect()),
         }
     }
 

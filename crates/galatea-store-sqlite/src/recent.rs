@@ -12,8 +12,8 @@ use std::{
 
 /// Ops that change or remove stored memories.
 pub(crate) const CHANGING: &[&str] = &["update_content", "delete_memory", "forget_person", "move_room"];
-/// Bytes of memories held, about; a message of a chat takes 1 to 2 KiB.
-const BYTES: usize = 16 << 20;
+/// Bytes of memories held, about: a hundred busy Rooms, or many more quiet ones. A message of a chat takes 1 KiB.
+const BYTES: usize = 8 << 20;
 /// Longest page that is held.
 const LONGEST: u32 = 512;
 /// Pages grow in steps: a queue that grows by one message must not be a reason to read again.
@@ -109,19 +109,18 @@ impl Recent {
     }
 
     /// Keeps a page that was read, the newest first, unless something was committed meanwhile; gives what the query asked for.
-    pub(crate) fn fill(&self, reading: &Reading, query: &MemoryQuery, read: Vec<Memory>) -> Vec<Memory> {
-        let asked = usize::try_from(query.limit).unwrap_or(usize::MAX);
-        let fits = |memory: &&Memory| query.since.is_none_or(|since| memory.created_at >= since);
-        let answer = read.iter().take(asked).take_while(fits).cloned().collect();
+    pub(crate) fn fill(&self, reading: &Reading, query: &MemoryQuery, read: Vec<Memory>) -> Vec<Arc<Memory>> {
         let most = usize::try_from(reading.most).unwrap_or(usize::MAX);
         let whole = read.len() < most;
-        let messages: VecDeque<Held> = read.into_iter().rev().map(Held::new).collect();
+        let page = Page { messages: read.into_iter().rev().map(Held::new).collect(), most, whole, used: reading.ticket };
+        // A little longer than what was asked for, so it is enough.
+        let answer = page.newest(query).unwrap_or_default();
         let mut state = self.lock();
         if state.reading.get(&reading.key) == Some(&reading.ticket) {
             state.reading.remove(&reading.key);
             state.drop_room(&reading.key);
-            state.bytes += messages.iter().map(|held| held.weight).sum::<usize>();
-            state.rooms.insert(reading.key, Page { messages, most, whole, used: reading.ticket });
+            state.bytes += page.messages.iter().map(|held| held.weight).sum::<usize>();
+            state.rooms.insert(reading.key, page);
             state.bound();
         }
         answer
