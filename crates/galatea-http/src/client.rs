@@ -150,9 +150,6 @@ impl HttpClient {
     }
 }
 
-/// Idle connections kept to one host, each with some 20 KiB of buffers: a burst opens hundreds, and what comes after it needs few.
-const IDLE: usize = 32;
-
 fn base(options: &HttpOptions) -> reqwest::ClientBuilder {
     // Redirects are not followed: custom key headers would travel to the new host, and no API we call redirects.
     reqwest::Client::builder()
@@ -161,7 +158,6 @@ fn base(options: &HttpOptions) -> reqwest::ClientBuilder {
         .tcp_nodelay(true)
         .connect_timeout(options.connect_timeout)
         .pool_idle_timeout(options.idle_connection)
-        .pool_max_idle_per_host(IDLE)
         .user_agent(&options.user_agent)
 }
 
