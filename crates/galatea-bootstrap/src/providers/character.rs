@@ -106,17 +106,6 @@ fn anybody(text: &str) -> Option<(char, &str)> {
     inner[1..].strip_prefix("}}").map(|after| (n, after))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::speaker;
-
-    #[test]
-    fn placeholders_become_somebody() {
-        assert_eq!(speaker("{{user1}}: hi {{name5}}, {{user6}} {{{user2}}} {{user10}} {{"), "Person 1: hi Person 5, {{user6}} {Person 2} {{user10}} {{");
-        assert_eq!(speaker("{{{{name3}} é{{usér1}}"), "{{Person 3 é{{usér1}}");
-    }
-}
-
 fn bullets(lines: &[&str]) -> String {
     lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
 }
@@ -130,5 +119,16 @@ fn section(text: &mut String, title: &str, body: &str) {
         text.push_str(title);
         text.push('\n');
         text.push_str(body.trim());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::speaker;
+
+    #[test]
+    fn placeholders_become_somebody() {
+        assert_eq!(speaker("{{user1}}: hi {{name5}}, {{user6}} {{{user2}}} {{user10}} {{"), "Person 1: hi Person 5, {{user6}} {Person 2} {{user10}} {{");
+        assert_eq!(speaker("{{{{name3}} é{{usér1}}"), "{{Person 3 é{{usér1}}");
     }
 }
