@@ -1,3 +1,5 @@
+//! What is read is what is stored, whatever happens in between; and what is held is bounded.
+
 use galatea_core::{
     Content, Memory, MemoryKind, RemoteId, Timestamp,
     store::{Effect, InboxStore, MemoryQuery, MemoryStore, OutboxStore},
