@@ -52,6 +52,16 @@ pub(crate) struct Bench {
     /// Runs only the flood with PostgreSQL and tells of it line by line, without a table
     #[arg(long, conflicts_with = "write")]
     only_postgres: bool,
+    /// Runs only the loads with SQLite on this platform and tells of them line by line, without a table
+    #[arg(long, value_enum, value_name = "PLATFORM", conflicts_with_all = ["write", "only_postgres"])]
+    only: Option<Only>,
+}
+
+/// A platform by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Only {
+    Telegram,
+    Discord,
 }
 
 /// How much a run measures.
@@ -101,6 +111,9 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the loopback servers")?;
     if bench.only_postgres {
         return runtime.block_on(measure_postgres(root, &binary, folder.path(), &plan));
+    }
+    if let Some(only) = bench.only {
+        return runtime.block_on(measure_one(root, &binary, folder.path(), &plan, only));
     }
     let (figures, violations) = runtime.block_on(measure(root, &binary, folder.path(), &plan))?;
     let how = Circumstances {
@@ -205,6 +218,32 @@ async fn measure_postgres(root: &Path, binary: &Path, folder: &Path, plan: &Plan
     }
 }
 
+/// The loads of one platform alone, for work on the line.
+async fn measure_one(root: &Path, binary: &Path, folder: &Path, plan: &Plan, only: Only) -> Result<()> {
+    let stage = Stage::set().await?;
+    let (name, platform) = match only {
+        Only::Telegram => ("Telegram", stage.telegram()),
+        Only::Discord => ("Discord", stage.discord()),
+    };
+    let settings = stage.settings(&platform);
+    Scene { name, platform, settings, root, binary, folder }.on_sqlite(plan).await?;
+    match stage.close() {
+        violations if violations.is_empty() => Ok(()),
+        violations => bail!("the program broke the rules of a service:\n{}", violations.join("\n")),
+    }
+}
+
+/// What the loads with SQLite gave.
+struct OnSqlite {
+    one_room: Load,
+    rooms: Load,
+    flood: Load,
+    half: Load,
+    large: Load,
+    idle: f64,
+    after_load: f64,
+}
+
 /// The program with one agent on one platform.
 struct Scene<'a> {
     name: &'static str,
@@ -241,9 +280,16 @@ impl Scene<'_> {
     }
 
     async fn loads(&self, plan: &Plan, (first_start, restart): (Start, Start)) -> Result<OnPlatform> {
+        let OnSqlite { one_room, rooms, flood, half, large, idle, after_load } = self.on_sqlite(plan).await?;
+        let postgres = self.on_postgres(plan).await?;
+        Ok(OnPlatform { one_room, rooms, flood, half, large, postgres, first_start, restart, idle, after_load })
+    }
+
+    async fn on_sqlite(&self, plan: &Plan) -> Result<OnSqlite> {
         let child = self.start("load")?;
         child.ready().await?;
         let idle = rested(&child).await?;
+        eprintln!("--- {}: {idle:.1} MiB at rest", self.name);
         load::run(&self.platform, &child, plan.warm_up).await.with_context(|| format!("warming up on {}", self.name))?;
         let one_room = self.step("one room, one question at a time", &child, plan.one_room).await?;
         let rooms = self.step("100 rooms, one question each", &child, plan.rooms).await?;
@@ -251,9 +297,9 @@ impl Scene<'_> {
         let half = self.step("100 rooms, half the pace of the flood", &child, Amount::paced(flood.per_second / 2.0, plan.half)).await?;
         let large = self.step("1,000 rooms at once", &child, plan.large).await?;
         let after_load = proc::resident(child.pid())?;
+        eprintln!("--- {}: {after_load:.1} MiB after the loads", self.name);
         child.stop().await?;
-        let postgres = self.on_postgres(plan).await?;
-        Ok(OnPlatform { one_room, rooms, flood, half, large, postgres, first_start, restart, idle, after_load })
+        Ok(OnSqlite { one_room, rooms, flood, half, large, idle, after_load })
     }
 
     /// The flood with a PostgreSQL of this machine, durable as it comes (`fsync` and `synchronous_commit` on).
@@ -285,7 +331,11 @@ impl Scene<'_> {
         let load = load::run(&self.platform, child, amount).await.with_context(|| name.clone())?;
         let Load { answers, per_second, wait, cpu, misplaced, .. } = &load;
         let out = if *misplaced == 0 { String::new() } else { format!(", {misplaced} OUT OF TURN") };
-        eprintln!("--- {name}: {answers} answers, {per_second:.0}/s, p50 {:?}, p99 {:?}, {cpu:.2} ms of processor time each{out}", wait.p50, wait.p99);
+        let held = proc::resident(child.pid())?;
+        eprintln!(
+            "--- {name}: {answers} answers, {per_second:.0}/s, p50 {:?}, p99 {:?}, {cpu:.2} ms of processor time each, {held:.0} MiB{out}",
+            wait.p50, wait.p99
+        );
         Ok(load)
     }
 }

@@ -48,7 +48,7 @@ pub struct Turn<'a> {
     pub merged: &'a [Memory],
     /// Recent messages of the room, oldest first, without `message` and `merged`; nothing older than the room's `resetAt`.
     /// Loaded once per turn by the runtime, so that providers need no SQL for it.
-    pub recent: &'a [Memory],
+    pub recent: &'a [Arc<Memory>],
     /// The composed context; empty while it is being composed.
     pub state: &'a State,
     /// Storage.

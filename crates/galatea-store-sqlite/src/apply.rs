@@ -8,11 +8,13 @@ use sqlx::{AssertSqlSafe, Executor, SqliteConnection};
 
 use crate::{agent, cache, connect, cursor, effect, entity, inbox, memory, outbox, relationship, room, search, step, task, world};
 
-/// Carries out the rows of `?1`.
-pub(crate) const APPLY: &str = "INSERT INTO apply (op, c, n, body) SELECT value ->> 'op', value ->> 'c', value ->> 'n', value FROM jsonb_each(?1)";
+/// Carries out the rows of `?1`. The first row tells the file's `data_version`, which differs from the last one when another connection has
+/// committed something in between (<https://www.sqlite.org/pragma.html#pragma_data_version>).
+pub(crate) const APPLY: &str =
+    "PRAGMA data_version; INSERT INTO apply (op, c, n, body) SELECT value ->> 'op', value ->> 'c', value ->> 'n', value FROM jsonb_each(?1)";
 
 /// The same, and tells how many rows each answered row touched. `c` in the subquery makes SQLite evaluate it for every row.
-pub(crate) const APPLY_ANSWERED: &str = "INSERT INTO apply (op, c, n, body) SELECT value ->> 'op', value ->> 'c', value ->> 'n', value FROM jsonb_each(?1) \
+pub(crate) const APPLY_ANSWERED: &str = "PRAGMA data_version; INSERT INTO apply (op, c, n, body) SELECT value ->> 'op', value ->> 'c', value ->> 'n', value FROM jsonb_each(?1) \
      RETURNING c, n, (SELECT hits FROM answer WHERE apply.c IS NOT NULL)";
 
 /// A trigger: the `op` it serves and what it does with `NEW.body`, a JSON object.

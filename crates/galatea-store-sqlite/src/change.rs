@@ -1,8 +1,10 @@
 //! A change: rows of one JSON array that the [`crate::apply`] triggers carry out, written by the caller's task, not by the writer.
 
-use galatea_core::{Error, Result};
+use galatea_core::{Error, Memory, MemoryKind, Result};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
+
+use crate::recent::CHANGING;
 
 /// Largest change in bytes. SQLite takes at most 10^9 bytes in one value (<https://www.sqlite.org/limits.html>); a group of
 /// changes is one value, so a single change stays well below.
@@ -18,6 +20,10 @@ pub(crate) struct Change {
     pub(crate) answers: usize,
     /// Text has been removed that must not stay in the write-ahead log.
     pub(crate) scrub: bool,
+    /// Messages that are new, if the answer of this number says so.
+    pub(crate) messages: Vec<(usize, Memory)>,
+    /// Stored memories are changed or removed.
+    pub(crate) changes_memories: bool,
 }
 
 #[derive(Serialize)]
@@ -32,7 +38,7 @@ struct Row<'a, T> {
 
 impl Change {
     pub(crate) fn new(id: i64) -> Self {
-        Self { id, rows: String::new(), answers: 0, scrub: false }
+        Self { id, rows: String::new(), answers: 0, scrub: false, messages: Vec::new(), changes_memories: false }
     }
 
     /// True when there is nothing to do.
@@ -52,11 +58,21 @@ impl Change {
         self.add(op, Some(n), body)
     }
 
+    /// The last answered row stores this memory, unless it is there already.
+    pub(crate) fn stores(&mut self, memory: Memory) {
+        if memory.kind == MemoryKind::Messages
+            && let Some(last) = self.answers.checked_sub(1)
+        {
+            self.messages.push((last, memory));
+        }
+    }
+
     fn add(&mut self, op: &'static str, n: Option<usize>, body: &impl Serialize) -> Result<()> {
         let row = serde_json::to_string(&Row { op, c: self.id, n, body }).map_err(|e| Error::invalid("this cannot be written as JSON").with_source(e))?;
         if self.rows.len() + row.len() > LARGEST {
             return Err(Error::invalid("this change is too large to be stored").with_fix("Hand it over in smaller parts.").with("limit_bytes", LARGEST));
         }
+        self.changes_memories |= CHANGING.contains(&op);
         if !self.rows.is_empty() {
             self.rows.push(',');
         }

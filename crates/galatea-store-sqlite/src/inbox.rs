@@ -188,24 +188,26 @@ impl InboxStore for SqliteStore {
         let mut change = self.change();
         connect::push(&mut change, &ingest.connections)?;
         let received = self.now().0;
-        for InboxEntry { memory, legacy_id, source, account, room_remote, remote, envelope } in &ingest.messages {
+        let messages = ingest.messages.len();
+        for InboxEntry { memory, legacy_id, source, account, room_remote, remote, envelope } in ingest.messages {
             let row = MessageRow {
-                memory: memory.into(),
+                memory: (&memory).into(),
                 legacy: legacy_id.map(hex),
                 source: source.as_str(),
                 account: &account.0,
                 room_remote: room_remote.as_str(),
                 remote: remote.as_str(),
                 received,
-                envelope,
+                envelope: &envelope,
             };
             change.push_answered("message", &row)?;
+            change.stores(memory);
         }
-        memory::push(&mut change, &ingest.memories)?;
+        memory::push(&mut change, ingest.memories)?;
         if let Some(cursor) = &ingest.cursor {
             cursor::push(&mut change, cursor)?;
         }
-        Ok(self.write(change).await?.into_iter().map(|hits| hits > 0).collect())
+        Ok(self.write(change).await?.into_iter().take(messages).map(|hits| hits > 0).collect())
     }
 
     async fn unfinished(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<InboxItem>> {
@@ -255,7 +257,7 @@ impl InboxStore for SqliteStore {
             };
             change.push("finish", &row)?;
         }
-        memory::push(&mut change, &record.memories)?;
+        memory::push(&mut change, record.memories)?;
         outbox::push(&mut change, &record.deliveries)?;
         record.effects.iter().try_for_each(|effect| effect::push(&mut change, record.agent, effect, record.at))?;
         self.write(change).await.map(drop)

@@ -25,6 +25,7 @@ mod options;
 mod outbox;
 mod pool;
 mod read;
+mod recent;
 mod relationship;
 mod room;
 mod search;
@@ -51,6 +52,7 @@ use crate::{
     change::Change,
     condition::Condition,
     read::{Readers, Select},
+    recent::Recent,
     writer::Order,
 };
 
@@ -70,6 +72,7 @@ struct Inner {
     cache_now: AtomicI64,
     asked: lease::Asked,
     condition: Arc<Condition>,
+    recent: Arc<Recent>,
 }
 
 impl fmt::Debug for SqliteStore {
@@ -103,12 +106,15 @@ impl SqliteStore {
         let (orders, receiver) = mpsc::channel(writer::WAITING);
         let statements = Arc::new(AtomicU64::new(0));
         let condition = Arc::new(Condition::default());
+        let recent = Arc::new(Recent::default());
         let writer = writer::Writer {
             connection: opened.writer,
             orders: receiver,
             statements: Arc::clone(&statements),
             scrub: false,
             condition: Arc::clone(&condition),
+            recent: Arc::clone(&recent),
+            version: None,
         };
         tokio::spawn(writer.run());
         Self(Arc::new(Inner {
@@ -120,6 +126,7 @@ impl SqliteStore {
             cache_now: AtomicI64::new(i64::MIN),
             asked: lease::Asked::default(),
             condition,
+            recent,
         }))
     }
 

@@ -8,6 +8,7 @@ use galatea_core::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::FromRow;
+use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
     change::{Change, Hex, hex},
     convert::from_json,
     read::{select, select_built},
+    recent::Known,
 };
 
 mod filter;
@@ -31,7 +33,8 @@ pub(crate) const HOT_TRIGGERS: &[Trigger] = &[(
     "INSERT INTO memories (id, type, agent_id, entity_id, room_id, world_id, created_at, metadata, content) VALUES (
         unhex(NEW.body ->> 'id'), NEW.body ->> 'type', unhex(NEW.body ->> 'agent'), unhex(NEW.body ->> 'entity'), unhex(NEW.body ->> 'room'),
         unhex(NEW.body ->> 'world'), NEW.body ->> 'at', NEW.body -> 'metadata', NEW.body -> 'content')
-     ON CONFLICT (id) DO NOTHING;",
+     ON CONFLICT (id) DO NOTHING;
+     UPDATE answer SET hits = changes();",
 )];
 
 pub(crate) const TRIGGERS: &[Trigger] = &[
@@ -96,8 +99,12 @@ impl<'a> From<&'a Memory> for MemoryRow<'a> {
 }
 
 /// Adds memories to a change; ids that exist are left as they are.
-pub(crate) fn push(change: &mut Change, memories: &[Memory]) -> Result<()> {
-    memories.iter().try_for_each(|memory| change.push("memory", &MemoryRow::from(memory)))
+pub(crate) fn push(change: &mut Change, memories: Vec<Memory>) -> Result<()> {
+    for memory in memories {
+        change.push_answered("memory", &MemoryRow::from(&memory))?;
+        change.stores(memory);
+    }
+    Ok(())
 }
 
 #[derive(Serialize)]
@@ -144,6 +151,18 @@ impl Stored {
     }
 }
 
+impl SqliteStore {
+    /// A page from the tables, whatever is kept of it in memory.
+    pub(crate) async fn page(&self, query: &MemoryQuery) -> Result<Vec<Memory>> {
+        let filter = Filter::new(query);
+        if filter.searches() {
+            self.index_text().await?;
+        }
+        let page = self.one(filter.bind(select_built::<(Option<String>,)>(filter.page())).bind(i64::from(query.limit))).await?;
+        page.and_then(|(page,)| page).map_or_else(|| Ok(Vec::new()), |page| page::read(&page))
+    }
+}
+
 #[async_trait]
 impl MemoryStore for SqliteStore {
     async fn memory(&self, id: MemoryId) -> Result<Option<Memory>> {
@@ -151,12 +170,18 @@ impl MemoryStore for SqliteStore {
     }
 
     async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>> {
-        let filter = Filter::new(query);
-        if filter.searches() {
-            self.index_text().await?;
+        Ok(self.shared_memories(query).await?.into_iter().map(Arc::unwrap_or_clone).collect())
+    }
+
+    async fn shared_memories(&self, query: &MemoryQuery) -> Result<Vec<Arc<Memory>>> {
+        match self.0.recent.look(query) {
+            Known::Page(page) => Ok(page),
+            Known::Read(reading) => {
+                let read = self.page(&reading.query()).await?;
+                Ok(self.0.recent.fill(&reading, query, read))
+            }
+            Known::Other => Ok(self.page(query).await?.into_iter().map(Arc::new).collect()),
         }
-        let page = self.one(filter.bind(select_built::<(Option<String>,)>(filter.page())).bind(i64::from(query.limit))).await?;
-        page.and_then(|(page,)| page).map_or_else(|| Ok(Vec::new()), |page| page::read(&page))
     }
 
     async fn count_memories(&self, query: &MemoryQuery) -> Result<u64> {
@@ -170,7 +195,7 @@ impl MemoryStore for SqliteStore {
 
     async fn save_memories(&self, memories: &[Memory]) -> Result<()> {
         let mut change = self.change();
-        push(&mut change, memories)?;
+        push(&mut change, memories.to_vec())?;
         self.write(change).await.map(drop)
     }
 

@@ -223,7 +223,7 @@ struct MoveRow<'a> {
 impl OutboxStore for SqliteStore {
     async fn enqueue(&self, deliveries: Vec<NewDelivery>, memories: Vec<Memory>) -> Result<()> {
         let mut change = self.change();
-        memory::push(&mut change, &memories)?;
+        memory::push(&mut change, memories)?;
         push(&mut change, &deliveries)?;
         self.write(change).await.map(drop)
     }

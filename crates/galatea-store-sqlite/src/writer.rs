@@ -14,6 +14,7 @@ use crate::{
     change::Change,
     condition::Condition,
     error,
+    recent::Recent,
 };
 
 /// Changes that may wait before callers are held back.
@@ -44,6 +45,9 @@ pub(crate) struct Writer {
     /// Removed text may still be in the write-ahead log.
     pub(crate) scrub: bool,
     pub(crate) condition: Arc<Condition>,
+    pub(crate) recent: Arc<Recent>,
+    /// Of the file, as this connection last saw it: it changes when another one writes.
+    pub(crate) version: Option<i64>,
 }
 
 impl Writer {
@@ -96,7 +100,10 @@ impl Writer {
             match self.apply(group.iter().map(|w| &w.change)).await {
                 Ok(hits) => {
                     self.condition.fine();
-                    return answer(group, hits);
+                    let mut answered = answers(group, hits);
+                    self.remember(&mut answered);
+                    answered.into_iter().for_each(|(waiting, answers)| reply(waiting, Ok(answers)));
+                    return;
                 }
                 Err(failure) => {
                     if let Some(id) = apply::conflict(&failure)
@@ -138,19 +145,32 @@ impl Writer {
         self.statements.fetch_add(1, Ordering::Relaxed);
         let mut connection = self.connection.lock().await;
         let mut hits = Vec::new();
-        if answered {
-            // Read to the end: the commit happens, and can fail, after the last row.
-            let mut stream = query(APPLY_ANSWERED).bind(rows).fetch(&mut *connection);
-            while let Some(row) = stream.try_next().await? {
-                if let Some(n) = row.try_get::<Option<i64>, _>(1)? {
-                    hits.push((row.try_get(0)?, usize::try_from(n).unwrap_or(usize::MAX), u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or(0)));
+        // Read to the end: the commit happens, and can fail, after the last row.
+        let mut stream = query(if answered { APPLY_ANSWERED } else { APPLY }).bind(rows).fetch(&mut *connection);
+        while let Some(row) = stream.try_next().await? {
+            if row.len() == 1 {
+                let version = row.try_get(0)?;
+                if self.version.replace(version).is_some_and(|known| known != version) {
+                    self.recent.clear();
                 }
+            } else if let Some(n) = row.try_get::<Option<i64>, _>(1)? {
+                hits.push((row.try_get(0)?, usize::try_from(n).unwrap_or(usize::MAX), u64::try_from(row.try_get::<i64, _>(2)?).unwrap_or(0)));
             }
-        } else {
-            query(APPLY).bind(rows).execute(&mut *connection).await?;
         }
+        drop(stream);
         self.scrub |= scrub;
         Ok(hits)
+    }
+
+    /// Tells [`Recent`] of a commit.
+    fn remember(&self, group: &mut [(Waiting, Vec<u64>)]) {
+        if group.iter().any(|(waiting, _)| waiting.change.changes_memories) {
+            return self.recent.clear();
+        }
+        self.recent.add(group.iter_mut().flat_map(|(waiting, answers)| {
+            let messages = std::mem::take(&mut waiting.change.messages);
+            messages.into_iter().filter(|(n, _)| answers.get(*n).is_some_and(|hits| *hits > 0)).map(|(_, memory)| memory)
+        }));
     }
 
     /// Takes removed text out of the write-ahead log; `secure_delete` has overwritten it in the pages.
@@ -185,18 +205,20 @@ fn collect(order: Order, group: &mut Vec<Waiting>) -> Option<oneshot::Sender<()>
     }
 }
 
-fn answer(group: Vec<Waiting>, hits: Vec<(i64, usize, u64)>) {
+/// Each change with its answers.
+fn answers(group: Vec<Waiting>, hits: Vec<(i64, usize, u64)>) -> Vec<(Waiting, Vec<u64>)> {
     // Rows come back in the order they went in, so the answers of a change follow one another.
     let mut hits = hits.into_iter().peekable();
-    for waiting in group {
+    let with_answers = |waiting: Waiting| {
         let mut answers = vec![0; waiting.change.answers];
         while let Some((_, n, count)) = hits.next_if(|(id, ..)| *id == waiting.change.id) {
             if let Some(slot) = answers.get_mut(n) {
                 *slot = count;
             }
         }
-        reply(waiting, Ok(answers));
-    }
+        (waiting, answers)
+    };
+    group.into_iter().map(with_answers).collect()
 }
 
 fn refuse(group: Vec<Waiting>, told: &Error) {

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod activity;
+mod allocator;
 mod banner;
 mod boot;
 mod breakers;
@@ -36,8 +37,13 @@ use std::process::ExitCode;
 
 use crate::{cli::Cli, context::Context, failure::Failure};
 
+fn main() -> ExitCode {
+    allocator::few_arenas();
+    run()
+}
+
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn run() -> ExitCode {
     galatea_core::arm_kill_points();
     let cli = match Cli::from_arg_matches(&cli::command().get_matches()) {
         Ok(cli) => cli,

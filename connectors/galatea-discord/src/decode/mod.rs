@@ -101,18 +101,25 @@ fn replied(m: &Message) -> Option<u64> {
     reference.message_id.map(|id| id.get())
 }
 
+/// What we say is stored as it is sent; a second copy would have the model read itself twice.
+fn own(data: &Value) -> Decoded {
+    let nonce = data["nonce"].as_str().map(str::to_owned).or_else(|| data["nonce"].as_u64().map(|n| n.to_string()));
+    let newest = id(&data["id"]);
+    let direct = id(&data["channel_id"]).filter(|_| id(&data["guild_id"]).is_none());
+    Decoded { echo: nonce.zip(newest.map(RemoteId::new)), newest, direct, ..Decoded::default() }
+}
+
 fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
+    if id(&data["author"]["id"]) == Some(me.id) {
+        return own(data);
+    }
     let Some(m) = raw::message(data) else { return Decoded { newest: id(&data["id"]), ..Decoded::default() } };
     let guild = m.guild_id.map(|g| g.get());
     let newest = Some(m.id.get());
     let direct = guild.is_none().then_some(m.channel_id.get());
-    let from_self = m.author.id.get() == me.id;
     let remote = RemoteId::new(m.id.get());
-    let nonce = data["nonce"].as_str().map(str::to_owned).or_else(|| data["nonce"].as_u64().map(|n| n.to_string()));
-    let echo = nonce.filter(|_| from_self).map(|nonce| (nonce, remote.clone()));
-    let mut out = Decoded { echo, newest, direct, ..Decoded::default() };
-    // What we say is stored as it is sent; a second copy would have the model read itself twice.
-    if from_self || !is_speech(m.kind) {
+    let mut out = Decoded { newest, direct, ..Decoded::default() };
+    if !is_speech(m.kind) {
         return out;
     }
     let content = content(&m, guild, directory, me);

@@ -141,16 +141,23 @@ impl Intake {
         known.clone().unwrap_or_default()
     }
 
-    /// Notes a direct message channel, so that what is said there while away can be looked for.
-    async fn remember_direct(&self, channel: u64) {
+    /// Notes direct message channels in the order they were used, so that what is said there while away can be looked for.
+    async fn remember_directs(&self, used: &[u64]) {
         let mut known = self.directs().await;
-        if known.last() == Some(&channel) || (known.len() < MAX_DIRECT && known.contains(&channel)) {
-            return;
+        let mut changed = false;
+        for channel in used {
+            if known.last() == Some(channel) || (known.len() < MAX_DIRECT && known.contains(channel)) {
+                continue;
+            }
+            known.retain(|c| c != channel);
+            known.push(*channel);
+            if known.len() > MAX_DIRECT {
+                known.remove(0);
+            }
+            changed = true;
         }
-        known.retain(|c| *c != channel);
-        known.push(channel);
-        if known.len() > MAX_DIRECT {
-            known.remove(0);
+        if !changed {
+            return;
         }
         let cursor = Cursor { stream: DIRECT.to_owned(), position: serde_json::to_string(&known).unwrap_or_default() };
         let stored: Result<_> = self.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await;

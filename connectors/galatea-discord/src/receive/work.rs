@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -23,11 +23,23 @@ use crate::decode::{
 
 /// Most events of one commit.
 const BATCH: usize = 100;
+/// Longest time a sequence waits for company that only our own messages have moved on: they come back with every answer, nothing of them is
+/// stored, and Discord may tell of them again.
+const COMPANY: Duration = Duration::from_millis(200);
 /// First and longest wait between attempts to store.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// How far back a search for missed messages begins before the newest known one: ids of different channels are not in perfect order.
 const OVERLAP: u64 = 60_000 << 22;
+
+/// What became of an event.
+#[derive(PartialEq)]
+enum Taken {
+    /// It was our own message, coming back.
+    Echo,
+    /// Something to store, or a new state of the session.
+    News,
+}
 
 /// What one shard does with its events.
 struct Work {
@@ -39,18 +51,36 @@ struct Work {
     awaited: HashSet<u64>,
     events: Vec<Incoming>,
     syncs: Vec<WorldSync>,
+    /// Direct message channels that were used.
+    directs: Vec<u64>,
 }
 
 /// Works until stopped or until the queue is closed.
 pub(super) async fn run(intake: Intake, shard: u16, position: Position, committed: Arc<Committed>, mut queue: mpsc::Receiver<Item>, stop: CancellationToken) {
-    let mut work = Work { intake, shard, position, committed, awaited: HashSet::new(), events: Vec::new(), syncs: Vec::new() };
+    let mut work = Work { intake, shard, position, committed, awaited: HashSet::new(), events: Vec::new(), syncs: Vec::new(), directs: Vec::new() };
     let mut items = Vec::with_capacity(BATCH);
     let working = async {
-        while queue.recv_many(&mut items, BATCH).await > 0 {
-            for item in items.drain(..) {
-                work.take(item).await;
+        // Since when the sequence waits.
+        let mut waits: Option<Instant> = None;
+        loop {
+            let more = queue.recv_many(&mut items, BATCH);
+            let count = match waits {
+                Some(since) => tokio::time::timeout_at(since + COMPANY, more).await.unwrap_or(0),
+                None => more.await,
+            };
+            if count == 0 && waits.is_none() {
+                return;
             }
-            work.commit().await;
+            let mut echoes = count > 0;
+            for item in items.drain(..) {
+                echoes &= work.take(item).await == Taken::Echo;
+            }
+            if echoes && waits.is_none_or(|since| since.elapsed() < COMPANY) {
+                waits = waits.or_else(|| Some(Instant::now()));
+            } else {
+                waits = None;
+                work.commit().await;
+            }
         }
     };
     // What is cut off in the middle is not committed, and comes again.
@@ -58,16 +88,16 @@ pub(super) async fn run(intake: Intake, shard: u16, position: Position, committe
 }
 
 impl Work {
-    async fn take(&mut self, item: Item) {
+    async fn take(&mut self, item: Item) -> Taken {
         let fresh = self.position.session.as_ref().is_none_or(|s| s.id != item.session.id);
         if fresh && item.name != "READY" {
             // Left over from a session that is gone: its events were stored or will be looked for.
-            return;
+            return Taken::News;
         }
         self.position.session = Some(item.session);
         if item.name == "READY" {
             self.begin(&item.data).await;
-            return;
+            return Taken::News;
         }
         let (intake, data) = (self.intake.clone(), item.data);
         learn(&item.name, &data, &intake.directory, &intake.me);
@@ -84,12 +114,13 @@ impl Work {
             // The answer needs the place that the acknowledgement makes.
             let _ = acknowledged.await;
         }
+        let echo = decoded.echo.is_some() && decoded.events.is_empty() && decoded.syncs.is_empty() && self.events.is_empty() && self.syncs.is_empty();
         if let Some((nonce, message)) = decoded.echo {
             intake.book.echo(nonce, message);
         }
         self.position.newest = self.position.newest.max(decoded.newest.unwrap_or(0));
         if let Some(channel) = decoded.direct {
-            intake.remember_direct(channel).await;
+            self.directs.push(channel);
         }
         self.syncs.extend(decoded.syncs);
         self.events.extend(decoded.events);
@@ -99,6 +130,7 @@ impl Work {
         {
             self.guild_came(guild).await;
         }
+        if echo { Taken::Echo } else { Taken::News }
     }
 
     /// A new session: everything that was said since the last event of the old one has to be looked for.
@@ -171,6 +203,11 @@ impl Work {
     }
 
     async fn store(&mut self, cursor: Option<Cursor>) {
+        // Before what was said there: from then on it is not told again.
+        let directs = std::mem::take(&mut self.directs);
+        if !directs.is_empty() {
+            self.intake.remember_directs(&directs).await;
+        }
         let (events, syncs) = (std::mem::take(&mut self.events), std::mem::take(&mut self.syncs));
         if events.is_empty() && syncs.is_empty() && cursor.is_none() {
             return;

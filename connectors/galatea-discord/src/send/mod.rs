@@ -201,9 +201,10 @@ impl SendHandler for DiscordSender {
     }
 
     fn priority(&self, body: &Encoded) -> Priority {
-        match Part::read(body) {
-            Ok(Part::Edit { .. } | Part::Delete { .. } | Part::React { .. }) => Priority::Change,
-            Ok(Part::Post { .. }) | Err(_) => Priority::Answer,
+        // The tag alone: it is asked for at every attempt, and the whole is read only to be sent.
+        match body.0["call"].as_str() {
+            Some("edit" | "delete" | "react") => Priority::Change,
+            _ => Priority::Answer,
         }
     }
 

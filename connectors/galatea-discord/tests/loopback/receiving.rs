@@ -1,7 +1,7 @@
 //! What people do, as events.
 
-use crate::support::{Running, config, start, with};
-use galatea_core::{ChannelType, IncomingEvent, IncomingMessage, Media, MediaKind, OwnStatus, RemoteId, world::Role};
+use crate::support::{Running, config, send, start, with};
+use galatea_core::{ChannelType, Content, IncomingEvent, IncomingMessage, Media, MediaKind, Outgoing, OwnStatus, RemoteId, world::Role};
 use galatea_testkit::discord::{DiscordApi, Options, User};
 
 async fn stage() -> (DiscordApi, User, Running) {
@@ -175,4 +175,34 @@ async fn commands_are_registered_once_and_become_commands() {
     api.wait_for("it to be back", |h| (h.resumed() == 1).then_some(())).await;
     again.end().await;
     assert_eq!(api.command_writes(), 1, "commands that are there already are not written again");
+}
+
+/// Our own message brings nothing to store, but the sequence goes on.
+#[tokio::test]
+async fn a_message_of_ours_is_acknowledged_without_company() {
+    let (api, ann, running) = stage().await;
+    let direct = ann.direct();
+    ann.says(&direct, "hello?").send();
+    running.heard(1).await;
+    let handler = running.until("the handler", |gateway| gateway.handler()).await;
+    let sent = send(&*handler, &direct.id.to_string(), &Outgoing::Message { content: Content::text("hello"), reply_to: None }).await;
+    assert!(sent.iter().all(Result::is_ok));
+    api.wait_acknowledged().await;
+    assert_eq!(running.heard(1).await.len(), 1, "it is no message to be answered");
+    running.end().await;
+}
+
+#[tokio::test]
+async fn direct_channels_are_remembered_in_the_order_of_their_use() {
+    let (api, ann, running) = stage().await;
+    let bob = api.user("Bob", "bob");
+    let channels = [ann.direct(), bob.direct()];
+    for (user, channel) in [&ann, &bob].into_iter().zip(&channels) {
+        user.says(channel, "hi").send();
+    }
+    running.heard(2).await;
+    let stored = running.until("the channels", |gateway| gateway.stored_cursor("direct")).await;
+    let known: Vec<u64> = serde_json::from_str(&stored.position).unwrap();
+    assert_eq!(known, channels.map(|channel| channel.id));
+    running.end().await;
 }

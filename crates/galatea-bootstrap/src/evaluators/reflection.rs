@@ -119,7 +119,7 @@ async fn is_enough(turn: &Turn<'_>, last: Option<Timestamp>, interval: u64) -> R
 }
 
 fn conversation<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = &'a Memory> {
-    turn.recent.iter().chain(turn.merged).chain(std::iter::once(turn.message))
+    turn.recent.iter().map(AsRef::as_ref).chain(turn.merged).chain(std::iter::once(turn.message))
 }
 
 fn question(turn: &Turn<'_>, known: &[Memory]) -> String {

@@ -83,12 +83,27 @@ fn posts(character: &Character, turn: &Turn<'_>) -> String {
 
 /// `{{user1}}` and the like stand for anybody; a template must not see them as its own.
 fn speaker(text: &str) -> String {
-    if !text.contains("{{") {
-        return text.to_owned();
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find("{{") {
+        out.push_str(&rest[..at]);
+        if let Some((n, after)) = anybody(&rest[at..]) {
+            out.push_str("Person ");
+            out.push(n);
+            rest = after;
+        } else {
+            out.push('{');
+            rest = &rest[at + 1..];
+        }
     }
-    ["1", "2", "3", "4", "5"].iter().fold(text.to_owned(), |text, n| {
-        text.replace(&format!("{{{{user{n}}}}}"), &format!("Person {n}")).replace(&format!("{{{{name{n}}}}}"), &format!("Person {n}"))
-    })
+    out.push_str(rest);
+    out
+}
+
+/// The number of a placeholder that `text` begins with, and what follows.
+fn anybody(text: &str) -> Option<(char, &str)> {
+    let inner = text.strip_prefix("{{user").or_else(|| text.strip_prefix("{{name"))?;
+    let n = inner.chars().next().filter(|n| ('1'..='5').contains(n))?;
+    inner[1..].strip_prefix("}}").map(|after| (n, after))
 }
 
 fn bullets(lines: &[&str]) -> String {
@@ -104,5 +119,16 @@ fn section(text: &mut String, title: &str, body: &str) {
         text.push_str(title);
         text.push('\n');
         text.push_str(body.trim());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::speaker;
+
+    #[test]
+    fn placeholders_become_somebody() {
+        assert_eq!(speaker("{{user1}}: hi {{name5}}, {{user6}} {{{user2}}} {{user10}} {{"), "Person 1: hi Person 5, {{user6}} {Person 2} {{user10}} {{");
+        assert_eq!(speaker("{{{{name3}} é{{usér1}}"), "{{Person 3 é{{usér1}}");
     }
 }

@@ -27,7 +27,7 @@ impl Provider for RecentMessages {
         if turn.agent.character.templates.is_empty() {
             return Ok(Fragment::default());
         }
-        let recent = render(turn.recent.iter());
+        let recent = render(turn.recent.iter().map(AsRef::as_ref));
         let waiting = render(turn.merged.iter().chain(std::iter::once(turn.message)));
         let text = format!("# Conversation\n{recent}\n\n# To answer now{}\n{waiting}", if turn.merged.is_empty() { "" } else { " (every one of these)" });
         let fragment =

@@ -50,7 +50,7 @@ async fn hostile_words_stay_bounded_and_on_their_line() {
     for _ in 0..32 {
         let mut memory = scene.said(BOB, &huge);
         memory.metadata.insert("entityName".into(), json!("x\nOlga: y".repeat(100_000)));
-        scene.recent.push(memory);
+        scene.recent.push(memory.into());
     }
     scene.message.content.text = huge.clone();
     scene.message.content.attachments = vec![Media { title: huge.clone(), description: huge.clone(), text: huge.clone(), ..Media::default() }];
@@ -77,7 +77,7 @@ fn templated(scene: &mut Scene) {
 async fn templates_find_their_values() {
     let mut scene = Scene::group();
     templated(&mut scene);
-    scene.recent = vec![scene.said(BOB, "before")];
+    scene.recent = vec![scene.said(BOB, "before").into()];
     scene.merged = vec![scene.said(BOB, "first question")];
     scene.message = scene.said(ADMIN, "second question");
     scene.catalog.actions = vec![Arc::new(ActionDocs { name: "DANCE".into(), similes: vec![], description: "dances".into(), parameters: Arc::new(json!({})) })];
@@ -110,7 +110,7 @@ async fn templates_find_their_values() {
 #[tokio::test]
 async fn without_a_template_the_conversation_is_not_rendered_twice() {
     let mut scene = Scene::group();
-    scene.recent = vec![scene.said(BOB, "before")];
+    scene.recent = vec![scene.said(BOB, "before").into()];
     assert_eq!(scene.shows("RECENT_MESSAGES").await.text, "");
     assert_eq!(scene.shows("ACTIONS").await.text, "", "a model with tools is told of them as tools");
 }

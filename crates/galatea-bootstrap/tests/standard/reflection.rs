@@ -23,7 +23,7 @@ fn say(scene: &mut Scene, count: usize) {
         let memory = scene.said(if n % 2 == 0 { MARIA } else { BOB }, "I like tea");
         let last = std::mem::replace(&mut scene.message, memory);
         if last.id.0.as_u128() != 1_000 {
-            scene.recent.push(last);
+            scene.recent.push(last.into());
         }
     }
 }
@@ -150,7 +150,7 @@ async fn nonsense_and_floods_are_harmless() {
 #[tokio::test]
 async fn two_who_go_by_one_name_teach_nothing_about_it() {
     let mut scene = after(8);
-    scene.recent[0].metadata.insert("entityName".into(), json!("Bob"));
+    std::sync::Arc::make_mut(&mut scene.recent[0]).metadata.insert("entityName".into(), json!("Bob"));
     scene.model.enqueue(r#"{"facts":[{"about":"Bob","fact":"Bob is rich"}]}"#);
     reflects(&scene).await.unwrap();
     assert!(facts(&scene).is_empty());

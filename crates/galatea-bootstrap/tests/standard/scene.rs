@@ -28,7 +28,7 @@ pub(crate) struct Scene {
     pub(crate) world: Option<World>,
     pub(crate) message: Memory,
     pub(crate) merged: Vec<Memory>,
-    pub(crate) recent: Vec<Memory>,
+    pub(crate) recent: Vec<Arc<Memory>>,
     pub(crate) double: Arc<Double>,
     store: Arc<dyn Store>,
     pub(crate) clock: ManualClock,

@@ -1,6 +1,7 @@
 //! What is remembered, and how it is selected.
 
 use async_trait::async_trait;
+use std::sync::Arc;
 
 use crate::{
     clock::Timestamp,
@@ -17,6 +18,10 @@ pub trait MemoryStore: Send + Sync {
     async fn memory(&self, id: MemoryId) -> Result<Option<Memory>>;
     /// Memories that match, newest first.
     async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>>;
+    /// The same for whoever only reads them: a store may hand out what it keeps in memory.
+    async fn shared_memories(&self, query: &MemoryQuery) -> Result<Vec<Arc<Memory>>> {
+        Ok(self.memories(query).await?.into_iter().map(Arc::new).collect())
+    }
     /// How many match (limit ignored).
     async fn count_memories(&self, query: &MemoryQuery) -> Result<u64>;
     /// Inserts; an id that exists is left as it is.

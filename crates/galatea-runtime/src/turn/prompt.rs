@@ -85,7 +85,7 @@ fn conversation(turn: &Turn<'_>) -> Vec<ChatMessage> {
     let group = !turn.room.kind.is_direct();
     let mut messages: Vec<ChatMessage> = Vec::new();
     let waiting = turn.merged.iter().chain(std::iter::once(turn.message));
-    for memory in turn.recent.iter().chain(waiting) {
+    for memory in turn.recent.iter().map(AsRef::as_ref).chain(waiting) {
         let own = memory.entity_id == turn.agent.identity.entity();
         let role = if own { ChatRole::Assistant } else { ChatRole::User };
         let line = line(memory, group && !own);

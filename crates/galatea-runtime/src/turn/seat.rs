@@ -22,7 +22,7 @@ pub(crate) struct Seat {
     /// A model still has to say whether to answer.
     pub(crate) ask: bool,
     merged_memories: Vec<Memory>,
-    recent: Vec<Memory>,
+    recent: Vec<Arc<Memory>>,
 }
 
 impl Seat {
@@ -67,10 +67,10 @@ impl Seat {
         let mut recent = Vec::new();
         // Newest first: what others said after the message in hand is a later turn's; our own words in between answered earlier ones.
         let (mut later, itself) = (true, agent.view.identity.entity());
-        for memory in agent.store.memories(&query).await? {
+        for memory in agent.store.shared_memories(&query).await? {
             let own = std::iter::once(&mut self.message).chain(&mut self.merged).find(|w| w.entry.memory.id == memory.id);
             if let Some(own) = own {
-                own.entry.memory.content = memory.content;
+                own.entry.memory.content.clone_from(&memory.content);
                 later = false;
                 continue;
             }
