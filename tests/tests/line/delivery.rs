@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Clock,
-    store::{OutboxQuery, OutboxState, OutboxStore, Resolution},
+    store::{OutboxQuery, OutboxState, Resolution},
 };
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use std::{sync::Arc, time::Duration};
