@@ -1,4 +1,4 @@
-/* Preloaded into a program under test: a machine whose disk is full, whose disk cannot flush, or whose clock is wrong, as the file named by
+/* Preloaded into a program under test: a machine whose disk is full, slow, or cannot flush, or whose clock is wrong, as the file named by
  * MACHINE_UNDER_TEST says at this moment. Only files below MACHINE_UNDER_TEST_DISK are met. Calls go to the kernel directly. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,6 +18,7 @@ struct machine {
     volatile long long seconds; /* added to the time of day */
     volatile int full;          /* nothing can be written: ENOSPC, as where every change takes new blocks */
     volatile int broken;        /* nothing can be flushed: EIO */
+    volatile int slow;          /* milliseconds that every flush takes */
 };
 
 static struct machine fine;
@@ -65,19 +66,24 @@ ssize_t write(int fd, const void *from, size_t count) {
     return syscall(SYS_write, fd, from, count);
 }
 
+/* Nothing, or -1 when it cannot be flushed. */
+static int before_flush(int fd) {
+    int slow = machine->slow;
+    if ((!slow && !machine->broken) || !is_met(fd)) return 0;
+    struct timespec pause = {slow / 1000, slow % 1000 * 1000000L};
+    if (slow) syscall(SYS_nanosleep, &pause, NULL);
+    if (!machine->broken) return 0;
+    errno = EIO;
+    return -1;
+}
+
 int fsync(int fd) {
-    if (machine->broken && is_met(fd)) {
-        errno = EIO;
-        return -1;
-    }
+    if (before_flush(fd)) return -1;
     return (int)syscall(SYS_fsync, fd);
 }
 
 int fdatasync(int fd) {
-    if (machine->broken && is_met(fd)) {
-        errno = EIO;
-        return -1;
-    }
+    if (before_flush(fd)) return -1;
     return (int)syscall(SYS_fdatasync, fd);
 }
 

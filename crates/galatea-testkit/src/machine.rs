@@ -1,4 +1,4 @@
-//! A machine that breaks while a program runs on it: its disk is full, cannot flush, or its clock is set. Works without any rights: a small
+//! A machine that breaks while a program runs on it: its disk is full, slow, cannot flush, or its clock is set. Works without any rights: a small
 //! library, compiled by the C compiler that the build needs anyway, is preloaded into the program. Linux only.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -8,13 +8,14 @@ use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use crate::process::Program;
 
 const SOURCE: &str = include_str!("broken_machine.c");
-/// `struct machine` of the library: seconds, full, broken.
-const SIZE: u64 = 16;
+/// `struct machine` of the library: seconds, full, broken, slow.
+const SIZE: u64 = 24;
 
 /// A machine whose faults come and go at a test's word.
 #[derive(Debug)]
@@ -59,6 +60,11 @@ impl Machine {
     /// Whether what is written can be flushed.
     pub fn break_disk(&self, broken: bool) {
         self.file.write_all_at(&i32::from(broken).to_ne_bytes(), 12).unwrap();
+    }
+
+    /// How long every flush takes.
+    pub fn slow_disk(&self, flush: Duration) {
+        self.file.write_all_at(&i32::try_from(flush.as_millis()).unwrap().to_ne_bytes(), 16).unwrap();
     }
 }
 

@@ -1,6 +1,8 @@
 //! Delivery: from committed outbox rows to the platform, in order per Room.
 
 mod gate;
+mod look;
+mod mark;
 mod on_the_way;
 mod read_back;
 mod recover;
@@ -11,7 +13,7 @@ mod timeout;
 mod worker;
 
 use galatea_core::{ConnectorInfo, Delivery, SendHandler, protocol::Part};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{agent::Agent, leases::Tenure};
 
@@ -32,6 +34,17 @@ pub(crate) struct Job {
     pub(crate) ticket: Option<Ticket>,
     /// Sent only as long as the account is this process's.
     pub(crate) tenure: Tenure,
+    /// How far the clock was ahead when its times were told.
+    pub(crate) ahead: Duration,
+}
+
+impl Job {
+    /// Makes it no older by a clock that was set forward meanwhile.
+    fn follow_clock(&mut self, ahead: Duration) {
+        let set = ahead.saturating_sub(self.ahead);
+        self.part.expires = self.part.expires.map(|end| end.plus(set));
+        self.ahead = ahead;
+    }
 }
 
 /// How to reach one account: its handler and the layers around it.

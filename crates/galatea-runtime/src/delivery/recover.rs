@@ -76,7 +76,7 @@ pub(super) async fn keep_pauses(agent: &Agent, route: &Route) {
 /// A stored part, to be sent.
 pub(super) fn job(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) -> Job {
     let part = Part::stored(&item).by(item.delivery.created_at, agent.clock.now());
-    Job { delivery: item.delivery, part, ticket: Some(ticket), tenure: tenure.clone() }
+    Job { delivery: item.delivery, part, ticket: Some(ticket), tenure: tenure.clone(), ahead: agent.clock.ahead() }
 }
 
 fn push(agent: &Agent, item: OutboxItem, ticket: Ticket, tenure: &Tenure) {

@@ -1,15 +1,17 @@
 //! Worker: sends one Room's deliveries in order, with retries between attempts.
 
 use galatea_core::{
-    Delivery, Error, Found, Priority, Receipt, Result, Timestamp, kill_point,
-    protocol::{ATTEMPTS, Effect, End, Event, Looked, Rules},
+    Delivery, Error, Priority, Receipt, Result, Timestamp, kill_point,
+    protocol::{Effect, End, Event, Rules},
     store::{OutboxState, Settlement},
 };
 use rand::Rng;
-use std::{ops::ControlFlow, sync::Arc, time::Duration};
+use std::{ops::ControlFlow, sync::Arc};
 
 use super::{
-    Job, Route, Settler,
+    Job, Settler,
+    look::look,
+    mark::Mark,
     read_back::{let_go, read_back},
     recover::keep_pauses,
     stack::Missed,
@@ -110,6 +112,7 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
     let tenure = job.tenure.clone();
     let rules = Rules { resend_unsure: agent.limits.resend_unsure };
     let (mut receipt, mut failure) = (None, None);
+    let mut mark = Mark::committed(&job);
     let mut heard = agent.clock.now();
     let mut effect = hear(agent, &mut job, &mut heard, rules, &Event::Ready);
     loop {
@@ -127,7 +130,7 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
             }
             Effect::Look => {
                 settler.flush().await;
-                let (looked, found) = tenure.run(look(agent, &route, &job.delivery)).await?;
+                let (looked, found) = tenure.run(look(agent, &route, &job)).await?;
                 receipt = found;
                 hear(agent, &mut job, &mut heard, rules, &Event::Looked(looked))
             }
@@ -137,33 +140,33 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
                 }
                 kill_point("mark.before");
                 // Whatever this process believes, a suspended machine for one: the store knows whose part it is.
-                if !settler.settle_now(settlement(&job, OutboxState::Sending, agent)).await {
-                    return None;
-                }
+                mark = Mark::set(settler, &job, agent.clock.now()).await?;
                 kill_point("mark.after");
                 hear(agent, &mut job, &mut heard, rules, &Event::Marked)
             }
-            // The last moment to find out that this process was paused and another one sends now.
-            Effect::Send if !tenure.is_held() => return None,
-            Effect::Send => match route.stack.send(&job.delivery).await {
-                Ok(answer) => {
-                    receipt = Some(answer);
-                    hear(agent, &mut job, &mut heard, rules, &Event::Sent)
-                }
-                Err(missed) => {
-                    let next = match &missed {
-                        Missed::Held(error) => hear(agent, &mut job, &mut heard, rules, &Event::Held(error)),
-                        Missed::Failed(error) => hear(agent, &mut job, &mut heard, rules, &Event::Failed { error, jitter: rand::rng().random::<f64>() }),
-                    };
-                    let (Missed::Held(error) | Missed::Failed(error)) = missed;
-                    keep_pauses(agent, &route).await;
-                    if let Effect::Again(state, until) = &next {
-                        again(agent, settler, &job, &error, *state, *until).await;
+            Effect::Send => {
+                mark = mark.renew(agent, settler, &job).await?;
+                // A process that was paused finds out at its next step, before it reaches the platform, that another one sends now.
+                match tenure.guard(mark.send(agent, settler, &route, &job)).await? {
+                    Ok(answer) => {
+                        receipt = Some(answer);
+                        hear(agent, &mut job, &mut heard, rules, &Event::Sent)
                     }
-                    failure = Some(error);
-                    next
+                    Err(missed) => {
+                        let next = match &missed {
+                            Missed::Held(error) => hear(agent, &mut job, &mut heard, rules, &Event::Held(error)),
+                            Missed::Failed(error) => hear(agent, &mut job, &mut heard, rules, &Event::Failed { error, jitter: rand::rng().random::<f64>() }),
+                        };
+                        let (Missed::Held(error) | Missed::Failed(error)) = missed;
+                        keep_pauses(agent, &route).await;
+                        if let Effect::Again(state, until) = &next {
+                            again(agent, settler, &job, &error, *state, *until).await;
+                        }
+                        failure = Some(error);
+                        next
+                    }
                 }
-            },
+            }
             Effect::Again(_, until) => Effect::Wait(until),
             Effect::End(OutboxState::Sent, _) => {
                 sent(agent, settler, job, receipt.unwrap_or_default()).await;
@@ -181,6 +184,7 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
 /// `heard` becomes the time of it, which waits are counted from.
 fn hear(agent: &Agent, job: &mut Job, heard: &mut Timestamp, rules: Rules, event: &Event<'_>) -> Effect {
     *heard = agent.clock.now();
+    job.follow_clock(agent.clock.ahead());
     let (part, effect) = job.part.clone().step(event, *heard, rules);
     job.part = part;
     job.delivery.attempt = job.part.attempt;
@@ -200,7 +204,7 @@ fn reason(why: End, failure: Option<Error>) -> String {
 
 /// Stores that it is tried again, and tells.
 async fn again(agent: &Agent, settler: &Settler, job: &Job, error: &Error, state: OutboxState, until: Timestamp) {
-    let note = Settlement { not_before: until, error: Some(error.to_string()), ..settlement(job, state, agent) };
+    let note = Settlement { error: Some(error.to_string()), ..settlement(job, state, until) };
     settler.settle(note).await;
     let millis = u64::try_from(until.since(agent.clock.now()).as_millis()).unwrap_or(u64::MAX);
     tracing::info!(delivery = %job.delivery.id, attempt = job.delivery.attempt, millis, kind = ?error.kind(), code = error.code(), "sending again later");
@@ -212,45 +216,6 @@ async fn again(agent: &Agent, settler: &Settler, job: &Job, error: &Error, state
         reason: error.to_string(),
         millis,
     });
-}
-
-/// Looks until somebody can tell or nobody will. Unclear: what happens now is the operator's choice, and the doubt is stored with it.
-async fn look(agent: &Agent, route: &Route, delivery: &Delivery) -> (Looked, Option<Receipt>) {
-    let mut tries = 0;
-    loop {
-        let found = match agent.store.trail(delivery).await {
-            Ok(trail) => route.stack.find(delivery, &trail).await,
-            Err(error) => Err(Missed::Failed(error)),
-        };
-        let (error, counts) = match found {
-            Ok(Found::Sent(receipt)) => {
-                kill_point("find.there");
-                return (Looked::There, Some(receipt));
-            }
-            Ok(Found::NotSent) => {
-                kill_point("find.not_there");
-                return (Looked::NotThere, None);
-            }
-            Ok(Found::Unknown) => {
-                tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent");
-                return (Looked::Unclear, None);
-            }
-            Err(Missed::Held(error)) => (error, false),
-            Err(Missed::Failed(error)) => (error, true),
-        };
-        tries += u32::from(counts);
-        let delay = match error.retry() {
-            galatea_core::Retry::After(delay) => delay,
-            galatea_core::Retry::Never => return (Looked::Unclear, None),
-            galatea_core::Retry::Soon => Duration::from_millis(500 << tries.min(6)),
-        };
-        if tries >= ATTEMPTS {
-            tracing::warn!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send keeps failing");
-            return (Looked::Unclear, None);
-        }
-        tracing::info!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send failed; trying again");
-        agent.clock.sleep(delay).await;
-    }
 }
 
 /// Stored with a delivery whose earlier attempt may have arrived too.
@@ -265,7 +230,7 @@ async fn sent(agent: &Agent, settler: &Settler, mut job: Job, receipt: Receipt) 
         tracing::warn!(room = %delivery.address.room, error = %error.report(), "a room moved, but its move could not be stored");
     }
     let error = job.part.doubt.then(|| DOUBT.to_owned());
-    settler.end(Settlement { remote: receipt.id, error, ..settlement(&job, OutboxState::Sent, agent) }, ticket).await;
+    settler.end(Settlement { remote: receipt.id, error, ..settlement(&job, OutboxState::Sent, agent.clock.now()) }, ticket).await;
     tracing::debug!(delivery = %delivery.id, room = %delivery.address.room, attempt = delivery.attempt, "sent");
     agent.events.publish(galatea_core::Event::DeliverySent {
         agent: delivery.agent,
@@ -294,17 +259,18 @@ async fn ended(agent: &Agent, settler: &Settler, mut job: Job, state: OutboxStat
     let ticket = job.ticket.take();
     let delivery = &job.delivery;
     let reason = if job.part.doubt { format!("{reason}; {DOUBT}") } else { reason.to_owned() };
-    settler.end(Settlement { error: Some(reason.clone()), ..settlement(&job, state, agent) }, ticket).await;
+    settler.end(Settlement { error: Some(reason.clone()), ..settlement(&job, state, agent.clock.now()) }, ticket).await;
     tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "not delivered");
     agent.events.publish(galatea_core::Event::DeliveryFailed { agent: delivery.agent, room: delivery.address.room, delivery: delivery.id, reason });
 }
 
-fn settlement(job: &Job, state: OutboxState, agent: &Agent) -> Settlement {
+/// How a part stands. `at` is when it was marked, when it is tried again, or when it ended.
+pub(super) fn settlement(job: &Job, state: OutboxState, at: Timestamp) -> Settlement {
     Settlement {
         id: job.delivery.id,
         state,
         attempt: job.part.attempt,
-        not_before: agent.clock.now(),
+        not_before: at,
         remote: None,
         error: None,
         doubt: job.part.doubt,

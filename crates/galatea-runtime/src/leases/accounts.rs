@@ -6,10 +6,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use super::{
-    Tenure,
-    keeper::{Alive, Keeper},
-};
+use super::keeper::{Alive, Keeper};
 use crate::{agent::Agent, supervise};
 
 fn part(agent: &Agent, connector: &dyn Connector) -> Part {
@@ -28,7 +25,6 @@ impl Keeper {
                 tracing::info!(source = %source, account = %account, "handed over to a process that has fewer accounts");
                 tenure.close();
                 agent.shares.drop_account(&source, &account, &tenure);
-                self.end(&tenure, true);
             }
             return Ok(());
         }
@@ -50,10 +46,10 @@ impl Keeper {
                 supervise::elsewhere(agent, connector.as_ref());
                 continue;
             };
-            if is_mine(connector.as_ref()) || self.is_ending(part) {
+            if is_mine(connector.as_ref()) || self.is_going_on(part) {
                 continue;
             }
-            let tenure = Tenure::of(self.options.member, lease.clone(), Arc::clone(&self.term));
+            let tenure = self.begin(lease);
             // Another process may have changed what is stored of its people and places.
             agent.known.clear();
             agent.shares.take_account(info.source.clone(), info.account.clone(), tenure.clone());

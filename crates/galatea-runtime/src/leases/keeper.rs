@@ -22,23 +22,21 @@ pub(crate) struct Keeper {
     pub(super) store: Arc<dyn Store>,
     pub(super) options: ClusterOptions,
     pub(super) term: Arc<Term>,
-    ended: Vec<Ended>,
+    begun: Vec<Begun>,
     /// Another process listens to what happens here.
     heard: Arc<std::sync::atomic::AtomicBool>,
 }
 
-/// A part that this process does not work on any more, but for what is under way.
-struct Ended {
+/// A tenure that something goes on under, or that is to be given back.
+struct Begun {
     part: Part,
     watch: Watch,
-    /// Given back once nothing is under way.
-    release: bool,
 }
 
 impl Keeper {
     /// Has nothing yet.
     pub(crate) fn new(store: Arc<dyn Store>, options: ClusterOptions) -> Self {
-        Self { store, options, term: Term::over(), ended: Vec::new(), heard: Arc::default() }
+        Self { store, options, term: Term::over(), begun: Vec::new(), heard: Arc::default() }
     }
 
     /// Keeps until stopped, then gives everything back.
@@ -93,7 +91,7 @@ impl Keeper {
         let held = self.store.renew(member, ttl).await?;
         // Before the term is extended: nothing that was taken over may seem to be held, not even for a moment.
         for agent in agents {
-            self.lose(agent, &held);
+            Self::lose(agent, &held);
         }
         self.term.extend(asked, ttl);
         self.give_back().await?;
@@ -106,7 +104,7 @@ impl Keeper {
             let split = self.options.role != galatea_core::store::Role::All;
             agent.shares.set_company(company || split);
             if agent.stop.is_cancelled() {
-                self.end_closed(agent);
+                Self::drop_closed(agent);
                 continue;
             }
             if self.options.role.answers() {
@@ -132,56 +130,53 @@ impl Keeper {
     }
 
     /// Ends what the database says is not held any more.
-    fn lose(&mut self, agent: &Agent, held: &[Lease]) {
+    fn lose(agent: &Agent, held: &[Lease]) {
         let kept = |tenure: &Tenure| tenure.is_live() && held.iter().any(|lease| tenure.is_of(lease));
         for share in agent.shares.drop_rooms(|share| !kept(&share.tenure)) {
             tracing::debug!(part = share.part, "a part of the rooms is another process's now");
             share.tenure.lose();
-            self.end(&share.tenure, false);
         }
         for ((source, account), tenure) in agent.shares.accounts() {
             if !kept(&tenure) {
                 tracing::warn!(source = %source, account = %account, "another process may have this account now");
                 tenure.lose();
                 agent.shares.drop_account(&source, &account, &tenure);
-                self.end(&tenure, false);
             }
         }
     }
 
     /// Of an agent that stops: what is finished goes to others at once.
-    fn end_closed(&mut self, agent: &Agent) {
-        for share in agent.shares.drop_rooms(|share| !share.tenure.is_open()) {
-            self.end(&share.tenure, true);
-        }
+    fn drop_closed(agent: &Agent) {
+        agent.shares.drop_rooms(|share| !share.tenure.is_open());
         for ((source, account), tenure) in agent.shares.accounts() {
             if !tenure.is_open() {
                 agent.shares.drop_account(&source, &account, &tenure);
-                self.end(&tenure, true);
             }
         }
     }
 
-    /// Remembers a tenure that ended, until nothing goes on under it.
-    pub(super) fn end(&mut self, tenure: &Tenure, release: bool) {
-        if let Some(fence) = tenure.fence() {
-            self.ended.push(Ended { part: fence.lease.part, watch: tenure.watch(), release });
-        }
+    /// The right to work on a part, just claimed.
+    pub(super) fn begin(&mut self, lease: &Lease) -> Tenure {
+        let tenure = Tenure::of(self.options.member, lease.clone(), Arc::clone(&self.term));
+        self.begun.push(Begun { part: lease.part.clone(), watch: tenure.watch() });
+        tenure
     }
 
     /// Whether something of an earlier tenure still goes on.
-    pub(super) fn is_ending(&self, part: &Part) -> bool {
-        self.ended.iter().any(|ended| ended.part == *part)
+    pub(super) fn is_going_on(&self, part: &Part) -> bool {
+        self.begun.iter().any(|begun| begun.part == *part)
     }
 
+    /// Gives back what nothing goes on under any more, also what was lost. Were that claimed again as it is, what waits in the database's queue
+    /// under the old lease would be let through beside what is done under the new one.
     async fn give_back(&mut self) -> Result<()> {
-        let (over, going_on): (Vec<Ended>, Vec<Ended>) = self.ended.drain(..).partition(|ended| ended.watch.is_over());
-        self.ended = going_on;
-        let parts: Vec<Part> = over.into_iter().filter(|ended| ended.release).map(|ended| ended.part).collect();
-        if parts.is_empty() {
+        let over: Vec<Part> = self.begun.iter().filter(|begun| begun.watch.is_over()).map(|begun| begun.part.clone()).collect();
+        if over.is_empty() {
             return Ok(());
         }
-        self.store.release(self.options.member, &parts).await
+        self.store.release(self.options.member, &over).await?;
+        self.begun.retain(|begun| !over.contains(&begun.part));
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use galatea_core::{
 use std::sync::Arc;
 
 use super::{
-    RoomShare, Tenure,
+    RoomShare,
     keeper::{Alive, Keeper},
 };
 use crate::{agent::Agent, delivery::Admission, supervise, turn};
@@ -21,7 +21,6 @@ impl Keeper {
         if surplus > 0 {
             for given in agent.shares.drop_rooms(|_| surplus.checked_sub(1).inspect(|left| surplus = *left).is_some()) {
                 given.tenure.close();
-                self.end(&given.tenure, true);
             }
             return Ok(());
         }
@@ -33,10 +32,10 @@ impl Keeper {
         for part in 0..ROOM_PARTS {
             let name = Part::rooms(id, part);
             let Some(lease) = held.iter().find(|lease| lease.part == name) else { continue };
-            if mine.iter().any(|share| share.part == part) || self.is_ending(&name) {
+            if mine.iter().any(|share| share.part == part) || self.is_going_on(&name) {
                 continue;
             }
-            let tenure = Tenure::of(self.options.member, lease.clone(), Arc::clone(&self.term));
+            let tenure = self.begin(lease);
             fresh.push(Arc::new(RoomShare { part, tenure, intake: Admission::default() }));
         }
         if !fresh.is_empty() {

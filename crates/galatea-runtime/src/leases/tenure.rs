@@ -5,7 +5,9 @@ use galatea_core::{
     store::{Fence, Lease},
 };
 use std::{
+    future::poll_fn,
     sync::{Arc, Mutex, PoisonError, Weak},
+    task::Poll,
     time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
@@ -105,6 +107,12 @@ impl Tenure {
         }
     }
 
+    /// Does something under it, and not a step of it after its end: also of a process that was paused, and before which nobody could tell it.
+    pub(crate) async fn guard<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = std::pin::pin!(work);
+        poll_fn(|context| if self.is_held() { work.as_mut().poll(context).map(Some) } else { Poll::Ready(None) }).await
+    }
+
     /// Whether it was not lost; its term may be over.
     pub(super) fn is_live(&self) -> bool {
         self.0.as_ref().is_none_or(|held| !held.lost.is_cancelled())
@@ -130,7 +138,7 @@ impl Tenure {
     }
 }
 
-/// An ended tenure under which something may still be going on.
+/// A tenure seen from outside: whether something still goes on under it.
 #[derive(Debug)]
 pub(super) struct Watch(Weak<Held>);
 
@@ -170,6 +178,22 @@ mod tests {
         assert_eq!(tenure.run(async { 1 }).await, Some(1));
         tenure.lose();
         assert_eq!(tenure.run(std::future::pending::<()>()).await, None);
+    }
+
+    #[tokio::test]
+    async fn no_step_is_made_after_its_term() {
+        let (tenure, term) = tenure(Duration::from_secs(60));
+        assert_eq!(tenure.guard(async { 1 }).await, Some(1));
+        let steps = std::cell::Cell::new(0);
+        // As after a pause: nothing has told it yet, and what it waited for is there.
+        let work = async {
+            steps.set(1);
+            term.extend(Instant::now(), Duration::ZERO);
+            tokio::task::yield_now().await;
+            steps.set(2);
+        };
+        assert_eq!(tenure.guard(work).await, None);
+        assert_eq!(steps.get(), 1);
     }
 
     #[test]

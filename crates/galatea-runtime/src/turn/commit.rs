@@ -262,7 +262,7 @@ pub(crate) fn job(agent: &Agent, turn: TurnId, part: u32, address: Address, body
     let delivery = Delivery { id, agent: agent.view.identity.id(), turn, part, address, key: key(id), body, attempt: 0, created_at: now };
     // In hand before it is committed, or whoever looks through the store would take it up, too.
     let ticket = agent.on_the_way.begin(id);
-    Job { delivery, part: Part::new(now, ttl.map(|ttl| now.plus(ttl))), ticket, tenure: Tenure::always() }
+    Job { delivery, part: Part::new(now, ttl.map(|ttl| now.plus(ttl))), ticket, tenure: Tenure::always(), ahead: agent.clock.ahead() }
 }
 
 /// Base62 of the id: 22 characters hold 128 bits, and Discord's nonce takes 25.

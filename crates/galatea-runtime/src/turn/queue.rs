@@ -10,6 +10,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use super::{Seat, attempt::attempt, commit, think};
 use crate::{
     agent::Agent,
+    delivery,
     lanes::{Lane, Pushed, Taken},
     leases::{Hands, Tenure},
 };
@@ -196,6 +197,12 @@ async fn sort_out(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut 
     }
     if gone.is_empty() {
         return fail(agent, taken, &error).await;
+    }
+    // Another process's answer to them goes out before what is answered here next.
+    if let Some(first) = taken.first()
+        && let Some(route) = agent.any_route(&first.entry.source, &first.entry.account)
+    {
+        delivery::look_behind(agent, &route).await;
     }
     tracing::info!(room = %lane.key(), gone = gone.len(), open = open.len(), "messages were deleted or finished by somebody else while they were answered");
     lane.put_front(open);

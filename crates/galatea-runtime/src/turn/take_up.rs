@@ -58,24 +58,27 @@ pub(crate) async fn sweep(agent: &Agent, route: &Route) {
     let id = agent.view.identity.id();
     // A failure is told by whoever writes; the next sweep tries again.
     let items = agent.store.unfinished(id, &route.info.source, &route.info.account, SWEPT).await.unwrap_or_default();
-    take_if_new(agent, items).await;
+    let _ = take_if_new(agent, items).await;
 }
 
-async fn take_if_new(agent: &Agent, items: Vec<InboxItem>) {
+/// Ends at the first one that the store does not tell about: a later one of the same Room would overtake it.
+async fn take_if_new(agent: &Agent, items: Vec<InboxItem>) -> Result<()> {
     for item in items {
         let id = item.entry.memory.id;
         if agent.in_turn.insert(id, ()).is_some() {
             continue;
         }
         // It may have been finished between the reading and now; whoever did stored that before letting it go.
-        match agent.store.inbox_item(id).await {
-            Ok(Some(item)) if item.state == InboxState::New => match waiting(agent, item) {
-                Some(waiting) => queue(agent, waiting),
-                None => drop(agent.in_turn.remove(&id)),
-            },
-            _ => drop(agent.in_turn.remove(&id)),
+        let stored = agent.store.inbox_item(id).await;
+        match stored.map(|item| item.filter(|item| item.state == InboxState::New).and_then(|item| waiting(agent, item))) {
+            Ok(Some(waiting)) => queue(agent, waiting),
+            gone => {
+                agent.in_turn.remove(&id);
+                gone?;
+            }
         }
     }
+    Ok(())
 }
 
 fn take(agent: &Agent, item: InboxItem) {
@@ -155,7 +158,7 @@ async fn poll(agent: &Agent) -> Result<bool> {
     }
     let items = agent.store.unfinished_in_parts(agent.view.identity.id(), &parts, &agent.shares.leased(), &in_hand(agent), SWEPT).await?;
     let all = items.len() < SWEPT as usize;
-    take_if_new(agent, items).await;
+    take_if_new(agent, items).await?;
     Ok(all)
 }
 

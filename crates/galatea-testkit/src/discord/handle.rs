@@ -206,9 +206,17 @@ impl Handle {
 
     /// Messages of the bot in a channel, oldest first, placeholders left out.
     pub fn shown(&self, channel: u64) -> Vec<Shown> {
+        self.last_shown(channel, usize::MAX)
+    }
+
+    /// The newest of them, at most so many, oldest first.
+    pub fn last_shown(&self, channel: u64, count: usize) -> Vec<Shown> {
         let state = self.shared.lock();
         let Some(place) = state.world.channels.get(&channel) else { return Vec::new() };
-        place.messages.values().filter(|m| m.author == state.world.bot && m.flags & LOADING == 0).map(shown).collect()
+        let newest = place.messages.values().rev().filter(|m| m.author == state.world.bot && m.flags & LOADING == 0).take(count);
+        let mut newest: Vec<Shown> = newest.map(shown).collect();
+        newest.reverse();
+        newest
     }
 
     /// How many messages of the bot there are, in all channels.

@@ -150,11 +150,19 @@ impl Handle {
 
     /// Messages of the bot in a chat, oldest first.
     pub fn shown(&self, chat: i64) -> Vec<Shown> {
+        self.last_shown(chat, usize::MAX)
+    }
+
+    /// The newest messages of the bot in a chat, at most so many, oldest first.
+    pub fn last_shown(&self, chat: i64, count: usize) -> Vec<Shown> {
         let state = self.shared.lock();
         let Some(place) = state.world.chats.get(&chat) else { return Vec::new() };
         let channel = place.kind == ChatKind::Channel;
         let own = |m: &&super::message::Message| m.from == Some(state.world.bot) || (channel && m.from.is_none());
-        place.messages.values().filter(own).filter(|m| !m.is_service()).map(|m| shown(&state, m)).collect()
+        let newest = place.messages.values().rev().filter(own).filter(|m| !m.is_service()).take(count);
+        let mut newest: Vec<Shown> = newest.map(|m| shown(&state, m)).collect();
+        newest.reverse();
+        newest
     }
 
     /// How many messages of the bot there are, in all chats.

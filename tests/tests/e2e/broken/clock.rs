@@ -4,6 +4,7 @@ use galatea_testkit::{
     machine::Machine,
     telegram::{Effect, Fault},
 };
+use std::time::Duration;
 
 use super::{sound, until_status};
 use crate::{discord, stage::Stage};
@@ -45,6 +46,22 @@ async fn set_back_while_a_room_waits_it_waits_no_longer() {
     assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"], "{}", galatea.output());
     stage.ann.says(&direct, "Q2").send();
     assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
+}
+
+#[tokio::test]
+async fn set_forward_while_an_answer_waits_it_is_no_older() {
+    let stage = Stage::set().await;
+    let machine = Machine::new(stage.home.path());
+    let galatea = machine.runs(stage.program()).env("ANSWER_TTL_MINUTES", "10").arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    let direct = stage.ann.direct();
+    stage.telegram.fault(Fault::new(Effect::RateLimited(3)).on("sendMessage"));
+    stage.ann.says(&direct, "Q1").send();
+    galatea.wait_for_line("GAL-TG-429").await;
+    // It is told just before the wait begins.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    machine.set_clock(HOUR);
+    assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"], "{}", galatea.output());
 }
 
 #[tokio::test]

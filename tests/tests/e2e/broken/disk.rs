@@ -1,6 +1,10 @@
 //! The disk.
 
-use galatea_testkit::{machine::Machine, process::free_port, telegram::Handle};
+use galatea_testkit::{
+    machine::Machine,
+    process::free_port,
+    telegram::{Effect, Fault, Handle},
+};
 use std::time::Duration;
 
 use super::{all, sound, status, until_status};
@@ -178,4 +182,29 @@ async fn flushes_that_fail_under_load_lose_nothing_and_double_nothing() {
     assert_eq!(stage.wait_text(&stage.ann.direct(), "A102").await, ["A100", "A101", "A102"]);
     stage.telegram.wait_confirmed().await;
     sound(&stage.program(), 21).await;
+}
+
+#[tokio::test]
+async fn slow_the_next_run_does_not_look_before_a_late_message_can_have_arrived() {
+    let stage = Stage::set().await;
+    let machine = Machine::new(stage.home.path());
+    let program = machine.runs(stage.program());
+    let mut galatea = program.clone().arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    let direct = stage.ann.direct();
+    stage.telegram.fault(Fault::new(Effect::ApplyLate).on("sendMessage"));
+    // Between storing that it is sent and sending it, all the time for a late arrival passes.
+    machine.slow_disk(Duration::from_secs(3));
+    stage.ann.says(&direct, "Q1").send();
+    stage.telegram.wait_for("the send", |t| (!t.calls_of("sendMessage").is_empty()).then_some(())).await;
+    galatea.kill_9().await;
+    machine.slow_disk(Duration::ZERO);
+    let galatea = program.arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    // Within the time that a late arrival has, counted from the send.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    stage.telegram.apply_late();
+    stage.ann.says(&direct, "Q2").send();
+    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"], "{}", galatea.output());
+    sound(&stage.program(), 2).await;
 }

@@ -1,6 +1,7 @@
 //! Fifty rooms on two platforms, and who talks there.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -24,6 +25,12 @@ use crate::{
 /// How long the last answers may take: more than the longest pause between two attempts of one of them.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// Questions of a room that are looked at while it goes on; what is open is among them. Their answers have at most so many parts each.
+const RECENT: usize = 40;
+const PARTS: usize = 6;
+/// Calls in a chat shown around one in question.
+const NEAR: Duration = Duration::from_secs(20);
+
 pub(crate) struct House {
     pub(crate) telegram: BotApi,
     pub(crate) discord: DiscordApi,
@@ -31,6 +38,8 @@ pub(crate) struct House {
     home: Home,
     places: Vec<Place>,
     asked: Mutex<Vec<Vec<Question>>>,
+    /// What each run of the program complained of.
+    complaints: Mutex<Vec<String>>,
     next: AtomicUsize,
 }
 
@@ -67,7 +76,7 @@ impl House {
         }
         places.extend((0..8).map(|n| Place::Discord(dora.clone(), guild.channel(&format!("bed-{n}"), 0))));
         let asked = Mutex::new(vec![Vec::new(); places.len()]);
-        Self { telegram, discord, model, home: Home::new(), places, asked, next: AtomicUsize::new(1) }
+        Self { telegram, discord, model, home: Home::new(), places, asked, complaints: Mutex::default(), next: AtomicUsize::new(1) }
     }
 
     pub(crate) fn program(&self) -> Program {
@@ -104,9 +113,32 @@ impl House {
         self.next.load(Ordering::Relaxed) - 1
     }
 
-    /// Questions that have no answer yet.
+    /// Questions that have no answer yet, among the newest of each room.
     pub(crate) fn open(&self) -> usize {
-        self.truth().iter().map(truth::open).sum()
+        self.look(RECENT).iter().map(truth::open).sum()
+    }
+
+    /// Keeps what a run that ended complained of, apart from what the faults bring anyway.
+    pub(crate) fn hear(&self, output: &str) {
+        let told = output.lines().filter(|line| ["\"WARN\"", "\"ERROR\"", "looking for"].iter().any(|sign| line.contains(sign)));
+        self.complaints.lock().unwrap_or_else(PoisonError::into_inner).extend(told.map(str::to_owned));
+    }
+
+    /// Everything that was complained of, and each call to the platforms about these words.
+    pub(crate) fn evidence(&self, words: &[String]) -> String {
+        let mut lines = std::mem::take(&mut *self.complaints.lock().unwrap_or_else(PoisonError::into_inner));
+        let says = |text: &str| text.split_whitespace().any(|word| words.iter().any(|known| known == word));
+        let calls = self.telegram.calls();
+        let chats: BTreeSet<i64> = calls.iter().filter(|call| call.text("text").is_some_and(says)).filter_map(|call| call.chat()).collect();
+        for (at, call) in calls.iter().enumerate() {
+            let near =
+                |other: &telegram::Call| other.text("text").is_some_and(says) && other.instant.max(call.instant) - other.instant.min(call.instant) < NEAR;
+            if call.chat().is_some_and(|chat| chats.contains(&chat)) && calls.iter().any(near) {
+                let since = call.instant.duration_since(calls[0].instant);
+                lines.push(format!("{at} {:.3} s {} {:?} {:?}", since.as_secs_f64(), call.method, call.params, call.answer));
+            }
+        }
+        lines.join("\n")
     }
 
     /// Messages of the agent so far, on both platforms.
@@ -124,14 +156,21 @@ impl House {
     }
 
     pub(crate) fn truth(&self) -> Vec<Room> {
+        self.look(usize::MAX)
+    }
+
+    /// The newest questions of each room, and at least the answers to these.
+    fn look(&self, newest: usize) -> Vec<Room> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = newest.saturating_mul(PARTS);
         let shown = |place: &Place| -> Vec<String> {
             match place {
-                Place::Telegram(_, chat) => self.telegram.shown(chat.id).into_iter().map(|m| m.text).collect(),
-                Place::Discord(_, channel) => self.discord.shown(channel.id).into_iter().map(|m| m.text).collect(),
+                Place::Telegram(_, chat) => self.telegram.last_shown(chat.id, parts).into_iter().map(|m| m.text).collect(),
+                Place::Discord(_, channel) => self.discord.last_shown(channel.id, parts).into_iter().map(|m| m.text).collect(),
             }
         };
-        self.places.iter().zip(asked.iter()).map(|(place, asked)| Room { asked: asked.clone(), shown: shown(place) }).collect()
+        let room = |(place, asked): (&Place, &Vec<Question>)| Room { asked: asked[asked.len().saturating_sub(newest)..].to_vec(), shown: shown(place) };
+        self.places.iter().zip(asked.iter()).map(room).collect()
     }
 
     /// Waits until everything is answered. What never is, the truth will show.

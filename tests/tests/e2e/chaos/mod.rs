@@ -6,7 +6,10 @@
 mod house;
 mod storm;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 
@@ -34,12 +37,13 @@ async fn kills(house: &House, count: usize, random: &mut StdRng) -> Vec<Duration
         tokio::time::sleep(Duration::from_millis(random.random_range(0..1_500))).await;
         assert!(running.is_running(), "it ended by itself:\n{}", running.output());
         running.kill_9().await;
+        house.hear(&running.output());
     }
     answering
 }
 
 async fn chaos(count: usize, seed: u64) {
-    let (house, mut random) = (House::set().await, StdRng::seed_from_u64(seed));
+    let (house, mut random) = (Arc::new(House::set().await), StdRng::seed_from_u64(seed));
     let begun = Instant::now();
     let mut first = house.program().arg("start").spawn();
     // Before its first session Discord keeps nothing for a bot; a heartbeat tells of an event once it is stored.
@@ -47,11 +51,14 @@ async fn chaos(count: usize, seed: u64) {
     house.discord.wait_acknowledged().await;
     first.kill_9().await;
     let (asking, breaking) = (StdRng::seed_from_u64(random.random()), StdRng::seed_from_u64(random.random()));
-    let mut answering = tokio::select! {
-        answering = kills(&house, count, &mut random) => answering,
-        () = storm::questions(&house, asking) => unreachable!("it asks for ever"),
-        () = storm::faults(&house, breaking) => unreachable!("it breaks for ever"),
-    };
+    // Each by itself: what is held back has to be applied in time, whatever the others are at.
+    let storm = [tokio::spawn(storm::questions(Arc::clone(&house), asking)), tokio::spawn(storm::faults(Arc::clone(&house), breaking))];
+    let mut answering = kills(&house, count, &mut random).await;
+    for task in storm {
+        assert!(!task.is_finished(), "it goes on for ever");
+        task.abort();
+        let _ = task.await;
+    }
     house.telegram.apply_late();
     house.discord.apply_late();
     let mut last = house.program().arg("start").spawn();
@@ -72,7 +79,8 @@ async fn chaos(count: usize, seed: u64) {
         answering.len()
     );
     let faults = truth::faults(&house.truth(), &house.audit().await);
-    assert!(faults.is_empty(), "seed {seed}:\n{}\n{}", faults.join("\n"), last.output());
+    let words: Vec<String> = faults.iter().flat_map(|fault| fault.split_whitespace()).map(str::to_owned).collect();
+    assert!(faults.is_empty(), "seed {seed}:\n{}\n{}\n{}", house.evidence(&words), faults.join("\n"), last.output());
 }
 
 /// One of four, each with choices of its own.

@@ -1,6 +1,9 @@
 //! What goes on all the while: questions in every room, and platforms that misbehave.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use galatea_testkit::{
     discord::{self, ErrorBody},
@@ -20,10 +23,10 @@ const COUNT: Duration = Duration::from_secs(1);
 const FAULT: Duration = Duration::from_millis(300);
 
 /// Asks until it is dropped. One answer in 20 takes two parts or more.
-pub(crate) async fn questions(house: &House, mut random: StdRng) {
+pub(crate) async fn questions(house: Arc<House>, mut random: StdRng) {
     let (mut looked, mut room) = (Instant::now(), OPEN);
     loop {
-        // Counting takes a while, with thousands of them.
+        // Counting takes a while.
         if looked.elapsed() >= COUNT {
             (looked, room) = (Instant::now(), OPEN.saturating_sub(house.open()));
         }
@@ -37,12 +40,12 @@ pub(crate) async fn questions(house: &House, mut random: StdRng) {
 }
 
 /// Orders faults until it is dropped. What is held back is applied before anybody may look for it: later, no one could know.
-pub(crate) async fn faults(house: &House, mut random: StdRng) {
+pub(crate) async fn faults(house: Arc<House>, mut random: StdRng) {
     loop {
         if random.random_bool(0.6) {
-            on_telegram(house, &mut random)
+            on_telegram(&house, &mut random)
         } else {
-            on_discord(house, &mut random)
+            on_discord(&house, &mut random)
         }
         pause(FAULT, &mut random).await;
         house.telegram.apply_late();

@@ -58,6 +58,7 @@ impl Crowd {
             .env("DISCORD_API_TOKEN", self.discord.token())
             .env("DISCORD_API_ROOT", self.discord.url())
             .env("DISCORD_GROUP_POLICY", "always")
+            .env("LOG_LEVEL", "debug")
     }
 
     /// Starts a process.
@@ -109,7 +110,7 @@ impl Crowd {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         let took = begun.elapsed();
-        assert_eq!(self.unlike(), BTreeMap::new());
+        assert_eq!(self.unlike(), BTreeMap::new(), "{}", self.sends());
         took
     }
 
@@ -128,6 +129,13 @@ impl Crowd {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         waited.into_values().collect()
+    }
+
+    /// Every message that was to be sent on Telegram, when, and what came of it.
+    fn sends(&self) -> String {
+        let calls = self.stage.telegram.calls_of("sendMessage");
+        let line = |call: &telegram::Call| format!("{:?} {:?} {:?} {:?}", call.instant, call.chat(), call.text("text"), call.answer);
+        calls.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     /// Rooms that show anything but every answer once and in order.
@@ -190,6 +198,15 @@ pub(super) fn spread(status: &Value) -> Vec<usize> {
         leases.filter(|l| l["member"] == member["id"] && l["lease"]["part"].as_str().unwrap().starts_with("rooms:")).count()
     };
     status["members"].as_array().unwrap().iter().map(of).collect()
+}
+
+/// What a process said tells why a test failed.
+impl Drop for Node {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("--- a process of this test ---\n{}", self.running.output());
+        }
+    }
 }
 
 impl Node {

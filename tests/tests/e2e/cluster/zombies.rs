@@ -1,15 +1,23 @@
 //! Zombies: a process that was paused past its lease wakes up while another one does its work.
 
-use std::time::Duration;
+use serde_json::Value;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::crowd::{Crowd, spread};
 
 /// Longer than a lease.
 const PAUSED: Duration = Duration::from_secs(9);
 
+/// On a slow machine a paused process misses a heartbeat, too.
+async fn crowd(rooms: usize) -> Crowd {
+    let crowd = Crowd::of(rooms).await;
+    crowd.discord.allow_violation("no heartbeat within its interval");
+    crowd
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_paused_worker_wakes_up_and_says_nothing_twice() {
-    let mut crowd = Crowd::of(4).await;
+    let mut crowd = crowd(4).await;
     let _ingress = crowd.node("ingress").await;
     let workers = [crowd.node("worker").await, crowd.node("worker").await];
     crowd.discord.wait_connected(1).await;
@@ -28,7 +36,7 @@ async fn a_paused_worker_wakes_up_and_says_nothing_twice() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_paused_connector_wakes_up_and_sends_nothing_twice() {
-    let mut crowd = Crowd::of(4).await;
+    let mut crowd = crowd(4).await;
     let first = crowd.node("all").await;
     crowd.discord.wait_connected(1).await;
     crowd.talk(3, Duration::from_millis(100)).await;
@@ -43,4 +51,32 @@ async fn a_paused_connector_wakes_up_and_sends_nothing_twice() {
         crowd.is_all_answered().await;
     }
     crowd.is_accounted_for().await;
+}
+
+/// What it had on its way to the database when it was paused must not be let through beside what it does afterwards.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_paused_process_that_nobody_replaced_begins_anew() {
+    let mut crowd = crowd(2).await;
+    let alone = crowd.node("all").await;
+    crowd.discord.wait_connected(1).await;
+    crowd.talk(2, Duration::from_millis(100)).await;
+    crowd.is_all_answered().await;
+    let before = epochs(&crowd.status().await);
+    alone.running.freeze();
+    crowd.talk(2, Duration::from_millis(100)).await;
+    tokio::time::sleep(PAUSED).await;
+    alone.running.thaw();
+    crowd.talk(2, Duration::from_millis(100)).await;
+    crowd.is_all_answered().await;
+    let after = crowd.wait_status("all at work again", |status| spread(status).contains(&64)).await;
+    let after = epochs(&after);
+    let unchanged: Vec<&String> = after.iter().filter(|(part, epoch)| before.get(*part) == Some(epoch)).map(|(part, _)| part).collect();
+    assert!(unchanged.is_empty(), "leases as before: {unchanged:?}");
+    crowd.is_accounted_for().await;
+}
+
+/// How often each part has changed hands.
+fn epochs(status: &Value) -> BTreeMap<String, u64> {
+    let leases = status["leases"].as_array().unwrap().iter();
+    leases.map(|l| (l["lease"]["part"].as_str().unwrap().to_owned(), l["lease"]["epoch"].as_u64().unwrap())).collect()
 }
