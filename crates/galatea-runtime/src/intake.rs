@@ -6,11 +6,11 @@ mod known;
 
 use async_trait::async_trait;
 use galatea_core::{
-    Batch, Connection, ConnectorInfo, Cursor, Error, ErrorKind, Event, Gap, GatewayBackend, Health, IncomingEvent, MemoryId, OwnStatus, Place, Received,
-    Result, RoomId, SendHandler, WorldSync,
+    Batch, Connection, ConnectorInfo, Cursor, Error, ErrorKind, Event, Gap, GatewayBackend, Health, IncomingEvent, OwnStatus, Place, Received, Result, RoomId,
+    SendHandler, WorldSync,
     gap::GAPS,
     kill_point,
-    store::{ConnectionChange, InboxEntry, InboxState, Ingest},
+    store::{ConnectionChange, InboxEntry, Ingest},
 };
 use std::sync::Arc;
 
@@ -74,12 +74,8 @@ impl GatewayBackend for Intake {
         }
         let stored = fresh.iter().filter(|new| **new).count();
         let received = Received { stored, duplicates: fresh.len() - stored };
-        for (entry, new) in messages.into_iter().zip(fresh) {
-            if new {
-                self.enqueue(entry);
-            } else if let Some(left) = self.left(entry.memory.id).await {
-                turn::enqueue(agent, left);
-            }
+        for (entry, _) in messages.into_iter().zip(fresh).filter(|(_, new)| *new) {
+            self.enqueue(entry);
         }
         Ok(received)
     }
@@ -164,17 +160,6 @@ impl Intake {
             }
             self.0.known.insert(fingerprint);
         }
-    }
-
-    /// A message that comes again and is in nobody's hands: its commit stands although its connector was told that it may not. What is said
-    /// after it in its Room has to wait for it.
-    async fn left(&self, id: MemoryId) -> Option<InboxEntry> {
-        if self.0.in_turn.contains_key(&id) {
-            return None;
-        }
-        // One that cannot be read is found by whoever looks through the store.
-        let item = self.0.store.inbox_item(id).await.ok().flatten()?;
-        (item.state == InboxState::New).then_some(item.entry)
     }
 
     fn enqueue(&self, entry: InboxEntry) {
