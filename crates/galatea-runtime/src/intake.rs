@@ -74,8 +74,12 @@ impl GatewayBackend for Intake {
         }
         let stored = fresh.iter().filter(|new| **new).count();
         let received = Received { stored, duplicates: fresh.len() - stored };
-        for (entry, _) in messages.into_iter().zip(fresh).filter(|(_, new)| *new) {
-            self.enqueue(entry);
+        for (entry, new) in messages.into_iter().zip(fresh) {
+            if new {
+                self.enqueue(entry);
+            } else {
+                turn::enqueue_again(agent, entry.memory.id).await?;
+            }
         }
         Ok(received)
     }

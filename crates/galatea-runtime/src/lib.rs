@@ -4,6 +4,7 @@ mod accounts;
 mod agent;
 pub mod config;
 mod delivery;
+mod doubt;
 pub mod explain;
 mod intake;
 mod itself;

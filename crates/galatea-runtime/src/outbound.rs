@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use galatea_core::{Address, Error, ErrorKind, Outbound, Outgoing, Result, TurnId, store::NewDelivery};
 use std::sync::Weak;
 
-use crate::{agent::Agent, turn::commit};
+use crate::{agent::Agent, doubt, turn::commit};
 
 /// Reaches rooms through the outbox. Weak, because the agent holds it.
 pub(crate) struct ThroughOutbox(pub(crate) Weak<Agent>);
@@ -32,7 +32,9 @@ impl Outbound for ThroughOutbox {
             jobs.push(commit::job(&agent, turn, part, address.clone(), body, now, Some(agent.limits.answer_ttl)));
         }
         let rows = jobs.iter().map(|job| NewDelivery { delivery: job.delivery.clone(), memory, sending: false, expires: job.part.expires }).collect();
-        agent.store.enqueue(rows, said.into_iter().collect()).await?;
+        if let Err(error) = agent.store.enqueue(rows, said.into_iter().collect()).await {
+            doubt::settle(&agent, error, turn, None).await?;
+        }
         commit::hand_over(&agent, jobs.into_iter());
         Ok(())
     }

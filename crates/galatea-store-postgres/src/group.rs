@@ -7,7 +7,7 @@ use crate::change::Row;
 /// Carried out first, in this order, each for all its rows at once.
 const TOGETHER: [&str; 6] = ["fence", "message", "finish", "memory", "delivery", "settle"];
 /// May change places with those: they touch other tables, or rows whose key says so.
-const BESIDE: [&str; 6] = ["world", "room", "entity", "participant", "cursor", "settle_fenced"];
+const BESIDE: [&str; 6] = ["world", "room", "entity", "participant", "cursor", "settle_answered"];
 
 /// The steps of rows, in JSON. What comes later about the same message or delivery comes later here, and nothing goes past a row of any
 /// other kind.
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn what_is_about_the_same_one_keeps_its_order() {
-        let rows = [row("settle_fenced", 7, "1"), row("settle", 7, "2"), row("settle", 8, "3"), row("settle", 8, "4"), row("settle", 8, "5")];
-        assert_eq!(told(&rows), "[settle[3],settle_fenced[1],settle[2],settle[4],settle[5]]");
+        let rows = [row("settle_answered", 7, "1"), row("settle", 7, "2"), row("settle", 8, "3"), row("settle", 8, "4"), row("settle", 8, "5")];
+        assert_eq!(told(&rows), "[settle[3],settle_answered[1],settle[2],settle[4],settle[5]]");
     }
 
     #[test]

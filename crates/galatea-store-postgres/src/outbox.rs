@@ -46,10 +46,10 @@ pub(crate) const SETTLE: Batch = (
 pub(crate) const STEPS: &[Step] = &[
     (
         // What is not the truth about something sent changes nothing once the lease is gone.
-        "settle_fenced",
+        "settle_answered",
         "PERFORM FROM leases WHERE part = b -> 'fence' ->> 'part' AND member_id = (b -> 'fence' ->> 'member')::uuid
             AND epoch = (b -> 'fence' ->> 'epoch')::bigint FOR KEY SHARE;
-         IF FOUND THEN
+         IF FOUND OR NOT b ? 'fence' THEN
             UPDATE outbox SET state = b ->> 'state', attempt = (b ->> 'attempt')::bigint, not_before = (b ->> 'not_before')::bigint,
                 remote = coalesce(b ->> 'remote', remote), error = b ->> 'error', doubt = (b ->> 'doubt')::boolean
             WHERE id = (b ->> 'id')::uuid AND CASE state WHEN 'pending' THEN true WHEN 'sending' THEN true END;
@@ -246,7 +246,7 @@ impl OutboxStore for PostgresStore {
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>> {
-        let (mut change, mut fenced) = (self.change(), Vec::new());
+        let (mut change, mut answered) = (self.change(), Vec::new());
         for Settlement { id, state, attempt, not_before, remote, error, doubt, fence } in &settlements {
             let row = SettleRow {
                 id: uuid(*id),
@@ -258,15 +258,15 @@ impl OutboxStore for PostgresStore {
                 doubt: *doubt,
                 fence: fence.as_ref().map(lease::row),
             };
-            if fence.is_some() && *state != OutboxState::Sent {
-                fenced.push(*id);
-                change.push_answered("settle_fenced", uuid(*id), &row)?;
-            } else {
+            if *state == OutboxState::Sent {
                 change.push_about("settle", uuid(*id), &row)?;
+            } else {
+                answered.push(*id);
+                change.push_answered("settle_answered", uuid(*id), &row)?;
             }
         }
         let touched = self.write(change).await?;
-        Ok(fenced.into_iter().zip(touched).filter(|(_, touched)| *touched == 0).map(|(id, _)| id).collect())
+        Ok(answered.into_iter().zip(touched).filter(|(_, touched)| *touched == 0).map(|(id, _)| id).collect())
     }
 
     async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, besides: &[DeliveryId], limit: u32) -> Result<Vec<OutboxItem>> {

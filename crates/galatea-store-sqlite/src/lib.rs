@@ -186,11 +186,12 @@ impl SqliteStore {
         self.0.readers.all(&self.0.statements, select).await
     }
 
+    /// The first row: every caller asks for one at most.
     async fn one<O>(&self, select: Select<O>) -> Result<Option<O>>
     where
         O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
     {
-        self.0.readers.one(&self.0.statements, select).await
+        Ok(self.all(select).await?.into_iter().next())
     }
 }
 

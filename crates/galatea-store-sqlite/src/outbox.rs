@@ -34,7 +34,8 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
         "UPDATE outbox SET state = NEW.body ->> 'state', attempt = NEW.body ->> 'attempt', not_before = NEW.body ->> 'not_before',
             remote = coalesce(NEW.body ->> 'remote', remote), error = NEW.body ->> 'error',
             doubt = NEW.body ->> 'doubt'
-         WHERE id = unhex(NEW.body ->> 'id') AND state IN ('pending', 'sending');",
+         WHERE id = unhex(NEW.body ->> 'id') AND state IN ('pending', 'sending');
+         UPDATE answer SET hits = changes() WHERE NEW.n IS NOT NULL;",
     ),
 ];
 
@@ -229,7 +230,7 @@ impl OutboxStore for SqliteStore {
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>> {
-        let mut change = self.change();
+        let (mut change, mut answered) = (self.change(), Vec::new());
         for Settlement { id, state, attempt, not_before, remote, error, doubt, .. } in &settlements {
             let row = SettleRow {
                 id: hex(*id),
@@ -240,11 +241,15 @@ impl OutboxStore for SqliteStore {
                 error: error.as_deref(),
                 doubt: *doubt,
             };
-            change.push("settle", &row)?;
+            if *state == OutboxState::Sent {
+                change.push("settle", &row)?;
+            } else {
+                answered.push(*id);
+                change.push_answered("settle", &row)?;
+            }
         }
-        self.write(change).await?;
-        // A file has one process: nobody else could have a part.
-        Ok(Vec::new())
+        let touched = self.write(change).await?;
+        Ok(answered.into_iter().zip(touched).filter(|(_, touched)| *touched == 0).map(|(id, _)| id).collect())
     }
 
     async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, besides: &[DeliveryId], limit: u32) -> Result<Vec<OutboxItem>> {

@@ -56,24 +56,4 @@ impl Readers {
         }
         .map_err(error::store)
     }
-
-    /// The first row.
-    pub(crate) async fn one<O>(&self, statements: &AtomicU64, select: Select<O>) -> Result<Option<O>>
-    where
-        O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
-    {
-        statements.fetch_add(1, Ordering::Relaxed);
-        match self {
-            Self::Pool(pool) => match pool.acquire().await {
-                Ok(mut reader) => {
-                    let row = select.fetch_optional(&mut *reader).await;
-                    reader.done();
-                    row
-                }
-                Err(error) => Err(error),
-            },
-            Self::Shared(connection) => select.fetch_optional(&mut *connection.lock().await).await,
-        }
-        .map_err(error::store)
-    }
 }

@@ -6,11 +6,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 pub mod binaries;
+mod proxy;
 mod server;
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use std::thread;
 
+pub use proxy::Proxy;
 pub use server::Server;
 
 /// An empty database of its own; removed when it is dropped.

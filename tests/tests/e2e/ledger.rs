@@ -54,7 +54,7 @@ async fn every_message_is_in_one_column_and_a_dead_part_is_sent_after_all() {
     let listed = run(&stage, &["outbox", "ls"]).await.stdout;
     let id = listed.split_whitespace().next().unwrap().to_owned();
     let shown = run(&stage, &["outbox", "show", &id]).await.stdout;
-    assert!(shown.contains("dead after 1 attempts") && shown.contains("403") && !shown.contains("A5"), "{shown}");
+    assert!(shown.contains("dead after 1 attempt") && shown.contains("403") && !shown.contains("A5"), "{shown}");
     let wrong = run(&stage, &["outbox", "retry", "00000000"]).await;
     assert!(wrong.code == Some(1) && wrong.stderr.contains("GAL-OUTBOX-UNKNOWN"), "{}", wrong.stderr);
     let unfit = run(&stage, &["outbox", "drop", &id]).await;

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     ChannelType, MemoryId, ParticipantState, RemoteId, Role, RoomRef, WorldRef, WorldSync,
-    store::{EntityStore, InboxState, MemoryQuery, MemoryStore, RoomStore},
+    store::{InboxState, MemoryQuery},
 };
 use galatea_testkit::models::ScriptedModel;
 use std::sync::Arc;

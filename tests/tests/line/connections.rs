@@ -1,9 +1,7 @@
 //! Worlds, Rooms, Entities and Participants.
 
-use galatea_core::{
-    Batch, ChannelType, Content, EntityRef, Incoming, IncomingEvent, MemoryId, RemoteId, Role, RoomRef, WorldRef, WorldSync,
-    store::{EntityStore, MemoryStore, RoomStore, WorldStore},
-};
+use galatea_core::{Batch, ChannelType, Content, EntityRef, Incoming, IncomingEvent, MemoryId, RemoteId, Role, RoomRef, WorldRef, WorldSync};
+use galatea_store_sqlite::SqliteStore;
 use std::sync::Arc;
 
 use crate::{
@@ -59,36 +57,38 @@ async fn fifty_callers_at_once_make_one_connection() {
 
 #[tokio::test]
 async fn a_known_connection_costs_no_sql_and_a_changed_one_one_statement() {
-    let house = Plan::new(echo()).build().await;
+    let store = SqliteStore::in_memory().await.unwrap();
+    let house = Plan::new(echo()).store(&store).build().await;
     // An answer goes out only when what an earlier run left is taken up, so nothing else asks the store any more.
     house.say(&dm("9"), "hello").await;
     house.platform.until_shown("9", 1).await;
     house.quiet().await;
     let spot = group("-100", "7");
     house.gateway.ensure_connection(&spot.connection()).await.unwrap();
-    let before = house.store.statements();
+    let before = store.statements();
     for _ in 0..100 {
         house.gateway.ensure_connection(&spot.connection()).await.unwrap();
     }
-    assert_eq!(house.store.statements(), before);
+    assert_eq!(store.statements(), before);
     let mut renamed = spot.connection();
     renamed.entity.as_mut().unwrap().name = Some("Somebody Else".into());
     house.gateway.ensure_connection(&renamed).await.unwrap();
-    assert_eq!(house.store.statements(), before + 1);
+    assert_eq!(store.statements(), before + 1);
     let entity = house.store.entities(&[house.entity(&spot)]).await.unwrap().pop().unwrap();
     assert_eq!(entity.names[0], "Somebody Else");
 }
 
 /// Statements of a whole life with so many turns, everything drained: what is written in groups may cost less, never more.
 async fn statements(turns: usize) -> u64 {
-    let house = Plan::new(echo()).build().await;
+    let store = SqliteStore::in_memory().await.unwrap();
+    let house = Plan::new(echo()).store(&store).build().await;
     let spot = dm("7");
     for n in 1..=turns {
         house.say(&spot, "hello").await;
         house.platform.until_shown("7", n).await;
     }
     assert!(house.orchestrator.stop(PATIENCE).await, "it drains");
-    house.store.statements()
+    store.statements()
 }
 
 #[tokio::test]

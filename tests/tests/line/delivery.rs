@@ -1,6 +1,9 @@
 //! From a committed answer to the platform.
 
-use galatea_core::store::OutboxState;
+use galatea_core::{
+    Clock,
+    store::{OutboxQuery, OutboxState, Resolution},
+};
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use std::{sync::Arc, time::Duration};
 
@@ -73,6 +76,32 @@ async fn a_part_that_waits_for_the_platform_is_not_called_undelivered() {
     house.quiet().await;
     let said = house.explain(id).await;
     assert!(said.summary.starts_with("answered: ") && said.deliveries[0].waits_until.is_none(), "{said:?}");
+}
+
+#[tokio::test]
+async fn what_an_operator_drops_while_it_waits_is_not_sent() {
+    let clock = ManualClock::new();
+    let house = house(&clock).await;
+    house.platform.does("7", [Doing::Flood(Duration::from_secs(40))]);
+    let id = house.say(&dm("7"), "hello").await;
+    clock.wait_for_sleepers(1).await;
+    let waiting = async {
+        loop {
+            let query = OutboxQuery { states: vec![OutboxState::Pending], limit: 1 };
+            if let Some(item) = house.store.outbox(&query).await.unwrap().pop() {
+                return item.delivery.id;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let delivery = tokio::time::timeout(crate::platform::PATIENCE, waiting).await.unwrap();
+    // As another process does, beside this one.
+    assert!(house.store.resolve(delivery, Resolution::Drop, clock.now()).await.unwrap());
+    clock.advance(Duration::from_secs(40));
+    house.quiet().await;
+    assert_eq!((house.platform.texts("7").len(), house.platform.attempts()), (0, 1));
+    let dropped = &house.explain(id).await.deliveries[0];
+    assert_eq!((dropped.state, dropped.error.as_deref()), (OutboxState::Dead, Some("dropped by the operator")));
 }
 
 #[tokio::test]

@@ -74,11 +74,11 @@ async fn a_stranger_gets_a_code_and_the_owner_opens_the_door() {
     let told = house.platform.until_shown("7", 1).await.remove(0);
     house.quiet().await;
     assert_eq!(house.explain(first).await.state, InboxState::Skipped);
-    let waiting = pairing::pending(&house.store, house.agent, house.clock.now()).await.unwrap();
+    let waiting = pairing::pending(house.store.as_ref(), house.agent, house.clock.now()).await.unwrap();
     assert_eq!((waiting.len(), waiting[0].name.as_str()), (1, "Person 7"));
     assert!(told.contains(&waiting[0].code), "{told}");
-    assert_eq!(pairing::approve(&house.store, house.agent, "WRONG", house.clock.now()).await.unwrap(), None);
-    let name = pairing::approve(&house.store, house.agent, &waiting[0].code.to_lowercase(), house.clock.now()).await.unwrap();
+    assert_eq!(pairing::approve(house.store.as_ref(), house.agent, "WRONG", house.clock.now()).await.unwrap(), None);
+    let name = pairing::approve(house.store.as_ref(), house.agent, &waiting[0].code.to_lowercase(), house.clock.now()).await.unwrap();
     assert_eq!(name.as_deref(), Some("Person 7"));
     house.say(&spot, "and now?").await;
     assert_eq!(house.platform.until_shown("7", 2).await[1], "re: and now?");
@@ -95,7 +95,7 @@ async fn strangers_who_come_at_once_get_codes_that_all_work() {
     for spot in &spots {
         house.platform.until_shown(spot.room, 1).await;
     }
-    let waiting = pairing::pending(&house.store, house.agent, house.clock.now()).await.unwrap();
+    let waiting = pairing::pending(house.store.as_ref(), house.agent, house.clock.now()).await.unwrap();
     assert_eq!(waiting.len(), 3);
     for spot in &spots {
         let told = house.platform.texts(spot.room).remove(0);

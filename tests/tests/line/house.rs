@@ -2,9 +2,9 @@
 
 use galatea_core::{
     Account, Address, Addressed, AgentId, AgentIdentity, Batch, ChannelType, Character, Clock, Command, Connection, Content, EntityId, EntityRef, EventBus,
-    Gateway, Incoming, IncomingEvent, IncomingMessage, MemoryId, Models, Outgoing, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, SystemClock,
+    Gateway, Incoming, IncomingEvent, IncomingMessage, MemoryId, Models, Outgoing, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, Store, SystemClock,
     TextModel, WorldId, WorldRef,
-    store::{InboxState, InboxStore, OutboxState, OutboxStore},
+    store::{InboxState, OutboxState},
 };
 use galatea_runtime::{
     AgentSpec, Orchestrator, RuntimeOptions,
@@ -27,7 +27,7 @@ use crate::{
 
 /// Everything of one running program with one agent called Eliza.
 pub(crate) struct House {
-    pub(crate) store: SqliteStore,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) platform: Arc<Platform>,
     pub(crate) orchestrator: Arc<Orchestrator>,
@@ -39,7 +39,7 @@ pub(crate) struct House {
 
 /// What a house is built of.
 pub(crate) struct Plan {
-    pub(crate) store: Option<SqliteStore>,
+    pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Vec<(&'static str, &'static str)>,
     pub(crate) models: Models,
@@ -77,8 +77,8 @@ impl Plan {
         self
     }
 
-    pub(crate) fn store(mut self, store: &SqliteStore) -> Self {
-        self.store = Some(store.clone());
+    pub(crate) fn store(mut self, store: &(impl Store + Clone + 'static)) -> Self {
+        self.store = Some(Arc::new(store.clone()));
         self
     }
 
@@ -90,10 +90,10 @@ impl Plan {
     pub(crate) async fn build(self) -> House {
         let store = match self.store {
             Some(store) => store,
-            None => SqliteStore::in_memory().await.unwrap(),
+            None => Arc::new(SqliteStore::in_memory().await.unwrap()),
         };
         let orchestrator = Orchestrator::new(RuntimeOptions {
-            store: Arc::new(store.clone()),
+            store: Arc::clone(&store),
             clock: Arc::clone(&self.clock),
             events: EventBus::default(),
             look_around: self.look_around,
@@ -169,7 +169,7 @@ impl House {
 
     /// Why a message was or was not answered.
     pub(crate) async fn explain(&self, id: MemoryId) -> Explanation {
-        explain::explain(&self.store, &ExplainQuery::Memory(id)).await.unwrap().pop().expect("the message is not known")
+        explain::explain(self.store.as_ref(), &ExplainQuery::Memory(id)).await.unwrap().pop().expect("the message is not known")
     }
 
     /// Completes when nothing waits: no turn, no send, no row.

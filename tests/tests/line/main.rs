@@ -11,6 +11,7 @@ mod platform;
 mod busy;
 mod commands;
 mod connections;
+mod database;
 mod delivery;
 mod gate;
 mod plans;

@@ -1,9 +1,6 @@
 //! An hour without a platform, on a clock the test holds: the whole line between a scripted platform and the store.
 
-use galatea_core::{
-    Clock, Timestamp,
-    store::{AuditStore, OutboxState},
-};
+use galatea_core::{Clock, Timestamp, store::OutboxState};
 use galatea_testkit::clock::ManualClock;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Content, Memory, MemoryId, RemoteId,
-    store::{InboxState, InboxStore, Ingest},
+    store::{InboxState, Ingest},
 };
 use galatea_store_sqlite::{SqliteOptions, SqliteStore};
 use std::{path::Path, sync::Arc, time::Duration};

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Incoming, IncomingEvent, ParticipantState, RemoteId,
-    store::{InboxState, MemoryQuery, MemoryStore, RoomStore},
+    store::{InboxState, MemoryQuery},
 };
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Account, Address, Content, ErrorKind, Outgoing, Settings,
-    store::{InboxState, MemoryQuery, MemoryStore},
+    store::{InboxState, MemoryQuery},
 };
 use galatea_runtime::AgentSpec;
 use std::{collections::HashMap, sync::Arc, time::Duration};

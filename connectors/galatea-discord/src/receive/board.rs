@@ -18,56 +18,78 @@ pub(crate) struct Board {
 }
 
 struct State {
-    up: Vec<bool>,
-    all_up: bool,
+    shards: Vec<Shard>,
     /// All calls rest, since too many were refused.
     resting: bool,
+}
+
+#[derive(Clone)]
+struct Shard {
+    /// Why it receives nothing.
+    cut_off: Option<Health>,
+    /// Why what it hears cannot be stored.
+    unstored: Option<Health>,
 }
 
 impl Board {
     /// `lacking` is what it works without.
     pub(crate) fn new(gateway: Gateway, name: String, shards: u16, lacking: Option<&'static str>, directory: Arc<Directory>) -> Self {
-        let state = State { up: vec![false; usize::from(shards)], all_up: false, resting: false };
+        let shard = Shard { cut_off: Some(Health::Starting), unstored: None };
+        let state = State { shards: vec![shard; usize::from(shards)], resting: false };
         Self { gateway, name, lacking, directory, state: Mutex::new(state) }
     }
 
     /// A shard receives.
     pub(crate) fn up(&self, shard: u16) {
-        let mut state = self.lock();
-        if let Some(mine) = state.up.get_mut(usize::from(shard)) {
-            *mine = true;
-        }
-        if !state.all_up && state.up.iter().all(|up| *up) {
-            state.all_up = true;
-            self.tell(&state);
-        }
+        self.change(shard, |mine| mine.cut_off.take().is_some());
     }
 
     /// A shard is cut off; it is tried again after `pause`.
     pub(crate) fn down(&self, shard: u16, error: &Error, pause: Duration) {
-        let mut state = self.lock();
-        if let Some(mine) = state.up.get_mut(usize::from(shard)) {
-            *mine = false;
-        }
-        state.all_up = false;
-        self.gateway.report(Health::Retrying { reason: format!("{error}; next try in {} s", pause.as_secs().max(1)), code: error.code().map(str::to_owned) });
+        let reason = format!("{error}; next try in {} s", pause.as_secs().max(1));
+        self.change(shard, |mine| {
+            mine.cut_off = Some(retrying(reason, error));
+            true
+        });
+    }
+
+    /// What a shard hears cannot be stored.
+    pub(crate) fn unstored(&self, shard: u16, error: &Error) {
+        self.change(shard, |mine| mine.unstored.replace(retrying(error.to_string(), error)).is_none());
+    }
+
+    /// What a shard hears is stored again.
+    pub(crate) fn stored(&self, shard: u16) {
+        self.change(shard, |mine| mine.unstored.take().is_some());
     }
 
     /// Whether all calls rest because too many were refused.
     pub(crate) fn rests(&self, resting: bool) {
         let mut state = self.lock();
-        if std::mem::replace(&mut state.resting, resting) != resting && state.all_up {
+        if std::mem::replace(&mut state.resting, resting) != resting {
             self.tell(&state);
         }
     }
 
+    fn change(&self, shard: u16, change: impl FnOnce(&mut Shard) -> bool) {
+        let mut state = self.lock();
+        if state.shards.get_mut(usize::from(shard)).is_some_and(change) {
+            self.tell(&state);
+        }
+    }
+
+    /// The worst there is: nothing is heard, nothing is stored, not everything works.
     fn tell(&self, state: &State) {
+        let trouble = |pick: fn(&Shard) -> &Option<Health>| state.shards.iter().find_map(|shard| pick(shard).clone());
+        if let Some(trouble) = trouble(|shard| &shard.cut_off).or_else(|| trouble(|shard| &shard.unstored)) {
+            return self.gateway.report(trouble);
+        }
         let servers = match self.directory.guilds() {
             0 => String::new(),
             1 => ", 1 server".to_owned(),
             n => format!(", {n} servers"),
         };
-        let shards = if state.up.len() > 1 { format!(", {} shards", state.up.len()) } else { String::new() };
+        let shards = if state.shards.len() > 1 { format!(", {} shards", state.shards.len()) } else { String::new() };
         let detail = format!("{}{servers}{shards}", self.name);
         self.gateway.report(Health::Up { detail: detail.clone() });
         let resting = state.resting.then(|| format!("Discord refuses every call, so they rest before it bans this address ({})", codes::GUARD));
@@ -80,4 +102,8 @@ impl Board {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn retrying(reason: String, error: &Error) -> Health {
+    Health::Retrying { reason, code: error.code().map(str::to_owned) }
 }

@@ -89,7 +89,7 @@ pub(crate) async fn run(fleet: Fleet, number: u16) -> Result<()> {
     let committed = Arc::new(Committed::new(session.clone()));
     let (items, queue) = mpsc::channel(QUEUE);
     let quit = fleet.intake.stop.child_token();
-    let worker = super::work::run(fleet.intake.clone(), number, position, committed.clone(), queue, quit.clone());
+    let worker = super::work::run(fleet.clone(), number, position, committed.clone(), queue, quit.clone());
     let shard = Shard { fleet, number, session, committed, items, held: None, misses: 0, unheard: 0, brief: 0 };
     let receiving = async {
         let outcome = shard.run().await;

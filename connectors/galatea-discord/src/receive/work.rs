@@ -1,6 +1,6 @@
 //! Events → the store, in order: learn the places, decode, commit with the sequence, and only then let Discord forget.
 
-use galatea_core::{Batch, Cursor, Gap, Health, Incoming, Result, message::WorldSync};
+use galatea_core::{Batch, Cursor, Gap, Incoming, Result, message::WorldSync};
 use std::{
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Intake, Item,
+    board::Board,
     session::{Committed, Position},
+    shard::Fleet,
 };
 use crate::decode::{
     Decoded, decode,
@@ -44,6 +46,7 @@ enum Taken {
 /// What one shard does with its events.
 struct Work {
     intake: Intake,
+    board: Arc<Board>,
     shard: u16,
     position: Position,
     committed: Arc<Committed>,
@@ -56,8 +59,9 @@ struct Work {
 }
 
 /// Works until stopped or until the queue is closed.
-pub(super) async fn run(intake: Intake, shard: u16, position: Position, committed: Arc<Committed>, mut queue: mpsc::Receiver<Item>, stop: CancellationToken) {
-    let mut work = Work { intake, shard, position, committed, awaited: HashSet::new(), events: Vec::new(), syncs: Vec::new(), directs: Vec::new() };
+pub(super) async fn run(fleet: Fleet, shard: u16, position: Position, committed: Arc<Committed>, mut queue: mpsc::Receiver<Item>, stop: CancellationToken) {
+    let Fleet { intake, board, .. } = fleet;
+    let mut work = Work { intake, board, shard, position, committed, awaited: HashSet::new(), events: Vec::new(), syncs: Vec::new(), directs: Vec::new() };
     let mut items = Vec::with_capacity(BATCH);
     let working = async {
         // Since when the sequence waits.
@@ -225,13 +229,13 @@ impl Work {
             if !told {
                 told = true;
                 tracing::warn!(error = %error.report(), events = events.len(), "events of Discord cannot be stored and are kept");
-                gateway.report(Health::Retrying { reason: error.to_string(), code: error.code().map(str::to_owned) });
+                self.board.unstored(self.shard, &error);
             }
             gateway.clock().sleep(pause).await;
             pause = (pause * 2).min(MAX_PAUSE);
         }
         if told {
-            gateway.report(Health::Up { detail: format!("{}, storing again", self.intake.me.name) });
+            self.board.stored(self.shard);
         }
     }
 }

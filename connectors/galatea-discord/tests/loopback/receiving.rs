@@ -1,7 +1,7 @@
 //! What people do, as events.
 
 use crate::support::{Running, config, send, start, with};
-use galatea_core::{ChannelType, Content, IncomingEvent, IncomingMessage, Media, MediaKind, Outgoing, OwnStatus, RemoteId, world::Role};
+use galatea_core::{ChannelType, Content, Health, IncomingEvent, IncomingMessage, Media, MediaKind, Outgoing, OwnStatus, RemoteId, world::Role};
 use galatea_testkit::discord::{DiscordApi, Options, User};
 
 async fn stage() -> (DiscordApi, User, Running) {
@@ -159,6 +159,15 @@ async fn without_message_content_it_hears_what_is_meant_for_it() {
         s.health().iter().find_map(|h| if let galatea_core::Health::Degraded { reason } = h { Some(reason.clone()) } else { None })
     });
     assert!(degraded.await.contains("Message Content"));
+    running.gateway.fail_receives(2);
+    ann.says(&ann.direct(), "while the store is away").send();
+    running.heard(3).await;
+    let after = running.until("the store to be back", |s| {
+        let health = s.health();
+        let away = health.iter().rposition(|h| matches!(h, Health::Retrying { .. }))?;
+        health.get(away + 1..).and_then(|since| since.last().cloned())
+    });
+    assert!(matches!(after.await, Health::Degraded { reason } if reason.contains("Message Content")), "what it works without has not come with the store");
 }
 
 #[tokio::test]

@@ -61,11 +61,12 @@ impl Tables {
     }
 
     /// T3 and T4: a part that has ended stays as it is.
-    pub fn settle(&mut self, id: DeliveryId, state: OutboxState) {
-        if let Some(row) = self.outbox.get_mut(&id)
-            && row.is_open()
-        {
-            *row = state;
-        }
+    ///
+    /// # Errors
+    /// When it has ended, or is not there.
+    pub fn settle(&mut self, id: DeliveryId, state: OutboxState) -> Result<(), Refused> {
+        let row = self.outbox.get_mut(&id).filter(|row| row.is_open()).ok_or(Refused)?;
+        *row = state;
+        Ok(())
     }
 }

@@ -133,7 +133,8 @@ impl Resolution {
 pub trait OutboxStore: Send + Sync {
     /// Inserts parts that belong to no turn of the inbox (`send_message_to_target`, scheduled posts).
     async fn enqueue(&self, deliveries: Vec<NewDelivery>, memories: Vec<Memory>) -> Result<()>;
-    /// T3 and T4 in groups. Gives those that a fence refused: another process has the account, or somebody has ended the part.
+    /// T3 and T4 in groups. Gives those that were refused, besides what was sent, which is the truth whoever has ended the part: another process
+    /// has the account, somebody (an operator) has ended the part, or it is not there.
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>>;
     /// Rows `pending` or `sending` of one agent's account besides those named, in order of commit.
     async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, besides: &[DeliveryId], limit: u32) -> Result<Vec<OutboxItem>>;

@@ -50,8 +50,11 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
                             lane.put_last(*job);
                             continue;
                         }
-                        // Another process goes on with it, and with whatever follows.
-                        None => continue,
+                        // Another process goes on with it, and with whatever follows; or an operator has dropped it.
+                        None => {
+                            before = None;
+                            continue;
+                        }
                     }
                 };
                 before = Some(Before { turn, broken: !delivered });

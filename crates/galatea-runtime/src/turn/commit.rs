@@ -13,6 +13,7 @@ use super::{Seat, Waiting};
 use crate::{
     agent::Agent,
     delivery::{Job, Route},
+    doubt,
     leases::Tenure,
 };
 
@@ -96,7 +97,10 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
     }
     let effects = record.effects.clone();
     kill_point("commit.before");
-    agent.store.finish_turn(record).await?;
+    let (turn, first) = (record.turn, record.finished.first().map(|message| message.id));
+    if let Err(error) = agent.store.finish_turn(record).await {
+        doubt::settle(agent, error, turn, first).await?;
+    }
     kill_point("commit.after");
     agent.rooms.apply(&effects);
     if effects.iter().any(|effect| matches!(effect, Effect::ForgetPerson { .. })) {

@@ -22,7 +22,7 @@ use galatea_core::{Decision, Event, FinishedTurn, Memory, Result, State, Verdict
 use std::sync::Arc;
 
 pub(crate) use commit::tell_awaited;
-pub(crate) use queue::{IN_MEMORY, Waiting, enqueue, work};
+pub(crate) use queue::{IN_MEMORY, Waiting, enqueue, enqueue_again, work};
 pub(crate) use seat::Seat;
 pub(crate) use take_up::{recover, recover_shared, sweep, take_up_rooms, watch_rooms};
 

@@ -43,9 +43,35 @@ const LOSING: Duration = Duration::from_secs(2);
 /// Puts a stored message into its room's lane. Before the leftovers of the last run are taken up it stays in the store,
 /// behind them, and is read with them.
 pub(crate) fn enqueue(agent: &Agent, entry: InboxEntry) {
+    if let Some(tenure) = admitted(agent, &entry) {
+        let received_at = agent.clock.now();
+        push(agent, Waiting { entry, received_at, attempts: 0, read_back: false, look_again: false, tenure });
+    }
+}
+
+/// The same for one that was stored before. When the store's answer to that was lost, it waits there in nobody's hands, and what follows it
+/// would overtake it.
+///
+/// # Errors
+/// The store cannot tell: nothing after it may go on.
+pub(crate) async fn enqueue_again(agent: &Agent, id: MemoryId) -> Result<()> {
+    if agent.in_turn.contains_key(&id) {
+        return Ok(());
+    }
+    let item = agent.store.inbox_item(id).await?.filter(|item| item.state == InboxState::New);
+    if let Some(InboxItem { entry, received_at, attempts, .. }) = item
+        && let Some(tenure) = admitted(agent, &entry)
+    {
+        push(agent, Waiting { entry, received_at, attempts, read_back: true, look_again: true, tenure });
+    }
+    Ok(())
+}
+
+/// The right to begin with a stored message at once, if it does not wait in the store for what goes before it or for another process.
+fn admitted(agent: &Agent, entry: &InboxEntry) -> Option<Tenure> {
     // Asked whatever follows: who says no has to read once more.
     let open = agent.any_route(&entry.source, &entry.account).is_some_and(|route| route.takeover.turns.admits());
-    let tenure = match agent.shares.hands(&entry.source, entry.memory.room_id) {
+    match agent.shares.hands(&entry.source, entry.memory.room_id) {
         Hands::Own => open.then(Tenure::always),
         Hands::Share(share) => (share.intake.admits() && open).then(|| share.tenure.clone()),
         Hands::Others => {
@@ -55,10 +81,6 @@ pub(crate) fn enqueue(agent: &Agent, entry: InboxEntry) {
             agent.shares.hints().tell(Hint::Inbox);
             None
         }
-    };
-    if let Some(tenure) = tenure {
-        let now = agent.clock.now();
-        push(agent, Waiting { entry, received_at: now, attempts: 0, read_back: false, look_again: false, tenure });
     }
 }
 

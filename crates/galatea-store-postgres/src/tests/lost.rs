@@ -1,23 +1,14 @@
 //! Lost servers and lost answers: the store comes back by itself, and tells the truth about what was under way.
 
+use super::{open, open_at};
 use galatea_core::{
     ErrorKind, Retry,
     store::{InboxState, InboxStore, MemoryQuery, MemoryStore, OutboxStore},
 };
 use galatea_testkit::{
-    postgres::{Database, Server},
+    postgres::{Database, Proxy, Server},
     store_suite::fixtures::Scene,
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-};
-
-use super::{open, open_at};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_stopped_and_started_is_used_again() {
@@ -50,65 +41,25 @@ async fn a_server_that_was_stopped_and_started_is_used_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_whose_answer_was_lost_is_known_for_what_it_was() {
     let database = Database::fresh().await;
-    let proxy = Proxy::start(database.server().port()).await;
-    let url = database.url().replace(&format!(":{}/", database.server().port()), &format!(":{}/", proxy.port));
-    let store = open_at(&url).await.unwrap();
+    let proxy = Proxy::start(&database).await;
+    let store = open_at(proxy.url()).await.unwrap();
     let scene = Scene::new();
     let messages = [scene.message("a", 1), scene.message("b", 2)];
     store.ingest(Scene::batch(&messages[..1])).await.unwrap();
 
-    proxy.cut.store(true, Ordering::Relaxed);
+    proxy.lose(1);
     let new = store.ingest(Scene::batch(&messages)).await.unwrap();
-    assert!(!proxy.cut.load(Ordering::Relaxed), "the answer was lost");
+    assert!(!proxy.is_losing(), "the answer was lost");
     assert_eq!(new, [false, true], "it is still new to the caller, and nobody else's is");
     assert_eq!(store.unfinished_in_room(scene.room, 10).await.unwrap().len(), 2);
 
     let record = scene.turn(&[&messages[0], &messages[1]]);
-    proxy.cut.store(true, Ordering::Relaxed);
+    proxy.lose(1);
     store.finish_turn(record.clone()).await.unwrap();
-    assert!(!proxy.cut.load(Ordering::Relaxed), "the answer was lost");
+    assert!(!proxy.is_losing(), "the answer was lost");
     assert_eq!(store.deliveries_of(record.turn).await.unwrap().len(), 1);
     assert_eq!(store.inbox_item(messages[1].memory.id).await.unwrap().unwrap().state, InboxState::Done);
     let other = scene.turn(&[&messages[0]]);
-    proxy.cut.store(true, Ordering::Relaxed);
+    proxy.lose(1);
     assert_eq!(store.finish_turn(other).await.unwrap_err().kind(), ErrorKind::Conflict, "somebody else's turn stays a conflict");
-}
-
-/// Passes bytes on; once `cut` is set, the next answer of a statement is thrown away together with its connection.
-struct Proxy {
-    port: u16,
-    cut: Arc<AtomicBool>,
-}
-
-impl Proxy {
-    async fn start(server: u16) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (port, cut) = (listener.local_addr().unwrap().port(), Arc::new(AtomicBool::new(false)));
-        let flag = Arc::clone(&cut);
-        tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
-                let upstream = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
-                tokio::spawn(pass(client, upstream, Arc::clone(&flag)));
-            }
-        });
-        Self { port, cut }
-    }
-}
-
-async fn pass(client: TcpStream, upstream: TcpStream, cut: Arc<AtomicBool>) {
-    let ((mut from_client, mut to_client), (mut from_server, mut to_server)) = (client.into_split(), upstream.into_split());
-    let sending = tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
-    let mut buffer = vec![0; 64 << 10];
-    while let Ok(n @ 1..) = from_server.read(&mut buffer).await {
-        // An answer ends with ReadyForQuery in idle state, so its transaction is over
-        // (<https://www.postgresql.org/docs/current/protocol-message-formats.html>).
-        let finished = buffer[..n].ends_with(&[b'Z', 0, 0, 0, 5, b'I']);
-        if finished && cut.swap(false, Ordering::Relaxed) {
-            break;
-        }
-        if to_client.write_all(&buffer[..n]).await.is_err() {
-            break;
-        }
-    }
-    sending.abort();
 }

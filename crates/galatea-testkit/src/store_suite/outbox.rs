@@ -54,7 +54,7 @@ pub async fn settling_moves_a_row_and_final_states_stay(store: Arc<dyn Store>) {
     assert_eq!((after.state, after.remote.clone(), after.error.clone()), (OutboxState::Sent, Some(RemoteId::new("m1")), None));
     for state in [OutboxState::Pending, OutboxState::Sending, OutboxState::Ambiguous, OutboxState::Expired, OutboxState::Dead] {
         let undo = Settlement { remote: Some(RemoteId::new("m2")), error: Some("late".to_owned()), ..settlement(id, state) };
-        store.settle(vec![undo]).await.unwrap();
+        assert_eq!(store.settle(vec![undo]).await.unwrap(), [id], "and whoever marks it is told so");
         assert_eq!(item().await, after);
     }
     assert_eq!(unsettled_ids(&store, scene, 10).await, []);
@@ -66,6 +66,10 @@ pub async fn settling_moves_a_row_and_final_states_stay(store: Arc<dyn Store>) {
         assert_eq!(store.outbox_item(delivery.delivery.id).await.unwrap().unwrap().state, state);
     }
     store.settle(vec![settlement(DeliveryId::fresh(), OutboxState::Sent)]).await.unwrap();
+    let (gone, open) = (DeliveryId::fresh(), scene.delivery(TurnId::fresh(), 0));
+    store.enqueue(vec![open.clone()], Vec::new()).await.unwrap();
+    let marks = [open.delivery.id, gone].map(|id| settlement(id, OutboxState::Sending));
+    assert_eq!(store.settle(marks.to_vec()).await.unwrap(), [gone]);
     assert_eq!(store.outbox_item(DeliveryId::fresh()).await.unwrap(), None);
 }
 

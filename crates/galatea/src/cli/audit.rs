@@ -130,7 +130,7 @@ fn gap(missing: &Missing) -> String {
 }
 
 /// Second and zone, as log lines have it.
-fn utc(at: Timestamp) -> String {
+pub(super) fn utc(at: Timestamp) -> String {
     let told = time::OffsetDateTime::from_unix_timestamp(at.0 / 1000).ok();
     told.and_then(|t| t.format(&time::format_description::well_known::Rfc3339).ok()).unwrap_or_else(|| at.0.to_string())
 }

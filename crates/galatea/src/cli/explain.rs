@@ -125,7 +125,7 @@ fn unknown_message(what: &str) -> Error {
     Error::not_found("this message is not stored here")
         .with_code("GAL-EXPLAIN-UNKNOWN")
         .with("asked for", what)
-        .with_fix("it never arrived: `galatea status` tells whether its platform is connected. The memory id from the log works too")
+        .with_fix("give its link, CHAT:MESSAGE, or the memory id from the log. If that is what you gave, it never arrived: `galatea status` tells whether its platform is connected")
 }
 
 #[cfg(test)]

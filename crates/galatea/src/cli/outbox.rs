@@ -8,7 +8,14 @@ use galatea_core::{
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
-use crate::{cli::flags::Json, context::Context, data_dir::DataDir, database::Database, failure::Result, output::Color};
+use crate::{
+    cli::{audit::utc, flags::Json},
+    context::Context,
+    data_dir::DataDir,
+    database::Database,
+    failure::Result,
+    output::Color,
+};
 
 /// Far more than anybody reads; `--all` works on as many.
 const MANY: u32 = 100_000;
@@ -100,15 +107,20 @@ impl Outbox {
     async fn with(&self, store: &dyn OutboxStore, context: &Context) -> Result<ExitCode> {
         match &self.verb {
             Verb::Ls { states, limit, json } => {
-                let states = if states.is_empty() { everything_but_sent() } else { states.iter().map(|s| s.stored()).collect() };
-                let items = store.outbox(&OutboxQuery { states, limit: *limit }).await?;
+                let chosen = if states.is_empty() { everything_but_sent() } else { states.iter().map(|s| s.stored()).collect() };
+                let mut items = store.outbox(&OutboxQuery { states: chosen, limit: limit.saturating_add(1) }).await?;
+                let more = items.len() > *limit as usize;
+                items.truncate(*limit as usize);
                 if json.json {
-                    context.output.json("galatea.outbox/1", json!({ "parts": items.iter().map(told).collect::<Vec<_>>() }));
-                } else if items.is_empty() {
-                    context.output.say("nothing waits, and nothing was left undelivered");
+                    context.output.json("galatea.outbox/1", json!({ "parts": items.iter().map(told).collect::<Vec<_>>(), "more": more }));
+                    return Ok(ExitCode::SUCCESS);
                 }
-                if !json.json {
-                    items.iter().for_each(|item| context.output.data(line(item)));
+                items.iter().for_each(|item| context.output.data(line(item)));
+                match (more, items.is_empty(), states.is_empty()) {
+                    (true, ..) => context.output.say("there are more; --limit N lists them"),
+                    (false, true, true) => context.output.say("nothing waits, and nothing was left undelivered"),
+                    (false, true, false) => context.output.say("no part is in this state"),
+                    (false, false, _) => {}
                 }
             }
             Verb::Show { id, json } => {
@@ -226,7 +238,14 @@ fn page(item: &OutboxItem, context: &Context) -> String {
     fact("part", &format!("{} ({} of its turn)", item.delivery.id, item.delivery.part + 1));
     fact("turn", &item.delivery.turn.to_string());
     fact("to", &format!("{} {} as {}", address.source, address.remote, address.account));
-    fact("state", &format!("{} after {} attempts", item.state.as_str(), item.delivery.attempt));
+    let attempts = item.delivery.attempt;
+    fact("state", &format!("{} after {attempts} attempt{}", item.state.as_str(), if attempts == 1 { "" } else { "s" }));
+    if item.state.is_open() {
+        fact("next", &format!("not before {}", utc(item.not_before)));
+        if let Some(end) = item.expires {
+            fact("expires", &utc(end));
+        }
+    }
     if let Some(remote) = &item.remote {
         fact("sent as", remote.as_str());
     }
