@@ -31,7 +31,8 @@ struct Shared<K, T> {
 }
 
 struct Queue<T> {
-    items: VecDeque<T>,
+    /// Boxed: a queue keeps the room of four items as long as its lane lives, and there are as many lanes as busy Rooms.
+    items: VecDeque<Box<T>>,
     arrival: Arc<Notify>,
     spilled: bool,
     /// Spilled since the store was last read: that read may have missed it.
@@ -68,12 +69,12 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
                 queue.spilled_again = true;
                 return Pushed::Spilled;
             }
-            queue.items.push_back(item);
+            queue.items.push_back(Box::new(item));
             queue.arrival.notify_one();
             return Pushed::Queued;
         }
         let arrival = Arc::new(Notify::new());
-        queues.insert(key.clone(), Queue { items: VecDeque::from([item]), arrival: Arc::clone(&arrival), spilled: false, spilled_again: false });
+        queues.insert(key.clone(), Queue { items: VecDeque::from([Box::new(item)]), arrival: Arc::clone(&arrival), spilled: false, spilled_again: false });
         drop(queues);
         self.tasks.spawn((self.work)(Lane { key, shared: Arc::clone(&self.shared), arrival, closed: AtomicBool::new(false) }));
         Pushed::Queued
@@ -128,7 +129,7 @@ impl<K: Eq + Hash, T> Lane<K, T> {
         let mut queues = self.shared.lock();
         let Some(queue) = queues.get_mut(&self.key) else { return Taken::Closed };
         if let Some(item) = queue.items.pop_front() {
-            return Taken::Item(item);
+            return Taken::Item(*item);
         }
         if queue.spilled {
             queue.spilled_again = false;
@@ -144,7 +145,7 @@ impl<K: Eq + Hash, T> Lane<K, T> {
     pub(crate) fn put_back(&self, items: Vec<T>, complete: bool) {
         let mut queues = self.shared.lock();
         if let Some(queue) = queues.get_mut(&self.key) {
-            queue.items.extend(items);
+            queue.items.extend(items.into_iter().map(Box::new));
             queue.spilled = !complete || queue.spilled_again;
         }
     }
@@ -152,7 +153,7 @@ impl<K: Eq + Hash, T> Lane<K, T> {
     /// Adds an item at the end, however full the lane is.
     pub(crate) fn put_last(&self, item: T) {
         if let Some(queue) = self.shared.lock().get_mut(&self.key) {
-            queue.items.push_back(item);
+            queue.items.push_back(Box::new(item));
         }
     }
 
@@ -161,7 +162,7 @@ impl<K: Eq + Hash, T> Lane<K, T> {
         let mut queues = self.shared.lock();
         let Some(queue) = queues.get_mut(&self.key) else { return Vec::new() };
         queue.spilled = true;
-        std::mem::take(&mut queue.items).into()
+        std::mem::take(&mut queue.items).into_iter().map(|item| *item).collect()
     }
 
     /// Gives items back that were taken, in their order, before all that wait.
@@ -169,7 +170,7 @@ impl<K: Eq + Hash, T> Lane<K, T> {
         let mut queues = self.shared.lock();
         if let Some(queue) = queues.get_mut(&self.key) {
             for item in items.into_iter().rev() {
-                queue.items.push_front(item);
+                queue.items.push_front(Box::new(item));
             }
         }
     }
@@ -189,7 +190,7 @@ impl<K: Eq + Hash, T> Lane<K, T> {
             while taken.len() < limit
                 && let Some(item) = queue.items.pop_front_if(|item| wanted(item))
             {
-                taken.push(item);
+                taken.push(*item);
             }
         }
         taken
