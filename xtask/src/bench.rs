@@ -31,6 +31,9 @@ const PAGE: &str = "docs/benchmarks.md";
 /// From ready to the look at an idle process's memory.
 const REST: Duration = Duration::from_secs(3);
 
+/// From the end of the loads to the second look at memory: the program gives back what a burst left once it is quiet.
+const REST_AFTER_LOADS: Duration = Duration::from_secs(30);
+
 /// What to measure, and where the figures go.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Bench {
@@ -242,6 +245,7 @@ struct OnSqlite {
     large: Load,
     idle: f64,
     after_load: f64,
+    rested: f64,
 }
 
 /// The program with one agent on one platform.
@@ -280,9 +284,9 @@ impl Scene<'_> {
     }
 
     async fn loads(&self, plan: &Plan, (first_start, restart): (Start, Start)) -> Result<OnPlatform> {
-        let OnSqlite { one_room, rooms, flood, half, large, idle, after_load } = self.on_sqlite(plan).await?;
+        let OnSqlite { one_room, rooms, flood, half, large, idle, after_load, rested } = self.on_sqlite(plan).await?;
         let postgres = self.on_postgres(plan).await?;
-        Ok(OnPlatform { one_room, rooms, flood, half, large, postgres, first_start, restart, idle, after_load })
+        Ok(OnPlatform { one_room, rooms, flood, half, large, postgres, first_start, restart, idle, after_load, rested })
     }
 
     async fn on_sqlite(&self, plan: &Plan) -> Result<OnSqlite> {
@@ -297,9 +301,11 @@ impl Scene<'_> {
         let half = self.step("100 rooms, half the pace of the flood", &child, Amount::paced(flood.per_second / 2.0, plan.half)).await?;
         let large = self.step("1,000 rooms at once", &child, plan.large).await?;
         let after_load = proc::resident(child.pid())?;
-        eprintln!("--- {}: {after_load:.1} MiB after the loads", self.name);
+        tokio::time::sleep(REST_AFTER_LOADS).await;
+        let rested = proc::resident(child.pid())?;
+        eprintln!("--- {}: {after_load:.1} MiB after the loads, {rested:.1} MiB {} s later", self.name, REST_AFTER_LOADS.as_secs());
         child.stop().await?;
-        Ok(OnSqlite { one_room, rooms, flood, half, large, idle, after_load })
+        Ok(OnSqlite { one_room, rooms, flood, half, large, idle, after_load, rested })
     }
 
     /// The flood with a PostgreSQL of this machine, durable as it comes (`fsync` and `synchronous_commit` on).

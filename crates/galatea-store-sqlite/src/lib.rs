@@ -89,7 +89,7 @@ impl SqliteStore {
     /// holds it, `GAL-DB-CORRUPT` when it is damaged or no database, `GAL-DB-NEWER` when a later version wrote it.
     pub async fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
         let opened = open::file(path.as_ref(), &options).await?;
-        Ok(Self::start(opened, options.clock))
+        Ok(Self::start(opened, &options))
     }
 
     /// A store that lives in memory only, for tests: empty, one connection.
@@ -99,10 +99,10 @@ impl SqliteStore {
     pub async fn in_memory() -> Result<Self> {
         let options = SqliteOptions::default();
         let opened = open::memory().await?;
-        Ok(Self::start(opened, options.clock))
+        Ok(Self::start(opened, &options))
     }
 
-    fn start(opened: open::Opened, clock: Arc<dyn Clock>) -> Self {
+    fn start(opened: open::Opened, options: &SqliteOptions) -> Self {
         let (orders, receiver) = mpsc::channel(writer::WAITING);
         let statements = Arc::new(AtomicU64::new(0));
         let condition = Arc::new(Condition::default());
@@ -115,6 +115,7 @@ impl SqliteStore {
             condition: Arc::clone(&condition),
             recent: Arc::clone(&recent),
             version: None,
+            idle: options.idle,
         };
         tokio::spawn(writer.run());
         Self(Arc::new(Inner {
@@ -122,7 +123,7 @@ impl SqliteStore {
             orders,
             statements,
             changes: AtomicI64::new(0),
-            clock,
+            clock: Arc::clone(&options.clock),
             cache_now: AtomicI64::new(i64::MIN),
             asked: lease::Asked::default(),
             condition,

@@ -25,13 +25,16 @@ pub struct SqliteOptions {
     pub busy_timeout: Duration,
     /// Pages (of 4 KiB) the file may have at most; none for no limit. A full database fails with `GAL-DB-FULL` and loses nothing.
     pub max_pages: Option<u32>,
+    /// With nothing to write for so long, SQLite's page cache (8 MiB after a burst) is given back.
+    pub idle: Duration,
     /// Tells `received_at` of inbox rows.
     pub clock: Arc<dyn Clock>,
 }
 
 impl Default for SqliteOptions {
     fn default() -> Self {
-        Self { durability: Durability::Full, readers: 4, busy_timeout: Duration::from_secs(5), max_pages: None, clock: Arc::new(SystemClock) }
+        let idle = Duration::from_secs(10);
+        Self { durability: Durability::Full, readers: 4, busy_timeout: Duration::from_secs(5), max_pages: None, idle, clock: Arc::new(SystemClock) }
     }
 }
 
@@ -42,6 +45,7 @@ impl fmt::Debug for SqliteOptions {
             .field("readers", &self.readers)
             .field("busy_timeout", &self.busy_timeout)
             .field("max_pages", &self.max_pages)
+            .field("idle", &self.idle)
             .finish_non_exhaustive()
     }
 }

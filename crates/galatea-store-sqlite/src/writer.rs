@@ -3,9 +3,12 @@
 use futures::TryStreamExt;
 use galatea_core::{Error, ErrorKind, Result};
 use sqlx::{Connection, Row, SqliteConnection, query};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 use tokio::sync::{Mutex, mpsc, oneshot};
 
@@ -48,6 +51,8 @@ pub(crate) struct Writer {
     pub(crate) recent: Arc<Recent>,
     /// Of the file, as this connection last saw it: it changes when another one writes.
     pub(crate) version: Option<i64>,
+    /// With nothing to do for so long, what SQLite holds for the next change is given back.
+    pub(crate) idle: Duration,
 }
 
 impl Writer {
@@ -55,7 +60,7 @@ impl Writer {
     pub(crate) async fn run(mut self) {
         let mut closing = None;
         while closing.is_none()
-            && let Some(first) = self.orders.recv().await
+            && let Some(first) = self.next().await
         {
             let mut group = Vec::new();
             closing = collect(first, &mut group);
@@ -89,6 +94,15 @@ impl Writer {
             // Nobody waiting for the end is fine.
             let _ = done.send(());
         }
+    }
+
+    /// Waits for something to do; none when nobody is left to ask.
+    async fn next(&mut self) -> Option<Order> {
+        if let Ok(order) = tokio::time::timeout(self.idle, self.orders.recv()).await {
+            return order;
+        }
+        self.shrink().await;
+        self.orders.recv().await
     }
 
     /// Commits a group; a change that fails for its own reasons is taken out and answered alone.
@@ -171,6 +185,13 @@ impl Writer {
             let messages = std::mem::take(&mut waiting.change.messages);
             messages.into_iter().filter(|(n, _)| answers.get(*n).is_some_and(|hits| *hits > 0)).map(|(_, memory)| memory)
         }));
+    }
+
+    /// Gives back what SQLite holds for the next change.
+    async fn shrink(&self) {
+        if let Err(failure) = query("PRAGMA shrink_memory").execute(&mut *self.connection.lock().await).await {
+            tracing::debug!("SQLite gave no memory back: {failure}");
+        }
     }
 
     /// Takes removed text out of the write-ahead log; `secure_delete` has overwritten it in the pages.

@@ -38,7 +38,7 @@ use std::process::ExitCode;
 use crate::{cli::Cli, context::Context, failure::Failure};
 
 fn main() -> ExitCode {
-    allocator::few_arenas();
+    allocator::settle();
     run()
 }
 

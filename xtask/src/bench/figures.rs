@@ -95,8 +95,10 @@ pub(super) struct OnPlatform {
     pub(super) restart: Start,
     /// Resident memory in MiB, doing nothing.
     pub(super) idle: f64,
-    /// The same after all loads.
+    /// The same when all loads have just ended.
     pub(super) after_load: f64,
+    /// And half a minute later.
+    pub(super) rested: f64,
 }
 
 /// Everything a run measures.

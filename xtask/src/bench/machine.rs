@@ -1,14 +1,24 @@
 //! The machine: what the figures depend on, its disk's flush above all.
 
 use anyhow::{Context, Result};
-use std::{fs, io::Write, path::Path, time::Instant};
+use std::{
+    fs,
+    os::unix::fs::FileExt as _,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use super::figures::Spread;
 
-/// Flushes of the probe: enough for a median, over in seconds on a slow disk.
-const FLUSHES: usize = 100;
+/// How long the disk is watched: a disk that is shared stands still now and then, and every p99 is made of that.
+const WATCHED: Duration = Duration::from_secs(10);
+/// Between two flushes of the probe, about as a program at half its pace does it.
+const PAUSE: Duration = Duration::from_millis(1);
 /// What one flush writes: a page of SQLite's log.
 const PAGE: [u8; 4096] = [7; 4096];
+/// Pages of the probe's file: 16 MiB, our log between two checkpoints.
+const PAGES: usize = 4096;
 
 /// What is told of the machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,17 +33,22 @@ pub(super) struct Machine {
     pub(super) load: String,
     /// Time of an fdatasync after 4 KiB, in the data folder's file system.
     pub(super) flush: Spread,
+    /// The longest of them.
+    pub(super) stall: Duration,
 }
 
 /// Looks at the machine; `folder` is on the file system the data will be on.
 pub(super) fn look(folder: &Path) -> Result<Machine> {
     let read = |place: &str| fs::read_to_string(place).with_context(|| format!("cannot read {place}; the benchmark needs Linux"));
+    let flushes = flushes(folder)?;
+    let stall = flushes.iter().max().copied().unwrap_or_default();
     Ok(Machine {
         cores: std::thread::available_parallelism().context("cannot count the processors")?.get(),
         processor: processor(&read("/proc/cpuinfo")?).unwrap_or("of an unknown model").to_owned(),
         kernel: read("/proc/sys/kernel/osrelease")?.trim().to_owned(),
         load: read("/proc/loadavg")?.split_whitespace().next().unwrap_or("unknown").to_owned(),
-        flush: flush(folder)?,
+        flush: Spread::of(flushes).context("no flush was measured")?,
+        stall,
     })
 }
 
@@ -43,17 +58,19 @@ fn processor(cpuinfo: &str) -> Option<&str> {
     line.split_once(':').map(|(_, name)| name.trim())
 }
 
-/// Appends and flushes as a write-ahead log does.
-fn flush(folder: &Path) -> Result<Spread> {
-    let mut file = tempfile::tempfile_in(folder).with_context(|| format!("cannot write in {}", folder.display()))?;
-    let mut times = Vec::with_capacity(FLUSHES);
-    for _ in 0..FLUSHES {
-        file.write_all(&PAGE).context("cannot write the probe's file")?;
-        let begun = Instant::now();
+/// Writes over a file and flushes, as a write-ahead log does that was cut back.
+fn flushes(folder: &Path) -> Result<Vec<Duration>> {
+    let file = tempfile::tempfile_in(folder).with_context(|| format!("cannot write in {}", folder.display()))?;
+    let (begun, mut times) = (Instant::now(), Vec::new());
+    while begun.elapsed() < WATCHED {
+        let place = (times.len() % PAGES * PAGE.len()) as u64;
+        file.write_all_at(&PAGE, place).context("cannot write the probe's file")?;
+        let flushing = Instant::now();
         file.sync_data().context("cannot flush the probe's file")?;
-        times.push(begun.elapsed());
+        times.push(flushing.elapsed());
+        thread::sleep(PAUSE);
     }
-    Spread::of(times).context("no flush was measured")
+    Ok(times)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::{
     lanes::{Lane, Taken},
 };
 
-/// Sends everything in a lane.
+/// Sends everything in a lane. Steps are boxed, as in a turn's lane.
 pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea_core::RoomId, Job>) {
     let mut before: Option<Before> = None;
     loop {
@@ -29,22 +29,22 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
             // What is marked already was about to be sent; the next holder would have to find out whether it was.
             Taken::Item(job) if !job.tenure.is_held() || !(job.tenure.is_open() || job.part.marked) => let_go(&lane, job),
             Taken::Item(mut job) => {
-                if job.look_again && !is_still_open(&agent, &mut job).await {
+                if job.look_again && !Box::pin(is_still_open(&agent, &mut job)).await {
                     continue;
                 }
                 let (turn, part) = (job.delivery.turn, job.delivery.part);
                 let broken = match &before {
                     Some(known) if known.turn == turn => known.broken,
-                    _ => part > 0 && broke_off(&agent, &job.delivery).await,
+                    _ => part > 0 && Box::pin(broke_off(&agent, &job.delivery)).await,
                 };
                 let delivered = if broken {
-                    ended(&agent, &settler, job, OutboxState::Dead, "an earlier part of this answer was not delivered").await;
+                    Box::pin(ended(&agent, &settler, job, OutboxState::Dead, "an earlier part of this answer was not delivered")).await;
                     false
                 } else if stands_back(&agent, &lane, &job) {
                     lane.put_last(job);
                     continue;
                 } else {
-                    match deliver(&agent, &settler, &lane, job).await {
+                    match Box::pin(deliver(&agent, &settler, &lane, job)).await {
                         Some(Outcome::Ended { follows }) => follows,
                         Some(Outcome::StoodBack(job)) => {
                             lane.put_last(*job);
@@ -59,7 +59,7 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
                 };
                 before = Some(Before { turn, broken: !delivered });
             }
-            Taken::ReadBack => read_back(&agent, &lane).await,
+            Taken::ReadBack => Box::pin(read_back(&agent, &lane)).await,
             Taken::Closed => return,
         }
     }
@@ -136,7 +136,7 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
             }
             Effect::Look => {
                 settler.flush().await;
-                let (looked, found) = tenure.run(look(agent, &route, &job)).await?;
+                let (looked, found) = tenure.run(Box::pin(look(agent, &route, &job))).await?;
                 receipt = found;
                 hear(agent, &mut job, &mut heard, rules, &Event::Looked(looked))
             }

@@ -93,7 +93,7 @@ pub(super) async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, ta
         // Full, it is answered whatever else is said: somebody who never stops must not keep the rest waiting.
         let interruptible = collects && busy == BusyPolicy::Interrupt && seat.merged.len() + 1 < agent.limits.collect;
         let from_bot = seat.message.entry.envelope.from_bot;
-        match run_turn(agent, seat, lane.len(), interruption(lane, interruptible, &judge)).await? {
+        match Box::pin(run_turn(agent, seat, lane.len(), interruption(lane, interruptible, &judge))).await? {
             Ended::Committed(decision) => {
                 count_hops(agent, room, from_bot, decision);
                 break decision;

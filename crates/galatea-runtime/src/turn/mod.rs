@@ -39,11 +39,11 @@ pub(crate) async fn run_turn(agent: &Arc<Agent>, mut seat: Seat, behind: usize, 
     seat.recall(agent, behind).await?;
     // Whether to join in is asked without looking: strangers' albums would cost a call each.
     if !seat.ask && seat.verdict.decision == Decision::Answer {
-        see::see(agent, &mut seat).await;
+        Box::pin(see::see(agent, &mut seat)).await;
     }
     let thought = tokio::select! {
         biased;
-        thought = think::think(agent, &seat) => thought,
+        thought = Box::pin(think::think(agent, &seat)) => thought,
         () = interrupted => return Ok(Ended::Interrupted(Box::new(seat))),
     };
     drop(typing);
@@ -51,7 +51,7 @@ pub(crate) async fn run_turn(agent: &Arc<Agent>, mut seat: Seat, behind: usize, 
     let decision = verdict.decision;
     let finished = seat.finish(&verdict);
     let parts = u32::try_from(outcome.replies.len()).unwrap_or(u32::MAX);
-    let replies = commit::commit(agent, &seat, outcome, finished).await?;
+    let replies = Box::pin(commit::commit(agent, &seat, outcome, finished)).await?;
     let millis = u64::try_from(agent.clock.now().since(started).as_millis()).unwrap_or(u64::MAX);
     tracing::debug!(source = %seat.info.room.source, room = %room, turn = %seat.turn, decision = ?decision, millis, "turn finished");
     agent.events.publish(Event::TurnDecided { agent: id, room, turn: seat.turn, memory: seat.message.entry.memory.id, decision });

@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
     /// What was stored.
-    pub(crate) entry: InboxEntry,
+    pub(crate) entry: Box<InboxEntry>,
     /// When it was stored.
     pub(crate) received_at: Timestamp,
     /// Turns begun for it in earlier runs of the program.
@@ -45,7 +45,7 @@ const LOSING: Duration = Duration::from_secs(2);
 pub(crate) fn enqueue(agent: &Agent, entry: InboxEntry) {
     if let Some(tenure) = admitted(agent, &entry) {
         let received_at = agent.clock.now();
-        push(agent, Waiting { entry, received_at, attempts: 0, read_back: false, look_again: false, tenure });
+        push(agent, Waiting { entry: Box::new(entry), received_at, attempts: 0, read_back: false, look_again: false, tenure });
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn enqueue_again(agent: &Agent, id: MemoryId) -> Result<()> {
     if let Some(InboxItem { entry, received_at, attempts, .. }) = item
         && let Some(tenure) = admitted(agent, &entry)
     {
-        push(agent, Waiting { entry, received_at, attempts, read_back: true, look_again: true, tenure });
+        push(agent, Waiting { entry: Box::new(entry), received_at, attempts, read_back: true, look_again: true, tenure });
     }
     Ok(())
 }
@@ -102,7 +102,7 @@ pub(super) fn queue(agent: &Agent, waiting: Waiting) {
 /// None when the Room is another process's.
 pub(super) fn waiting(agent: &Agent, item: InboxItem) -> Option<Waiting> {
     let tenure = agent.shares.room(&item.entry.source, item.entry.memory.room_id)?;
-    Some(Waiting { entry: item.entry, received_at: item.received_at, attempts: item.attempts, read_back: true, look_again: false, tenure })
+    Some(Waiting { entry: Box::new(item.entry), received_at: item.received_at, attempts: item.attempts, read_back: true, look_again: false, tenure })
 }
 
 /// Works one lane until it is empty.
@@ -121,7 +121,7 @@ pub(crate) async fn work(agent: Arc<Agent>, lane: Lane<RoomId, Waiting>) {
                     agent.in_turn.remove(&id);
                 }
             }
-            Taken::ReadBack => read_back(&agent, &lane).await,
+            Taken::ReadBack => Box::pin(read_back(&agent, &lane)).await,
             Taken::Closed => return,
         }
     }
@@ -167,13 +167,14 @@ async fn read_back(agent: &Agent, lane: &Lane<RoomId, Waiting>) {
     }
 }
 
-/// One turn from its first message on. Gives the ids that it is done with.
+/// One turn from its first message on. Its steps are boxed, here and where they have steps of their own: a lane keeps the room of the largest
+/// future in it as long as it lives, and there are as many lanes as busy Rooms. Gives the ids that it is done with.
 async fn one(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waiting) -> Vec<MemoryId> {
     let tenure = first.tenure.clone();
     let mut taken = vec![first];
     let mut pause = Duration::from_millis(250);
     loop {
-        let outcome = AssertUnwindSafe(tenure.run(attempt(agent, lane, &mut taken))).catch_unwind().await;
+        let outcome = AssertUnwindSafe(tenure.run(Box::pin(attempt(agent, lane, &mut taken)))).catch_unwind().await;
         // Lost to another process, which begins anew.
         let Some(outcome) = outcome.transpose() else { return ids(&taken) };
         let error = match outcome {
@@ -184,8 +185,8 @@ async fn one(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waiting) -
         let settled = match error.kind() {
             ErrorKind::Unavailable => Err(error),
             ErrorKind::Conflict if tenure.fence().is_some() && tenure.is_lost_within(LOSING).await => return ids(&taken),
-            ErrorKind::Conflict => sort_out(agent, lane, &mut taken, error).await,
-            _ => fail(agent, &taken, &error).await,
+            ErrorKind::Conflict => Box::pin(sort_out(agent, lane, &mut taken, error)).await,
+            _ => Box::pin(fail(agent, &taken, &error)).await,
         };
         match settled {
             Ok(()) => return ids(&taken),

@@ -17,12 +17,12 @@ pub(super) type Thought = (Outcome, Verdict, State);
 pub(super) async fn think(agent: &Agent, seat: &Seat) -> Thought {
     let mut verdict = seat.verdict.clone();
     if verdict.decision == Decision::Command {
-        return command(agent, seat, verdict).await;
+        return Box::pin(command(agent, seat, verdict)).await;
     }
-    let catalog = catalog(agent, seat).await;
+    let catalog = Box::pin(catalog(agent, seat)).await;
     // A little sooner than the turn, so that whoever asks the models hears which of them did not answer, and why.
     let deadline = agent.clock.now().plus(agent.limits.turn - agent.limits.turn / LAST_WORDS);
-    let work = AssertUnwindSafe(answer(agent, seat, &catalog, deadline, &mut verdict)).catch_unwind();
+    let work = AssertUnwindSafe(Box::pin(answer(agent, seat, &catalog, deadline, &mut verdict))).catch_unwind();
     let failure = match tokio::time::timeout(agent.limits.turn, work).await {
         Ok(Ok(Ok((outcome, state)))) => return (outcome, verdict, state),
         Ok(Ok(Err(error))) => error,
@@ -68,7 +68,7 @@ async fn answer(agent: &Agent, seat: &Seat, catalog: &Catalog, until: Timestamp,
     }
     note_plan(&parsed, verdict);
     let turn = seat.turn(agent, &state, catalog);
-    let outcome = carry_out(agent, &turn, parsed, until, verdict).await?;
+    let outcome = Box::pin(carry_out(agent, &turn, parsed, until, verdict)).await?;
     Ok((labelled(agent, seat, outcome), state))
 }
 

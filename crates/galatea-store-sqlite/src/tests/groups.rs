@@ -6,6 +6,7 @@ use galatea_core::{
 };
 use galatea_testkit::store_suite::fixtures::Scene;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 use super::{batch, open};
 use crate::{SqliteOptions, SqliteStore};
@@ -37,6 +38,21 @@ async fn a_hundred_writers_share_their_commits_and_lose_nothing() {
     drop(store);
     let store = SqliteStore::open(&path, SqliteOptions::default()).await.unwrap();
     assert_eq!(store.count_memories(&MemoryQuery::new(scene.agent, 0)).await.unwrap(), 1_000);
+}
+
+#[tokio::test]
+async fn a_writer_that_rests_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let idle = Duration::from_millis(1);
+    let store = SqliteStore::open(folder.path().join("galatea.db"), SqliteOptions { idle, ..SqliteOptions::default() }).await.unwrap();
+    let scene = Scene::new();
+    for n in 0..5 {
+        let message = scene.message("hello", n);
+        assert_eq!(store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap(), [true]);
+        tokio::time::sleep(idle * 10).await;
+        assert_eq!(store.memory(message.memory.id).await.unwrap(), Some(message.memory));
+    }
+    store.close().await;
 }
 
 /// SQLite takes JSON 1,000 levels deep (<https://www.sqlite.org/json1.html>); nobody else in the group may suffer for it.

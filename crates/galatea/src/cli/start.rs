@@ -15,7 +15,7 @@ use std::{
 };
 
 use crate::{
-    activity,
+    activity, allocator,
     boot::{self, Booted, Platforms},
     cli::flags::Characters,
     config::GALATEA_ROLE,
@@ -73,6 +73,7 @@ impl Start {
         let address = listener.local_addr().map_err(|e| galatea_core::Error::unexpected("the health server has no address").with("cause", e))?;
         let booted = boot::boot(settings, &data_dir, personas, Platforms::All, self.role(settings)?).await?;
 
+        tokio::spawn(allocator::give_back_after_bursts());
         let stopping = Arc::new(AtomicBool::new(false));
         tokio::spawn(health::serve(listener, readiness::probe(&booted, began, Arc::clone(&stopping))));
         let people = (!logging::is_json(context)).then(|| context.output.clone());
