@@ -30,6 +30,8 @@ pub(crate) mod codes {
     pub(crate) const GARBAGE: &str = "GAL-X-GARBAGE";
 }
 
+/// The call that posts.
+pub(crate) const POST: &str = "POST /2/tweets";
 /// How long to leave X alone after it said that the credits are used up.
 pub(crate) const CREDITS_WAIT: Duration = Duration::from_secs(15 * 60);
 /// What to do about a fault of the other side.
@@ -104,6 +106,12 @@ impl Failure {
 
     /// As the workspace's error. `call` is the API's name of the call.
     pub(crate) fn into_error(self, call: &'static str) -> Error {
+        let error = self.described(call);
+        // Windows are kept for each kind of call (X API, "Rate limits"): what may not be read or uploaded now holds up no other post.
+        if error.code() == Some(codes::SLOW) && call != POST { error.with_reach(Reach::Room) } else { error }
+    }
+
+    fn described(self, call: &'static str) -> Error {
         match self {
             Self::Refused(problem) => {
                 let words = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
@@ -151,7 +159,6 @@ pub(crate) fn slow(wait: Duration) -> Error {
     Error::new(ErrorKind::RateLimited, "X asked to wait")
         .with_code(codes::SLOW)
         .with_retry(Retry::After(wait))
-        // Windows are kept per route and account (X API, "Rate limits").
         .with_reach(Reach::Account)
         .with_fix("nothing to do: what is to be read or posted waits until then")
 }
@@ -185,6 +192,10 @@ fn forbidden(problem: &Problem) -> Error {
     if problem.says("have not been mentioned") || problem.says("not summoned") {
         return not_summoned();
     }
+    // Said now and then to calls that are signed as they should be.
+    if problem.says("unsupported-authentication") {
+        return Error::new(ErrorKind::Unavailable, "X did not recognise the signature").with_code(codes::FORBIDDEN).with_fix(PASSES);
+    }
     Error::new(ErrorKind::Forbidden, "X does not allow this").with_code(codes::FORBIDDEN)
 }
 
@@ -207,8 +218,11 @@ fn garbage(status: u16, place: &str) -> Error {
     if (200..300).contains(&status) {
         return Error::new(ErrorKind::Unavailable, "the answer is not the X API's").with_code(codes::GARBAGE).with_sent(Sent::Maybe).with_fix(FIX);
     }
-    let error = status_error(status, place, None);
-    if status >= 500 { error.with_code(codes::CONNECT).with_fix(PASSES) } else { error.with_code(codes::GARBAGE).with_fix(FIX) }
+    if status >= 500 || matches!(status, 408 | 429) {
+        return status_error(status, place, None).with_code(codes::CONNECT).with_fix(PASSES);
+    }
+    // Not X's own words, whatever its number: a proxy, a login page, a wall in front. None of them stays for ever.
+    Error::new(ErrorKind::Unavailable, "something in front of X refused the call").with_code(codes::GARBAGE).with_sent(Sent::No).with_fix(FIX)
 }
 
 #[cfg(test)]
@@ -269,6 +283,10 @@ mod tests {
         assert_eq!((page.code(), page.retry(), page.sent()), (Some(codes::GARBAGE), Retry::Soon, Sent::Maybe));
         let proxy = Failure::Garbage { status: 502, place: "h:1".into() }.into_error("x");
         assert_eq!((proxy.code(), proxy.retry(), proxy.sent()), (Some(codes::CONNECT), Retry::Soon, Sent::Maybe));
+        for status in [302, 401, 403, 404, 407] {
+            let wall = Failure::Garbage { status, place: "h:1".into() }.into_error("x");
+            assert_eq!((wall.code(), wall.kind(), wall.retry(), wall.sent()), (Some(codes::GARBAGE), ErrorKind::Unavailable, Retry::Soon, Sent::No));
+        }
         assert!(Problem::read(502, b"<html>").is_none() && Problem::read(200, b"[]").is_none());
     }
 
@@ -276,7 +294,8 @@ mod tests {
     fn transport_failures_keep_what_they_say_about_the_effect() {
         let lost = Error::new(ErrorKind::Unavailable, "broke").with_sent(Sent::Maybe);
         assert_eq!(Failure::Transport(lost).into_error("x").sent(), Sent::Maybe);
-        let ours = slow(Duration::from_secs(3));
-        assert_eq!(Failure::Transport(ours).into_error("x").code(), Some(codes::SLOW));
+        let ours = || Failure::Transport(slow(Duration::from_secs(3)));
+        assert_eq!((ours().into_error("x").code(), ours().into_error("x").reach()), (Some(codes::SLOW), Reach::Room));
+        assert_eq!(ours().into_error(POST).reach(), Reach::Account);
     }
 }

@@ -328,6 +328,9 @@ pub struct Delivery {
     pub attempt: u32,
     /// When the row was committed.
     pub created_at: Timestamp,
+    /// What the part before it became, where that is known: an answer in several parts goes on there. Told with each attempt, not stored here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<RemoteId>,
 }
 
 /// A platform's own form of one part: opaque to everybody but its connector.

@@ -1,8 +1,9 @@
 //! Chain: the models that can answer in place of each other, asked in order: another key, a sibling model, another provider.
 //!
 //! One deadline bounds the whole chain. What cannot help is passed over: a refused key refuses every model, a conversation that is too long for
-//! a model is so with every key, an address where nobody listens is the same for all. When nobody could be asked, because all are left
-//! alone by their breakers or want to be for a while, the first of them is waited for.
+//! a model is so with every key, an address where nobody listens is the same for all. Whoever has others behind it leaves them half of the
+//! time, so that one that hangs does not use up everybody's. When nobody could be asked, because all are left alone by their breakers or
+//! want to be for a while, the first of them is waited for.
 
 use std::{
     borrow::Cow,
@@ -19,11 +20,11 @@ use galatea_core::{
     model::{AnsweredBy, ChatPart, TextAnswer, TextRequest},
 };
 
-use crate::wire::codes;
+use crate::{retry::PATIENCE, wire::codes};
 
-/// Times the whole chain is gone through.
+/// Times the whole chain is gone through; a time when everybody was left alone does not count.
 const ROUNDS: u32 = 3;
-/// A breaker is waited for so long at most: whoever asked would rather read that nobody answers.
+/// A breaker is waited for so long at most at a time: whoever asked would rather read that nobody answers.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// One that can answer.
@@ -54,46 +55,56 @@ impl Chain {
         Self { links, first: info, total, clock }
     }
 
-    async fn round(
-        &self,
-        request: &TextRequest,
-        deadline: Timestamp,
-        misses: &mut Misses,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Option<Result<TextAnswer>> {
+    async fn round(&self, request: &TextRequest, deadline: Timestamp, misses: &mut Misses, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Round {
+        let (mut paused, mut asked) = (false, false);
         let shown = AtomicBool::new(false);
         let on_piece = |text: &str| {
             shown.store(true, Ordering::Relaxed);
             on_text(text);
         };
         for (at, link) in self.links.iter().enumerate() {
-            if misses.rules_out(&self.links, at) || self.clock.now() >= deadline {
+            if !self.can_help(at, request, misses) || self.clock.now() >= deadline {
                 continue;
             }
             let info = link.model.info();
-            // The first is who was chosen for it, whatever its name says.
-            if at > 0 && !info.vision && shows_pictures(request) {
-                continue;
-            }
-            let asked = tailored(request, info, deadline);
-            match link.model.generate(&asked, &on_piece).await {
+            let wish = tailored(request, info, self.share(at, request, misses, deadline));
+            match link.model.generate(&wish, &on_piece).await {
                 Ok(mut answer) => {
                     let passed = misses.told(&self.links[..at]);
                     if !passed.is_empty() {
                         tracing::warn!(answered = link.name, instead_of = self.links[0].name, "another model answered");
                     }
                     answer.by = Some(AnsweredBy { link: link.name.clone(), provider: info.provider.clone(), model: info.model.clone(), passed });
-                    return Some(Ok(answer));
+                    return Round::Over(Ok(answer));
                 }
                 // The reader would see two beginnings.
-                Err(error) if shown.load(Ordering::Relaxed) => return Some(Err(error)),
+                Err(error) if shown.load(Ordering::Relaxed) => return Round::Over(Err(error)),
                 Err(error) => {
                     tracing::info!(link = link.name, code = error.code(), error = %error.report(), "a model did not answer");
+                    paused |= is_paused(&error);
+                    asked |= !is_paused(&error);
                     misses.note(at, error);
                 }
             }
         }
-        None
+        if paused && !asked { Round::Paused } else { Round::Missed }
+    }
+
+    /// Whether a link may help, as far as its own failure and those of the links before it tell.
+    fn can_help(&self, at: usize, request: &TextRequest, misses: &Misses) -> bool {
+        // The first is who was chosen for it, whatever its name says.
+        let sees = at == 0 || self.links[at].model.info().vision || !shows_pictures(request);
+        sees && !misses.rules_out(&self.links, at) && !misses.is_spent(at)
+    }
+
+    /// Until when a link may take. Who hangs like it would not be asked after it, so nothing is kept for those.
+    fn share(&self, at: usize, request: &TextRequest, misses: &Misses, deadline: Timestamp) -> Timestamp {
+        let waits = |other: usize| !is_alike(&self.links[at], &self.links[other]) && self.can_help(other, request, misses);
+        if !(at + 1..self.links.len()).any(waits) {
+            return deadline;
+        }
+        let now = self.clock.now();
+        now.plus(deadline.since(now) / 2)
     }
 }
 
@@ -107,9 +118,16 @@ impl TextModel for Chain {
         let own = self.clock.now().plus(self.total);
         let deadline = request.deadline.map_or(own, |asked| asked.min(own));
         let mut misses = Misses(self.links.iter().map(|_| None).collect());
-        for _ in 0..ROUNDS {
-            if let Some(outcome) = self.round(request, deadline, &mut misses, on_text).await {
-                return outcome;
+        let mut left = ROUNDS;
+        loop {
+            match self.round(request, deadline, &mut misses, on_text).await {
+                Round::Over(outcome) => return outcome,
+                // After an outage everybody waits for the first few who may look whether it works again.
+                Round::Paused => {}
+                Round::Missed => left -= 1,
+            }
+            if left == 0 {
+                break;
             }
             let now = self.clock.now();
             match misses.wait().filter(|wait| now.plus(*wait) < deadline) {
@@ -119,6 +137,16 @@ impl TextModel for Chain {
         }
         Err(misses.sum_up(&self.links))
     }
+}
+
+/// How going through the chain ended.
+enum Round {
+    /// With the answer, or a failure that nobody can make good.
+    Over(Result<TextAnswer>),
+    /// Nobody was asked, since breakers held all of them back.
+    Paused,
+    /// Nobody answered.
+    Missed,
 }
 
 /// What the link can do of what is asked.
@@ -159,6 +187,11 @@ impl Misses {
         own || self.0.iter().zip(links).take(at).any(|(miss, other)| miss.as_ref().is_some_and(|error| rules_out(error, other, &links[at])))
     }
 
+    /// Whether it has been tried as often as can help; what asked for a longer wait than it is given there has been tried once.
+    fn is_spent(&self, at: usize) -> bool {
+        self.0[at].as_ref().is_some_and(|error| !is_paused(error) && !matches!(error.retry(), Retry::After(wait) if wait > PATIENCE))
+    }
+
     /// How long until one of those that may be asked again can be.
     fn wait(&self) -> Option<Duration> {
         // One that stands alone has waited for the service's wish by itself.
@@ -166,7 +199,7 @@ impl Misses {
         let nobody_was_asked = self.0.iter().flatten().all(|error| is_paused(error) || error.retry() == Retry::Never);
         let waits = self.0.iter().flatten().filter_map(|error| match error.retry() {
             Retry::After(wait) if error.code() == Some(codes::PAUSED) => Some(wait).filter(|wait| nobody_was_asked && *wait <= LONGEST_PAUSE),
-            Retry::After(wait) => Some(wait).filter(|_| !alone),
+            Retry::After(wait) => Some(wait).filter(|wait| !alone && *wait > PATIENCE),
             Retry::Soon | Retry::Never => None,
         });
         waits.min()
@@ -189,15 +222,19 @@ impl Misses {
     }
 }
 
+/// Whether they are one model of one service, whatever their keys.
+fn is_alike(one: &Link, other: &Link) -> bool {
+    one.site == other.site && one.model.info().model == other.model.info().model
+}
+
 /// Whether a failure of one link says that another would fail alike.
 fn rules_out(error: &Error, failed: &Link, other: &Link) -> bool {
-    let (a, b) = (failed.model.info(), other.model.info());
     let same_site = failed.site == other.site;
     match error.code() {
         Some(codes::KEY | codes::QUOTA) => same_site && failed.key == other.key,
         Some(codes::CONNECT | codes::URL) => same_site,
         // The same model with another key would find the request too long or invalid, too, and an overloaded one hangs for everybody.
-        Some(codes::TOO_LONG | codes::INVALID | codes::TOOLS | codes::TIMEOUT) => same_site && a.model == b.model,
+        Some(codes::TOO_LONG | codes::INVALID | codes::TOOLS | codes::TIMEOUT) => is_alike(failed, other),
         _ => false,
     }
 }

@@ -16,11 +16,20 @@ use crate::wire::codes;
 /// When a refused key or an empty account is looked at again, if the service names no time: people enable keys and pay bills without a restart.
 const LOOK_AGAIN: Duration = Duration::from_secs(3600);
 
+/// How long one call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    /// At most.
+    pub(crate) total: Duration,
+    /// Given less than this by a deadline, even a healthy model may not have begun, so silence says nothing about it.
+    pub(crate) fair: Duration,
+}
+
 /// A model whose failures are counted, and which is left alone while it keeps failing.
 pub(crate) struct Guarded<M: ?Sized> {
     breaker: Arc<SharedBreaker>,
     clock: Arc<dyn Clock>,
-    total: Duration,
+    allowed: Allowed,
     stream: bool,
     /// Why it is latched, for everybody who asks meanwhile.
     locked: Mutex<Option<Error>>,
@@ -33,21 +42,29 @@ pub(crate) fn limits(total: Duration) -> BreakerLimits {
 }
 
 impl<M: Send + Sync + ?Sized> Guarded<M> {
-    /// `total` bounds one call; `stream` asks for streams whatever the caller wants.
-    pub(crate) fn new(inner: Arc<M>, breaker: Arc<SharedBreaker>, total: Duration, stream: bool, clock: Arc<dyn Clock>) -> Self {
-        Self { breaker, clock, total, stream, locked: Mutex::new(None), inner }
+    /// `allowed` bounds one call; `stream` asks for streams whatever the caller wants.
+    pub(crate) fn new(inner: Arc<M>, breaker: Arc<SharedBreaker>, allowed: Allowed, stream: bool, clock: Arc<dyn Clock>) -> Self {
+        Self { breaker, clock, allowed, stream, locked: Mutex::new(None), inner }
     }
 
     async fn call<T>(&self, deadline: Option<Timestamp>, work: impl Future<Output = Result<T>> + Send) -> Result<T> {
         let started = self.clock.now();
         let permit = self.breaker.admit(started, rand::random()).map_err(|held| self.held(held))?;
-        let patience = deadline.map_or(self.total, |end| end.since(started).min(self.total));
+        let patience = deadline.map_or(self.allowed.total, |end| end.since(started).min(self.allowed.total));
         // Counted in here: a model that hangs longer than anybody waits would otherwise never be found out.
         let outcome = match select(Box::pin(work), self.clock.sleep(patience)).await {
             Either::Left((outcome, _)) => outcome,
-            Either::Right(((), _)) => Err(Error::new(ErrorKind::Timeout, "the model did not answer within the time allowed")
-                .with_code(codes::TIMEOUT)
-                .with("seconds", patience.as_secs_f32())),
+            Either::Right(((), _)) => {
+                let late = Err(Error::new(ErrorKind::Timeout, "the model did not answer within the time allowed")
+                    .with_code(codes::TIMEOUT)
+                    .with("seconds", patience.as_secs_f32()));
+                if patience < self.allowed.fair {
+                    // Dropped unsettled: it had no fair chance, so it counts for nothing.
+                    drop(permit);
+                    return late;
+                }
+                late
+            }
         };
         let now = self.clock.now();
         let call = match &outcome {

@@ -66,7 +66,7 @@ fn decode_whole(bytes: &[u8]) -> Result<TextAnswer, crate::wire::Fail> {
     let mut pieces = decode::Pieces::default();
     match pieces.take(text, &|_| ())? {
         Progress::Done => Ok(pieces.finish()),
-        Progress::More => Err(crate::wire::Fail::Garbage(SHAPE)),
+        Progress::More | Progress::Nothing => Err(crate::wire::Fail::Garbage(SHAPE)),
     }
 }
 

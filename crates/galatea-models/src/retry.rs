@@ -22,6 +22,8 @@ use rand::Rng;
 
 use crate::{budget::Budget, wire::codes};
 
+/// Where another link can answer, a longer wait is left to it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 /// Whatever ends an attempt in time comes first, and says more.
 const GRACE: Duration = Duration::from_millis(50);
 

@@ -8,6 +8,13 @@ mod json;
 mod names;
 mod plain;
 mod respond;
+/// Whether a tool call's arguments end before their object does.
+fn is_torn(text: &str) -> bool {
+    let mut notes = Repairs::default();
+    json::arguments(text, &mut notes);
+    notes.0.contains(&json::TORN)
+}
+
 #[cfg(test)]
 mod tests;
 mod think;
@@ -16,7 +23,7 @@ mod xml;
 
 use galatea_core::{
     action::ActionDocs,
-    model::{TextAnswer, ToolCall},
+    model::{Finish, TextAnswer, ToolCall},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -109,7 +116,8 @@ pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>]) -> Parsed {
     if !answer.tool_calls.is_empty() {
         let written_as_plan = format != PlanFormat::Plain;
         format = PlanFormat::ToolCalls;
-        read_calls(&answer.tool_calls, &names, &mut draft, written_as_plan, &mut repairs);
+        let calls = whole_calls(answer, &names, &mut repairs);
+        read_calls(calls, &names, &mut draft, written_as_plan, &mut repairs);
     }
     draft.prepend_thought(thinking.thought);
     let plan = settle(draft, &names, known_actions, &mut repairs);
@@ -153,6 +161,18 @@ fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> (PlanFormat, Dr
     let cleaned = plain::clean(body, repairs);
     let draft = Draft { text: Some(cleaned.text).filter(|t| !t.is_empty()), thought: cleaned.thought, ..Draft::default() };
     (PlanFormat::Plain, draft)
+}
+
+/// Without a last call that the model's limit cut off: what is made up for the missing half would be done, and not what was meant.
+/// Words that were cut off are said like those of any other answer.
+fn whole_calls<'a>(answer: &'a TextAnswer, names: &Names<'_>, repairs: &mut Repairs) -> &'a [ToolCall] {
+    match answer.tool_calls.split_last() {
+        Some((last, before)) if answer.finish == Finish::Length && names.resolve(&last.name) != Some(names::REPLY) && is_torn(&last.arguments) => {
+            repairs.note("tool call cut off in the middle dropped");
+            before
+        }
+        _ => &answer.tool_calls,
+    }
 }
 
 fn read_calls(calls: &[ToolCall], names: &Names<'_>, draft: &mut Draft, written_as_plan: bool, repairs: &mut Repairs) {

@@ -146,7 +146,7 @@ struct SettleRow<'a> {
 /// Adds deliveries to a change; a (turn, part) that exists makes the whole change a conflict.
 pub(crate) fn push(change: &mut Change, deliveries: &[NewDelivery]) -> Result<()> {
     for NewDelivery { delivery, memory, sending, expires } in deliveries {
-        let Delivery { id, agent, turn, part, address, key, body, attempt, created_at } = delivery;
+        let Delivery { id, agent, turn, part, address, key, body, attempt, created_at, previous: _ } = delivery;
         let row = DeliveryRow {
             id: uuid(*id),
             turn: uuid(*turn),
@@ -207,6 +207,7 @@ impl Stored {
                 body: from_json("delivery body", &self.body)?,
                 attempt: u32::try_from(self.attempt).unwrap_or(u32::MAX),
                 created_at: Timestamp(self.created_at),
+                previous: None,
             },
             memory: self.memory_id.map(MemoryId),
             state: state(&self.state)?,

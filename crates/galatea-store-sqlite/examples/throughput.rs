@@ -61,6 +61,7 @@ async fn turn(store: &SqliteStore, agent: AgentId, room: RoomId) -> Result<()> {
         body: Encoded(json!({"text": TEXT})),
         attempt: 0,
         created_at: reply.created_at,
+        previous: None,
     };
     let mut verdict = Verdict::default();
     verdict.step("mention", "answer", "the agent was mentioned");

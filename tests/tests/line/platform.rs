@@ -246,7 +246,7 @@ impl SendHandler for Hand {
             state.outage.extend(outage.clone());
             outage.or_else(|| state.doings.get_mut(delivery.address.remote.as_str()).and_then(VecDeque::pop_front))
         };
-        let lost = || Error::new(ErrorKind::Timeout, "no answer");
+        let lost = || Error::new(ErrorKind::Unavailable, "no answer").with_sent(Sent::Maybe);
         let outcome = match doing {
             None | Some(Doing::Fine) => Ok(platform.show(delivery)),
             Some(Doing::FloodAll(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay)).with_reach(Reach::Account)),

@@ -132,6 +132,7 @@ impl Bench {
                 body,
                 attempt: 0,
                 created_at: Timestamp(0),
+                previous: None,
             })
             .collect()
     }

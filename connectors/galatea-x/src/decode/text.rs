@@ -44,10 +44,10 @@ fn unescape(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// Two texts say the same: white space and composition aside.
+/// Two texts say the same: white space, composition, and the scheme that X writes in front of a bare name (`example.com`, `README.md`) aside.
 pub(crate) fn same(one: &str, other: &str) -> bool {
     use unicode_normalization::UnicodeNormalization;
-    let bare = |text: &str| text.nfc().filter(|c| !c.is_whitespace()).collect::<String>();
+    let bare = |text: &str| text.nfc().filter(|c| !c.is_whitespace()).collect::<String>().replace("https://", "").replace("http://", "");
     bare(one) == bare(other)
 }
 
@@ -76,5 +76,6 @@ mod tests {
             assert_eq!(own_words(&post(text, json!([]))), own);
         }
         assert!(same("a\u{301} b", "á\nb") && !same("a", "b"));
+        assert!(same("see http://example.com and http://README.md", "see example.com and README.md") && !same("see http://example.com", "see"));
     }
 }

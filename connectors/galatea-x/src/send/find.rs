@@ -1,12 +1,13 @@
 //! Read-back: was a post of unknown outcome made? Our own timeline tells: it has the same words and answers the same post.
 
-use galatea_core::{Delivery, Found, Receipt, RemoteId, Result};
+use galatea_core::{Delivery, Found, Receipt, RemoteId, Result, Trail};
 use std::time::Duration;
 use twitter_v2::data::ReferencedTweetKind;
 
 use super::{XSender, calls};
 use crate::{
     decode::{
+        number,
         raw::Post as Seen,
         refers,
         snowflake::first_at,
@@ -21,7 +22,7 @@ const EARLIER: Duration = Duration::from_secs(60);
 const PAGES: usize = 10;
 
 /// Looks for a delivery.
-pub(super) async fn find(sender: &XSender, delivery: &Delivery) -> Result<Found> {
+pub(super) async fn find(sender: &XSender, delivery: &Delivery, trail: &Trail) -> Result<Found> {
     let Part::Post(post) = Part::read(&delivery.body)? else {
         // Removing and liking can be repeated without anybody seeing it twice.
         return Ok(Found::NotSent);
@@ -33,7 +34,7 @@ pub(super) async fn find(sender: &XSender, delivery: &Delivery) -> Result<Found>
         return Ok(Found::NotSent);
     }
     let target = sender.expected(delivery, &post)?;
-    Ok(match search(sender, delivery, &post, target).await? {
+    Ok(match search(sender, delivery, &post, target, trail).await? {
         Some(id) => {
             sender.journal.posted(delivery.turn, delivery.part, delivery.id, Some(id));
             Found::Sent(Receipt { id: Some(RemoteId::new(id)), moved_to: None })
@@ -42,10 +43,11 @@ pub(super) async fn find(sender: &XSender, delivery: &Delivery) -> Result<Found>
     })
 }
 
-/// The post on our timeline that this delivery became.
-pub(super) async fn search(sender: &XSender, delivery: &Delivery, post: &Post, target: Option<u64>) -> Result<Option<u64>> {
+/// The post on our timeline that this delivery became. What the store or our notes know as another's is none.
+pub(super) async fn search(sender: &XSender, delivery: &Delivery, post: &Post, target: Option<u64>, trail: &Trail) -> Result<Option<u64>> {
     let me = sender.me()?.id;
     let since = first_at(galatea_core::Timestamp(delivery.created_at.0.saturating_sub(i64::try_from(EARLIER.as_millis()).unwrap_or_default())));
+    let others: Vec<u64> = trail.sent.iter().chain(&trail.ours).chain(&delivery.previous).filter_map(|id| number(&id.0)).collect();
     let mut token = None;
     for _ in 0..PAGES {
         let page = calls::own_posts(&sender.api, me, since, token.as_deref()).await?;
@@ -53,7 +55,7 @@ pub(super) async fn search(sender: &XSender, delivery: &Delivery, post: &Post, t
         sender.api.budget.add(sender.config.prices.mention, page.posts.len());
         let found = page.posts.iter().find(|seen| {
             let id = seen.tweet.id.as_u64();
-            !sender.journal.is_own(id) && refers(seen, &ReferencedTweetKind::RepliedTo) == target && says(seen, post)
+            !sender.journal.is_own(id) && !others.contains(&id) && refers(seen, &ReferencedTweetKind::RepliedTo) == target && says(seen, post)
         });
         if let Some(found) = found {
             return Ok(Some(found.tweet.id.as_u64()));

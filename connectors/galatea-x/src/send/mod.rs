@@ -12,10 +12,11 @@ mod media;
 mod similar;
 
 use async_trait::async_trait;
-use galatea_core::{Address, Delivery, Encoded, Error, ErrorKind, Found, Outgoing, Priority, Receipt, RemoteId, Result, SendHandler, Sent, Trail};
+use galatea_core::{Address, Delivery, Encoded, Error, ErrorKind, Found, Outgoing, Priority, Receipt, RemoteId, Result, Retry, SendHandler, Sent, Trail};
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use crate::{
@@ -29,6 +30,9 @@ pub use budget::{Prices, Usd};
 use calls::Draft;
 use journal::{Heard, Journal};
 use similar::Recent;
+
+/// Until a post that X has is looked for again on the timeline: X does not say how soon it lists one.
+const LISTING: Duration = Duration::from_secs(20);
 
 /// The outbound side of one account.
 pub(crate) struct XSender {
@@ -54,16 +58,20 @@ impl XSender {
 
     /// The post this one replies to, as far as our notes tell; none for an original one.
     fn expected(&self, delivery: &Delivery, post: &Post) -> Result<Option<u64>> {
-        if post.nth > 0
-            && let Some(Some(before)) = delivery.part.checked_sub(1).and_then(|part| self.journal.part(delivery.turn, part))
-        {
-            return Ok(Some(before));
+        let previous = previous(delivery);
+        if post.nth > 0 {
+            // Our notes may be another machine's.
+            let noted = delivery.part.checked_sub(1).and_then(|part| self.journal.part(delivery.turn, part)).flatten();
+            if let Some(before) = noted.or(previous) {
+                return Ok(Some(before));
+            }
         }
         if delivery.address.remote == self.me()?.home() {
             return Ok(None);
         }
         let answered = post.answers.as_deref().and_then(number).or_else(|| self.journal.target(delivery.id));
-        Ok(answered.or_else(|| decode::post_id(&delivery.address.remote).and_then(|conversation| self.journal.newest(conversation))))
+        let newest = || decode::post_id(&delivery.address.remote).and_then(|conversation| self.journal.newest(conversation));
+        Ok(answered.or_else(newest).or(previous))
     }
 
     /// [`Self::expected`], allowed by X's rules and ours.
@@ -73,7 +81,7 @@ impl XSender {
             return Ok(target);
         }
         let id = target.ok_or_else(error::not_summoned)?;
-        if self.journal.is_own(id) || self.config.tier == Tier::Enterprise {
+        if self.journal.is_own(id) || previous(delivery) == Some(id) || self.config.tier == Tier::Enterprise {
             return Ok(target);
         }
         let heard = match self.journal.heard(id) {
@@ -135,16 +143,20 @@ impl XSender {
             Err(failure) => failure,
         };
         let duplicate = failure.refusal().is_some_and(error::Problem::is_duplicate);
-        let error = self.api.error(failure, "POST /2/tweets");
+        let error = self.api.error(failure, error::POST);
         if error.sent() == Sent::No {
             self.api.budget.give_back(price);
         }
         // X may mean this very post, whose answer was lost.
-        if duplicate && let Some(id) = find::search(self, delivery, post, target).await.map_err(|e| e.with_sent(Sent::Maybe))? {
+        if !duplicate {
+            return Err(error);
+        }
+        if let Some(id) = find::search(self, delivery, post, target, &Trail::default()).await.map_err(|e| e.with_sent(Sent::Maybe))? {
             self.done(delivery, post, original, Some(id));
             return Ok(Receipt { id: Some(RemoteId::new(id)), moved_to: None });
         }
-        Err(error)
+        // After an attempt of unknown outcome it most likely does, and does not list it yet.
+        Err(if delivery.attempt > 0 { error.with_sent(Sent::Maybe).with_retry(Retry::After(LISTING)) } else { error })
     }
 
     fn done(&self, delivery: &Delivery, post: &Post, original: bool, id: Option<u64>) {
@@ -153,6 +165,11 @@ impl XSender {
             self.recent.add(&post.text);
         }
     }
+}
+
+/// The post that the part before became, as the store tells.
+fn previous(delivery: &Delivery) -> Option<u64> {
+    delivery.previous.as_ref().and_then(|id| number(&id.0))
 }
 
 /// What a post that summons us is noted as.
@@ -190,8 +207,8 @@ impl SendHandler for XSender {
         }
     }
 
-    async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
-        find::find(self, delivery).await
+    async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found> {
+        find::find(self, delivery, trail).await
     }
 
     /// X shows no typing.

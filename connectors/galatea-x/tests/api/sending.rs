@@ -93,7 +93,7 @@ async fn a_thread_goes_on_at_the_failed_part_after_a_kill() {
 
 #[tokio::test]
 async fn a_post_whose_answer_was_lost_is_found_and_never_made_twice() {
-    let text = "1 < 2 & https://example.org/a/long/path?x=1 – “said” @ann_b 👩‍👩‍👧";
+    let text = "1 < 2 & https://example.org/a/long/path?x=1 – “said” @ann_b 👩‍👩‍👧, example.com, see README.md";
     for effect in [Effect::LoseResponse, Effect::ApplyThenFail, Effect::CutAfter(30), Effect::Garbage] {
         let s = scene().await;
         s.api.fault(Fault::new(effect.clone()).on("POST /2/tweets"));
@@ -122,7 +122,38 @@ async fn a_duplicate_is_looked_up_before_it_is_given_up() {
     assert_eq!((receipt.id.unwrap().0, s.api.shown().len()), (s.api.shown()[0].id.to_string(), 1));
     let error = s.error(&reply("the same words", s.asked)).await;
     assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-X-DUPLICATE"), ErrorKind::Conflict, Retry::Never));
+    // After an attempt of unknown outcome X may have it and not list it yet.
+    let again = Delivery { attempt: 1, ..s.deliveries(&reply("the same words", s.asked)).remove(0) };
+    let error = s.handler.send(&again).await.unwrap_err();
+    assert!(error.sent() == Sent::Maybe && matches!(error.retry(), Retry::After(_)), "{}", error.report());
+    assert_eq!(s.api.shown().len(), 1);
     s.running.end().await;
+}
+
+#[tokio::test]
+async fn a_thread_goes_on_where_our_notes_are_lost() {
+    let s = scene().await;
+    let mut parts = s.deliveries(&reply(&"tide ".repeat(170), s.asked));
+    let first = s.handler.send(&parts[0]).await.unwrap();
+    parts[1].previous = first.id;
+    s.api.fault(Fault::new(Effect::LoseResponse).on("POST /2/tweets"));
+    s.handler.send(&parts[1]).await.unwrap_err();
+    let gateway = s.running.gateway.clone();
+    s.running.kill().await;
+    // Another machine: the store tells what the part before became, and nothing else is known.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let told = gateway.health().len();
+    let again = start(config(&s.api), elsewhere.path(), &gateway);
+    galatea_testkit::connector_suite::running::patient("a start", gateway.wait_for(|g| (g.health().len() > told).then_some(()))).await;
+    let handler = again.connector.send_handler();
+    let Found::Sent(second) = handler.find(&parts[1], &Trail::default()).await.unwrap() else { panic!("it is there") };
+    parts[2].previous = second.id;
+    parts[3].previous = handler.send(&parts[2]).await.unwrap().id;
+    handler.send(&parts[3]).await.unwrap();
+    let shown = s.api.shown();
+    assert_eq!(shown.len(), 4);
+    assert!(shown.windows(2).all(|two| two[1].reply_to == Some(two[0].id)));
+    again.end().await;
 }
 
 #[tokio::test]

@@ -205,7 +205,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{ErrorKind, Retry};
+    use crate::error::{ErrorKind, Retry, Sent};
 
     const RESEND: Rules = Rules { resend_unsure: true };
     const HOLD: Rules = Rules { resend_unsure: false };
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn an_unknown_outcome_is_looked_for_after_the_settle_time() {
-        let lost = Error::new(ErrorKind::Timeout, "x");
+        let lost = Error::new(ErrorKind::Unavailable, "x").with_sent(Sent::Maybe);
         let (part, effect) = marked().step(&Event::Failed { error: &lost, jitter: 0.0 }, NOW, RESEND);
         let then = NOW.plus(SETTLE_TIME);
         assert_eq!(effect, Effect::Again(OutboxState::Sending, then));

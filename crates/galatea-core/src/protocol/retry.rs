@@ -11,6 +11,9 @@ use crate::{
 pub const ATTEMPTS: u32 = 8;
 const BASE: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(300);
+/// Before a send that was not answered in time is looked for: the platform may still be at it, and a look that comes first would say that it is not
+/// there. The longest settle time of the design (reliability, read-back).
+const AFTER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,7 @@ pub(super) fn decide(error: &Error, attempt: u32, now: Timestamp, expires: Optio
     if error.sent() == Sent::Maybe {
         // However often and however late: whether it arrived has to be looked at before it is given up.
         let delay = if let Retry::After(delay) = error.retry() { delay } else { backoff(attempt, jitter) };
+        let delay = if error.kind() == ErrorKind::Timeout { delay.max(AFTER_TIMEOUT) } else { delay };
         let delay = if expires.is_some_and(|end| now.plus(delay) > end) { Duration::ZERO } else { delay };
         return Next::Again { delay, look: true, counts: !flood };
     }
@@ -95,6 +99,10 @@ mod tests {
         let lost = Error::new(ErrorKind::Timeout, "x").with_retry(Retry::After(Duration::from_secs(40)));
         assert_eq!(decide(&lost, ATTEMPTS, NOW, None, 0.5), Next::Again { delay: Duration::from_secs(40), look: true, counts: true });
         assert_eq!(decide(&lost, 1, NOW, Some(Timestamp(39_000)), 0.5), Next::Again { delay: Duration::ZERO, look: true, counts: true });
+        let slow = Error::new(ErrorKind::Timeout, "x");
+        assert_eq!(decide(&slow, 1, NOW, None, 0.0), Next::Again { delay: AFTER_TIMEOUT, look: true, counts: true });
+        let cut = Error::new(ErrorKind::Unavailable, "x").with_sent(Sent::Maybe);
+        assert_eq!(decide(&cut, 1, NOW, None, 0.0), Next::Again { delay: Duration::ZERO, look: true, counts: true });
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use galatea_core::{
-    Account, Address, AgentId, Delivery, DeliveryId, Encoded, Error, ErrorKind, MemoryId, RemoteId, RoomId, Source, Timestamp, TurnId,
+    Account, Address, AgentId, Delivery, DeliveryId, Encoded, Error, ErrorKind, MemoryId, RemoteId, RoomId, Sent, Source, Timestamp, TurnId,
     protocol::{Effect, Event, Looked, Part, Rules, Tables},
     store::{InboxState, OutboxItem, OutboxState},
 };
@@ -310,7 +310,7 @@ impl World {
     }
 
     fn answer(&mut self, answer: Answer) {
-        let lost = Error::new(ErrorKind::Timeout, "no answer");
+        let lost = Error::new(ErrorKind::Unavailable, "no answer").with_sent(Sent::Maybe);
         let refused = Error::new(ErrorKind::Unavailable, "not now");
         match answer {
             Answer::Taken => self.hear(&Event::Sent),
@@ -391,6 +391,7 @@ fn item(id: DeliveryId, state: OutboxState, (attempt, not_before, doubt): (u32, 
         body: Encoded(serde_json::Value::Null),
         attempt,
         created_at: Timestamp(0),
+        previous: None,
     };
     OutboxItem { delivery, memory: None, state, not_before, expires: None, remote: None, error: None, doubt }
 }

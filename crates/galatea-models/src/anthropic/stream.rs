@@ -85,7 +85,10 @@ impl Gather for Pieces {
     fn take(&mut self, frame: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail> {
         let event: Event = serde_json::from_str(frame).map_err(|_| Fail::Garbage("an event of a message"))?;
         match event {
-            Event::MessageStart { message } => message.usage.unwrap_or_default().update(&mut self.answer.usage),
+            Event::MessageStart { message } => {
+                message.usage.unwrap_or_default().update(&mut self.answer.usage);
+                return Ok(Progress::Nothing);
+            }
             Event::ContentBlockStart { content_block: Block::Text { text }, .. } => self.show(&text, on_text),
             Event::ContentBlockStart { index, content_block: Block::ToolUse { id, name } } => {
                 self.calls.insert(index, ToolCall { id, name, arguments: String::new() });
@@ -104,7 +107,10 @@ impl Gather for Pieces {
             }
             Event::MessageStop => return Ok(Progress::Done),
             Event::Error { error } => return Err(error::in_band(&error)),
-            Event::ContentBlockStart { .. } | Event::ContentBlockDelta { .. } | Event::Other => {}
+            // Its thoughts: it is at work.
+            Event::ContentBlockStart { .. } | Event::ContentBlockDelta { .. } => {}
+            // A `ping` among them, which comes whatever the model does.
+            Event::Other => return Ok(Progress::Nothing),
         }
         Ok(Progress::More)
     }
@@ -129,6 +135,25 @@ impl Pieces {
         if !text.is_empty() {
             self.answer.text.push_str(text);
             on_text(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_model_does_is_progress() {
+        let cases = [
+            (r#"{"type":"ping"}"#, Progress::Nothing),
+            (r#"{"type":"message_start","message":{"usage":{"input_tokens":3}}}"#, Progress::Nothing),
+            (r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#, Progress::More),
+            (r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}"#, Progress::More),
+            (r#"{"type":"message_stop"}"#, Progress::Done),
+        ];
+        for (frame, expected) in cases {
+            assert_eq!(Pieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
         }
     }
 }

@@ -11,9 +11,10 @@ use std::{
     sync::{Mutex, atomic::AtomicU32},
 };
 
-use crate::guarded::{Guarded, limits};
+use crate::guarded::{Allowed, Guarded, limits};
 
 const TOTAL: Duration = Duration::from_secs(120);
+const ALLOWED: Allowed = Allowed { total: TOTAL, fair: Duration::from_secs(30) };
 
 /// A clock that moves only by sleeping; waits of a minute and more never end, as nothing here takes so long.
 #[derive(Default)]
@@ -199,7 +200,7 @@ async fn once_shown_nobody_else_begins_again() {
 /// A model behind its breaker.
 fn guarded(inner: &Arc<Model>, clock: &Arc<Jump>) -> Arc<Guarded<Model>> {
     let breaker = SharedBreaker::new("p a", limits(TOTAL), EventBus::default(), Timestamp(0));
-    Arc::new(Guarded::new(inner.clone(), Arc::new(breaker), TOTAL, true, clock.clone()))
+    Arc::new(Guarded::new(inner.clone(), Arc::new(breaker), ALLOWED, true, clock.clone()))
 }
 
 #[tokio::test]
@@ -233,27 +234,102 @@ async fn a_refused_key_is_asked_once_an_hour_and_always_tells_the_same() {
     assert!(told.iter().all(|text| *text == told[0]), "{told:?}");
 }
 
-#[tokio::test]
-async fn a_model_that_hangs_until_the_deadline_counts_as_failed() {
-    struct Silent(ModelInfo);
-    #[async_trait]
-    impl TextModel for Silent {
-        fn info(&self) -> &ModelInfo {
-            &self.0
-        }
-        async fn generate(&self, request: &TextRequest, _: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
-            assert!(request.stream, "streamed inside");
-            std::future::pending().await
-        }
+/// Never answers.
+struct Silent(ModelInfo);
+
+#[async_trait]
+impl TextModel for Silent {
+    fn info(&self) -> &ModelInfo {
+        &self.0
     }
-    let clock = Arc::<Jump>::default();
+    async fn generate(&self, request: &TextRequest, _: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+        assert!(request.stream, "streamed inside");
+        std::future::pending().await
+    }
+}
+
+/// A silent model behind its breaker.
+fn silent(clock: &Arc<Jump>) -> (Arc<Guarded<Silent>>, Arc<SharedBreaker>) {
     let breaker = Arc::new(SharedBreaker::new("p", limits(TOTAL), EventBus::default(), Timestamp(0)));
-    let silent = Arc::new(Silent(good("x").info.clone()));
-    let behind = Guarded::new(silent, breaker.clone(), TOTAL, true, clock.clone());
-    for _ in 0..5 {
-        let deadline = Some(clock.now().plus(Duration::from_secs(5)));
-        let request = TextRequest { deadline, ..TextRequest::prompt(None, "hi") };
-        assert_eq!(behind.generate(&request, &|_| ()).await.unwrap_err().code(), Some(codes::TIMEOUT));
+    (Arc::new(Guarded::new(Arc::new(Silent(good("x").info.clone())), breaker.clone(), ALLOWED, true, clock.clone())), breaker)
+}
+
+fn until(clock: &Jump, seconds: u64) -> TextRequest {
+    TextRequest { deadline: Some(clock.now().plus(Duration::from_secs(seconds))), ..TextRequest::prompt(None, "hi") }
+}
+
+#[tokio::test]
+async fn a_model_that_hangs_until_the_deadline_counts_as_failed_if_it_had_a_fair_chance() {
+    use galatea_core::breaker::Phase;
+    for (seconds, phase) in [(40, Phase::Open), (5, Phase::Closed)] {
+        let clock = Arc::<Jump>::default();
+        let (behind, breaker) = silent(&clock);
+        for _ in 0..5 {
+            assert_eq!(behind.generate(&until(&clock, seconds), &|_| ()).await.unwrap_err().code(), Some(codes::TIMEOUT));
+        }
+        assert_eq!(breaker.state().phase, phase, "{seconds} s");
     }
-    assert_eq!(breaker.state().phase, galatea_core::breaker::Phase::Open);
+}
+
+#[tokio::test]
+async fn one_that_hangs_leaves_the_others_half_of_the_time() {
+    let clock = Arc::<Jump>::default();
+    let hanging = Link { name: "x".into(), site: "s".into(), key: 1, model: silent(&clock).0 };
+    let answer = chain(vec![hanging, link(&good("b"), "t", 2)], &clock).generate(&until(&clock, 100), &|_| ()).await.unwrap();
+    assert_eq!((answer.text.as_str(), clock.now()), ("of b", Timestamp(50_000)));
+}
+
+#[tokio::test]
+async fn the_last_who_can_help_gets_all_that_is_left() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let noting = |name: &str| {
+        let told = told.clone();
+        model(name, move |_, request| {
+            told.lock().unwrap().push(request.deadline.unwrap().0 / 1000);
+            Err(fault())
+        })
+    };
+    let (a, b) = (noting("a"), noting("b"));
+    let clock = Arc::<Jump>::default();
+    // Behind the last but one is only itself with another key, which a silence would rule out.
+    let links = vec![link(&a, "s", 1), link(&b, "t", 2), link(&b, "t", 3)];
+    chain(links, &clock).generate(&until(&clock, 100), &|_| ()).await.unwrap_err();
+    assert_eq!(*told.lock().unwrap(), [50, 100, 100]);
+}
+
+fn paused() -> Error {
+    Error::new(ErrorKind::Unavailable, "left alone").with_code(codes::PAUSED).with_retry(Retry::After(Duration::from_secs(1)))
+}
+
+#[tokio::test]
+async fn waiting_for_breakers_uses_up_no_round_and_ends_with_the_deadline() {
+    let clock = Arc::<Jump>::default();
+    let probed = model("a", |n, _| if n < 8 { Err(paused()) } else { Ok(TextAnswer::default()) });
+    chain(vec![link(&probed, "s", 1)], &clock).generate(&until(&clock, 100), &|_| ()).await.unwrap();
+    assert_eq!(clock.now(), Timestamp(8_000));
+    let held = bad("a", paused);
+    let error = chain(vec![link(&held, "s", 1)], &clock).generate(&until(&clock, 20), &|_| ()).await.unwrap_err();
+    assert_eq!((error.code(), clock.now()), (Some(codes::PAUSED), Timestamp(27_000)));
+}
+
+fn busy(seconds: u64) -> Error {
+    Error::new(ErrorKind::RateLimited, "slow down").with_code(codes::RATE).with_retry(Retry::After(Duration::from_secs(seconds)))
+}
+
+#[tokio::test]
+async fn nobody_waits_after_the_last_round() {
+    let clock = Arc::<Jump>::default();
+    let (a, b) = (bad("a", || busy(20)), bad("b", || busy(20)));
+    chain(vec![link(&a, "s", 1), link(&b, "t", 2)], &clock).generate(&until(&clock, 100), &|_| ()).await.unwrap_err();
+    assert_eq!((calls(&a), clock.now()), (3, Timestamp(40_000)));
+}
+
+#[tokio::test]
+async fn who_was_asked_again_already_is_not_gone_round_to() {
+    let clock = Arc::<Jump>::default();
+    let (failing, brief) = (bad("a", fault), bad("b", || busy(1)));
+    let later = model("c", |n, _| if n == 0 { Err(busy(10)) } else { Ok(TextAnswer::default()) });
+    let links = vec![link(&failing, "s", 1), link(&brief, "t", 2), link(&later, "u", 3)];
+    chain(links, &clock).generate(&until(&clock, 100), &|_| ()).await.unwrap();
+    assert_eq!((calls(&failing), calls(&brief), clock.now()), (1, 1, Timestamp(10_000)));
 }

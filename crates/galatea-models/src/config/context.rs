@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     dependencies::Dependencies,
-    guarded::{Guarded, limits},
+    guarded::{Allowed, Guarded, limits},
     retry::{RetryPolicy, Retrying},
     wire::{Auth, Endpoint, Names, Origins, Times},
 };
@@ -110,6 +110,11 @@ impl<'a> Context<'a> {
         self.times.total
     }
 
+    /// Longest time of one answer, and the least that is a fair chance. Not a local model's longer one: one that always hangs has to be found out.
+    pub(super) fn allowed(&self) -> Allowed {
+        Allowed { total: self.times.total, fair: self.times.first.min(self.times.total) }
+    }
+
     /// How often and how long; `patience` where others can answer instead.
     pub(super) fn policy(&self, patience: Option<Duration>) -> RetryPolicy {
         RetryPolicy { total: self.times.total, patience, ..RetryPolicy::default() }
@@ -120,7 +125,7 @@ impl<'a> Context<'a> {
         let (total, info) = (self.times.total, model.info().clone());
         let name = format!("{} {}", info.provider, info.model);
         let breaker = self.dependencies.breaker(endpoint, &info.model, &name, limits(total), self.clock.now());
-        let guarded = Guarded::new(Arc::new(model), breaker, total, false, Arc::clone(&self.clock));
+        let guarded = Guarded::new(Arc::new(model), breaker, self.allowed(), false, Arc::clone(&self.clock));
         Arc::new(Retrying::new(Arc::new(guarded), self.policy(None), self.dependencies.budget(endpoint), Arc::clone(&self.clock)))
     }
 }

@@ -13,13 +13,10 @@ use crate::{
     check::Probe,
     dependencies::fingerprint,
     guarded::{Guarded, limits},
-    retry::Retrying,
+    retry::{PATIENCE, Retrying},
     tuned::Tuned,
     wire::Endpoint,
 };
-
-/// Where another link can answer, a longer wait is left to it.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 type Make<'a> = Box<dyn Fn(Endpoint, &str) -> Arc<dyn TextModel> + 'a>;
 type MakeProbe<'a> = Box<dyn Fn(Endpoint, Vec<String>) -> Probe + 'a>;
@@ -124,7 +121,7 @@ impl Rung<'_, '_> {
         }
         let (total, clock) = (context.total(), &context.clock);
         let breaker = context.dependencies.breaker(endpoint, model, &name, limits(total), clock.now());
-        let guarded = Guarded::new((offer.make)((*endpoint).clone(), model), breaker, total, context.stream, Arc::clone(clock));
+        let guarded = Guarded::new((offer.make)((*endpoint).clone(), model), breaker, context.allowed(), context.stream, Arc::clone(clock));
         let retrying = Retrying::new(Arc::new(guarded), context.policy(patience), context.dependencies.budget(endpoint), Arc::clone(clock));
         Link { name, site: endpoint.site().to_owned(), key: fingerprint(endpoint.auth()), model: Arc::new(retrying) }
     }

@@ -88,16 +88,19 @@ impl Gather for Pieces {
             self.answer.finish = Finish::Filtered;
             self.ended = true;
         }
+        let mut held = Progress::Nothing;
         if let Some(candidate) = body.candidates.unwrap_or_default().into_iter().next() {
             for part in candidate.content.map(|content| content.parts).unwrap_or_default() {
                 self.add(part, on_text);
+                held = Progress::More;
             }
             if let Some(reason) = candidate.finish_reason {
+                held = Progress::More;
                 self.answer.finish = finish(&reason);
                 self.ended = true;
             }
         }
-        Ok(Progress::More)
+        Ok(held)
     }
 
     fn complete(&self) -> bool {
@@ -128,5 +131,24 @@ fn finish(reason: &str) -> Finish {
         "MAX_TOKENS" => Finish::Length,
         "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE" | "IMAGE_SAFETY" => Finish::Filtered,
         _ => Finish::Stop,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_model_does_is_progress() {
+        let cases = [
+            (r#"{"usageMetadata":{"promptTokenCount":3}}"#, Progress::Nothing),
+            (r#"{"candidates":[{"content":{"role":"model"}}]}"#, Progress::Nothing),
+            (r#"{"candidates":[{"content":{"parts":[{"text":"hm","thought":true}]}}]}"#, Progress::More),
+            (r#"{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}"#, Progress::More),
+            (r#"{"candidates":[{"finishReason":"STOP"}]}"#, Progress::More),
+        ];
+        for (frame, expected) in cases {
+            assert_eq!(Pieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
+        }
     }
 }

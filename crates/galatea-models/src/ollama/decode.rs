@@ -24,6 +24,7 @@ struct Line {
 struct Message {
     #[serde(default)]
     content: String,
+    thinking: Option<String>,
     tool_calls: Option<Vec<Call>>,
 }
 
@@ -56,7 +57,11 @@ impl Gather for Pieces {
         if line.message.is_none() && !line.done {
             return Err(Fail::Garbage(SHAPE));
         }
+        let mut held = Progress::Nothing;
         if let Some(message) = line.message {
+            if !message.content.is_empty() || message.thinking.is_some_and(|t| !t.is_empty()) || message.tool_calls.is_some() {
+                held = Progress::More;
+            }
             if !message.content.is_empty() {
                 self.answer.text.push_str(&message.content);
                 on_text(&message.content);
@@ -72,7 +77,7 @@ impl Gather for Pieces {
             }
         }
         if !line.done {
-            return Ok(Progress::More);
+            return Ok(held);
         }
         self.answer.usage = Usage { input: line.prompt_eval_count, output: line.eval_count };
         self.answer.finish = if line.done_reason.as_deref() == Some("length") { Finish::Length } else { Finish::Stop };
@@ -86,5 +91,23 @@ impl Gather for Pieces {
 
     fn finish(self) -> TextAnswer {
         self.answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_model_does_is_progress() {
+        let cases = [
+            (r#"{"message":{"role":"assistant","content":""},"done":false}"#, Progress::Nothing),
+            (r#"{"message":{"role":"assistant","content":"","thinking":"hm"},"done":false}"#, Progress::More),
+            (r#"{"message":{"role":"assistant","content":"a"},"done":false}"#, Progress::More),
+            (r#"{"message":{"content":""},"done":true}"#, Progress::Done),
+        ];
+        for (frame, expected) in cases {
+            assert_eq!(Pieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
+        }
     }
 }

@@ -18,6 +18,7 @@ struct Body {
 struct Choice {
     message: Option<Message>,
     finish_reason: Option<String>,
+    error: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +82,9 @@ pub(super) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     let Some(choice) = body.choices.ok_or(Fail::Garbage(SHAPE))?.into_iter().next() else {
         return Ok(TextAnswer { usage, ..TextAnswer::default() });
     };
+    if let Some(fail) = error::of_choice(choice.error, choice.finish_reason.as_deref()) {
+        return Err(fail);
+    }
     let message = choice.message.ok_or(Fail::Garbage(SHAPE))?;
     let mut finish = finish(choice.finish_reason.as_deref());
     let mut text = message.content.map(Text::into_string).unwrap_or_default();
@@ -129,6 +133,14 @@ mod tests {
     fn a_refusal_is_a_withheld_answer() {
         let answer = decode(br#"{"choices":[{"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}"#).unwrap();
         assert_eq!((answer.text.as_str(), answer.finish), ("No.", Finish::Filtered));
+    }
+
+    #[test]
+    fn an_error_beside_half_an_answer_is_a_failure() {
+        let body = br#"{"choices":[{"message":{"content":"half"},"finish_reason":"error","error":{"code":429,"message":"x"}}]}"#;
+        assert!(matches!(decode(body), Err(Fail::Refused(429, _))));
+        let unexplained = br#"{"choices":[{"message":{"content":"half"},"finish_reason":"error"}]}"#;
+        assert!(matches!(decode(unexplained), Err(Fail::Refused(500, _))));
     }
 
     proptest! {

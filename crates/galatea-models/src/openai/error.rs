@@ -13,10 +13,30 @@ pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
 
 /// Reads an error that came inside a success: OpenRouter and vLLM write the status into `code`.
 pub(super) fn in_band(error: &Value) -> Fail {
-    let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)).unwrap_or(500);
-    let word = error["code"].as_str().or(error["type"].as_str());
+    let (code, kind) = (error["code"].as_str(), error["type"].as_str());
+    let number = error["code"].as_u64().and_then(|code| u16::try_from(code).ok()).or_else(|| code?.parse().ok());
+    let status = number.filter(|code| (400..600).contains(code)).or_else(|| [code, kind].into_iter().flatten().find_map(stands_for)).unwrap_or(500);
+    let word = code.or(kind);
     let sentence = error["message"].as_str().or(error.as_str()).unwrap_or_default();
-    Fail::Refused(status, Refusal::new(hint(status, word, error["type"].as_str(), sentence), word, sentence))
+    Fail::Refused(status, Refusal::new(hint(status, word, kind, sentence), word, sentence))
+}
+
+/// The failure of a single answer: OpenRouter writes what a provider failed with after the answer had begun beside the half of it.
+pub(super) fn of_choice(told: Option<Value>, finish_reason: Option<&str>) -> Option<Fail> {
+    let told = told.filter(|e| !e.is_null());
+    (told.is_some() || finish_reason == Some("error")).then(|| in_band(&told.unwrap_or_default()))
+}
+
+/// The status that comes with a word where an error is an answer of its own (OpenAI, "Error codes"): the status of a success says nothing.
+fn stands_for(word: &str) -> Option<u16> {
+    Some(match word {
+        "invalid_request_error" | "context_length_exceeded" => 400,
+        "invalid_api_key" | "authentication_error" => 401,
+        "permission_error" => 403,
+        "model_not_found" => 404,
+        "rate_limit_exceeded" | "rate_limit_error" | "insufficient_quota" | "billing_hard_limit_reached" | "billing_not_active" => 429,
+        _ => return None,
+    })
 }
 
 fn hint(status: u16, word: Option<&str>, kind: Option<&str>, sentence: &str) -> Option<Hint> {
@@ -65,6 +85,25 @@ mod tests {
         ];
         for (status, body, expected) in cases {
             assert_eq!(read(status, body.as_bytes()).hint, expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn words_stand_for_their_status() {
+        let cases: [(&str, u16, Option<Hint>); 9] = [
+            (r#"{"code":"rate_limit_exceeded","type":"tokens","message":"x"}"#, 429, Some(Hint::RateLimited)),
+            (r#"{"code":"invalid_api_key","type":"invalid_request_error","message":"x"}"#, 401, Some(Hint::BadKey)),
+            (r#"{"code":"insufficient_quota","type":"insufficient_quota","message":"x"}"#, 429, Some(Hint::NoMoney)),
+            (r#"{"code":null,"type":"authentication_error","message":"x"}"#, 401, Some(Hint::BadKey)),
+            (r#"{"code":"context_length_exceeded","message":"x"}"#, 400, Some(Hint::TooLong)),
+            (r#"{"code":"model_not_found","type":"invalid_request_error","message":"x"}"#, 404, Some(Hint::UnknownModel)),
+            (r#"{"code":"429","message":"x"}"#, 429, Some(Hint::RateLimited)),
+            (r#"{"code":402,"message":"x"}"#, 402, Some(Hint::NoMoney)),
+            (r#"{"code":"server_error","message":"x"}"#, 500, Some(Hint::Busy)),
+        ];
+        for (error, status, expected) in cases {
+            let Fail::Refused(read, refusal) = in_band(&serde_json::from_str(error).unwrap()) else { panic!("{error}") };
+            assert_eq!((read, refusal.hint), (status, expected), "{error}");
         }
     }
 }

@@ -24,6 +24,7 @@ struct Chunk {
 struct Choice {
     delta: Option<Delta>,
     finish_reason: Option<String>,
+    error: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -31,6 +32,25 @@ struct Delta {
     content: Option<Text>,
     refusal: Option<String>,
     tool_calls: Option<Vec<Piece>>,
+    /// Thoughts, as OpenRouter calls them.
+    reasoning: Option<Value>,
+    /// Thoughts, as most servers call them.
+    reasoning_content: Option<Value>,
+}
+
+impl Delta {
+    /// Whether the model is at work; the first delta of a service often names the role alone.
+    fn holds_something(&self) -> bool {
+        let thoughts = [&self.reasoning, &self.reasoning_content];
+        let said = match &self.content {
+            Some(Text::Plain(text)) => !text.is_empty(),
+            Some(Text::Parts(parts)) => !parts.is_empty(),
+            None => false,
+        };
+        said || self.refusal.as_ref().is_some_and(|r| !r.is_empty())
+            || self.tool_calls.as_ref().is_some_and(|calls| !calls.is_empty())
+            || thoughts.into_iter().flatten().any(|thought| thought.as_str() != Some(""))
+    }
 }
 
 #[derive(Deserialize)]
@@ -66,17 +86,25 @@ impl Gather for Pieces {
         if let Some(usage) = chunk.usage {
             self.answer.usage = Usage::from(usage);
         }
+        let mut held = Progress::Nothing;
         // Only one answer is asked for; others would be a server's mistake.
         if let Some(choice) = chunk.choices.into_iter().next() {
+            if let Some(fail) = error::of_choice(choice.error, choice.finish_reason.as_deref()) {
+                return Err(fail);
+            }
             if let Some(reason) = choice.finish_reason {
                 self.answer.finish = finish(Some(&reason));
                 self.ended = true;
+                held = Progress::More;
             }
             if let Some(delta) = choice.delta {
+                if delta.holds_something() {
+                    held = Progress::More;
+                }
                 self.add(delta, on_text);
             }
         }
-        Ok(Progress::More)
+        Ok(held)
     }
 
     fn complete(&self) -> bool {
@@ -125,6 +153,39 @@ impl Pieces {
         if !text.is_empty() {
             self.answer.text.push_str(text);
             on_text(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_model_does_is_progress() {
+        let cases = [
+            (r#"{"choices":[{"delta":{"role":"assistant","content":"","refusal":null}}]}"#, Progress::Nothing),
+            (r#"{"choices":[],"usage":{"prompt_tokens":3}}"#, Progress::Nothing),
+            (r#"{"choices":[{"delta":{"content":"","reasoning":"hm"}}]}"#, Progress::More),
+            (r#"{"choices":[{"delta":{"content":"","reasoning_content":"hm"}}]}"#, Progress::More),
+            (r#"{"choices":[{"delta":{"content":"a"}}]}"#, Progress::More),
+            (r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"X"}}]}}]}"#, Progress::More),
+            (r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#, Progress::More),
+            (r#"[DONE]"#, Progress::Done),
+        ];
+        for (frame, expected) in cases {
+            assert_eq!(Pieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
+        }
+    }
+
+    #[test]
+    fn an_error_beside_half_an_answer_is_a_failure() {
+        for (frame, expected) in [
+            (r#"{"choices":[{"delta":{"content":"half"},"finish_reason":"error","error":{"code":502,"message":"x"}}]}"#, 502),
+            (r#"{"choices":[{"delta":{"content":""},"finish_reason":"error"}]}"#, 500),
+        ] {
+            let outcome = Pieces::default().take(frame, &|text| panic!("{text} was shown"));
+            assert!(matches!(outcome, Err(Fail::Refused(status, _)) if status == expected), "{outcome:?}");
         }
     }
 }

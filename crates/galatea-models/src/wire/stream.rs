@@ -10,7 +10,7 @@ use futures::{
 };
 use galatea_core::{Result, model::TextAnswer};
 use galatea_http::Response;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Endpoint, Fail};
 
@@ -32,6 +32,8 @@ pub(crate) trait Gather {
 pub(crate) enum Progress {
     /// More will come.
     More,
+    /// More will come, and this held nothing of the answer: a sign of life of the service says nothing about its model.
+    Nothing,
     /// That was the last.
     Done,
 }
@@ -110,9 +112,10 @@ pub(crate) async fn drive<G: Gather>(
     on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
 ) -> Result<TextAnswer> {
     let mut first = true;
+    let mut since = Instant::now();
     loop {
         let patience = if first { endpoint.times().first } else { endpoint.times().idle };
-        let frame = match timeout(patience, frames.next()).await {
+        let frame = match timeout_at(since + patience, frames.next()).await {
             Err(_) => return Err(endpoint.silent(first, patience)),
             Ok(None) if gather.complete() => break,
             Ok(None) => return Err(endpoint.cut()),
@@ -120,10 +123,13 @@ pub(crate) async fn drive<G: Gather>(
             Ok(Some(Err(FrameError::Garbage))) => return Err(endpoint.fail(Fail::Garbage("a stream of events"), model)),
             Ok(Some(Ok(frame))) => frame,
         };
-        first = false;
-        if gather.take(&frame, on_text).map_err(|fail| endpoint.fail(fail, model))? == Progress::Done {
-            drain(frames);
-            break;
+        match gather.take(&frame, on_text).map_err(|fail| endpoint.fail(fail, model))? {
+            Progress::Nothing => {}
+            Progress::More => (first, since) = (false, Instant::now()),
+            Progress::Done => {
+                drain(frames);
+                break;
+            }
         }
     }
     Ok(gather.finish())
@@ -136,3 +142,6 @@ fn drain(mut frames: Frames) {
     }
     tokio::spawn(timeout(DRAIN, async move { while frames.next().await.is_some() {} }));
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Worker: sends one Room's deliveries in order, with retries between attempts.
 
 use galatea_core::{
-    Delivery, Error, Priority, Receipt, Result, Timestamp, kill_point,
+    Delivery, Error, Priority, Receipt, RemoteId, Result, Timestamp, kill_point,
     protocol::{Effect, End, Event, Rules},
     store::{OutboxState, Settlement},
 };
@@ -32,20 +32,22 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
                 if job.look_again && !Box::pin(is_still_open(&agent, &mut job)).await {
                     continue;
                 }
-                let (turn, part) = (job.delivery.turn, job.delivery.part);
-                let broken = match &before {
-                    Some(known) if known.turn == turn => known.broken,
-                    _ => part > 0 && Box::pin(broke_off(&agent, &job.delivery)).await,
-                };
-                let delivered = if broken {
+                let turn = job.delivery.turn;
+                let mut broken = false;
+                match &before {
+                    Some(known) if known.turn == turn => (broken, job.delivery.previous) = (known.broken, known.remote.clone()),
+                    _ if job.delivery.part > 0 => (broken, job.delivery.previous) = Box::pin(went_before(&agent, &job.delivery)).await,
+                    _ => {}
+                }
+                let (delivered, remote) = if broken {
                     Box::pin(ended(&agent, &settler, job, OutboxState::Dead, "an earlier part of this answer was not delivered")).await;
-                    false
+                    (false, None)
                 } else if stands_back(&agent, &lane, &job) {
                     lane.put_last(job);
                     continue;
                 } else {
                     match Box::pin(deliver(&agent, &settler, &lane, job)).await {
-                        Some(Outcome::Ended { follows }) => follows,
+                        Some(Outcome::Ended { follows, remote }) => (follows, remote),
                         Some(Outcome::StoodBack(job)) => {
                             lane.put_last(*job);
                             continue;
@@ -57,7 +59,7 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
                         }
                     }
                 };
-                before = Some(Before { turn, broken: !delivered });
+                before = Some(Before { turn, broken: !delivered, remote });
             }
             Taken::ReadBack => Box::pin(read_back(&agent, &lane)).await,
             Taken::Closed => return,
@@ -67,8 +69,8 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
 
 /// How far a job came.
 enum Outcome {
-    /// It has ended. False when it is given up: what follows it would make no sense without it.
-    Ended { follows: bool },
+    /// It has ended, as this on the platform. False when it is given up: what follows it would make no sense without it.
+    Ended { follows: bool, remote: Option<RemoteId> },
     /// It has to wait, and something is to be said in its Room meanwhile.
     StoodBack(Box<Job>),
 }
@@ -98,13 +100,16 @@ async fn overtaken(agent: &Agent, lane: &Lane<galatea_core::RoomId, Job>, job: &
 struct Before {
     turn: galatea_core::TurnId,
     broken: bool,
+    remote: Option<RemoteId>,
 }
 
-/// Whether an earlier part of the same answer, in the same Room, was given up before this lane began (after a restart).
-async fn broke_off(agent: &Agent, delivery: &Delivery) -> bool {
-    let parts = agent.store.deliveries_of(delivery.turn).await.unwrap_or_default();
-    let earlier = parts.iter().filter(|p| p.delivery.part < delivery.part && p.delivery.address.room == delivery.address.room);
-    earlier.into_iter().any(|p| matches!(p.state, OutboxState::Dead | OutboxState::Expired))
+/// What became of the earlier parts of the same answer, in the same Room, before this lane began (after a restart): whether one was given up, and
+/// as what the last one arrived.
+async fn went_before(agent: &Agent, delivery: &Delivery) -> (bool, Option<RemoteId>) {
+    let mut parts = agent.store.deliveries_of(delivery.turn).await.unwrap_or_default();
+    parts.retain(|p| p.delivery.part < delivery.part && p.delivery.address.room == delivery.address.room);
+    let broken = parts.iter().any(|p| matches!(p.state, OutboxState::Dead | OutboxState::Expired));
+    (broken, parts.into_iter().max_by_key(|p| p.delivery.part).and_then(|p| p.remote))
 }
 
 /// Does what the protocol says until the part has ended, or stands back for what is worth more. None when the account is another process's
@@ -113,7 +118,7 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
     let Some(route) = agent.any_route(&job.delivery.address.source, &job.delivery.address.account) else {
         // Stays pending in the store; sent once its connector registers.
         tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery yet");
-        return Some(Outcome::Ended { follows: true });
+        return Some(Outcome::Ended { follows: true, remote: None });
     };
     let tenure = job.tenure.clone();
     let rules = Rules { resend_unsure: agent.limits.resend_unsure };
@@ -175,13 +180,15 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
             }
             Effect::Again(_, until) => Effect::Wait(until),
             Effect::End(OutboxState::Sent, _) => {
-                sent(agent, settler, job, receipt.unwrap_or_default()).await;
-                return Some(Outcome::Ended { follows: true });
+                let receipt = receipt.unwrap_or_default();
+                let remote = receipt.id.clone();
+                sent(agent, settler, job, receipt).await;
+                return Some(Outcome::Ended { follows: true, remote });
             }
             Effect::End(state, why) => {
                 ended(agent, settler, job, state, &reason(why, failure)).await;
                 // What may have arrived lets the others follow.
-                return Some(Outcome::Ended { follows: state == OutboxState::Ambiguous });
+                return Some(Outcome::Ended { follows: state == OutboxState::Ambiguous, remote: None });
             }
         };
     }

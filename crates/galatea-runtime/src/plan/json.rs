@@ -11,7 +11,7 @@ use super::{
     xml,
 };
 
-const TORN: &str = "JSON cut off in the middle completed";
+pub(super) const TORN: &str = "JSON cut off in the middle completed";
 /// Deeper values are dropped.
 const MAX_DEPTH: usize = 32;
 /// Objects that are tried before the text counts as words.

@@ -107,7 +107,7 @@ pub(super) async fn attempt(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, ta
         }
     };
     if collects && busy == BusyPolicy::Drop && decision == Decision::Answer {
-        drop_late(agent, lane, room).await;
+        drop_late(agent, lane, taken, room).await;
     }
     Ok(())
 }

@@ -32,6 +32,8 @@ pub(crate) struct Outcome {
     pub(crate) thought: Option<String>,
     /// Replies are worth remembering (notices are not).
     pub(crate) remember: bool,
+    /// The reply tells the Room that something failed: not again for a while.
+    pub(crate) notice: bool,
 }
 
 /// Commits a turn and hands its parts over. Gives the memories of the replies.
@@ -102,6 +104,9 @@ pub(crate) async fn commit(agent: &Arc<Agent>, seat: &Seat, outcome: Outcome, mu
         doubt::settle(agent, error, turn, first).await?;
     }
     kill_point("commit.after");
+    if outcome.notice {
+        agent.notices.insert(seat.info.room.id, now);
+    }
     agent.rooms.apply(&effects);
     if effects.iter().any(|effect| matches!(effect, Effect::ForgetPerson { .. })) {
         agent.known.clear();
@@ -259,7 +264,7 @@ fn parts(
 /// A fresh job for one part.
 pub(crate) fn job(agent: &Agent, turn: TurnId, part: u32, address: Address, body: galatea_core::Encoded, now: Timestamp, ttl: Option<Duration>) -> Job {
     let id = DeliveryId::fresh();
-    let delivery = Delivery { id, agent: agent.view.identity.id(), turn, part, address, key: key(id), body, attempt: 0, created_at: now };
+    let delivery = Delivery { id, agent: agent.view.identity.id(), turn, part, address, key: key(id), body, attempt: 0, created_at: now, previous: None };
     // In hand before it is committed, or whoever looks through the store would take it up, too.
     let ticket = agent.on_the_way.begin(id);
     Job { delivery, part: Part::new(now, ttl.map(|ttl| now.plus(ttl))), ticket, tenure: Tenure::always(), ahead: agent.clock.ahead(), look_again: false }

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Error, ErrorKind, Event, Models, Result, TextModel, Timestamp, Turn, Verdict, kill_point,
-    model::{ChatMessage, ChatPart, ChatRole, TextAnswer, TextRequest, Tier},
+    model::{ChatMessage, ChatPart, ChatRole, Finish, TextAnswer, TextRequest, Tier},
 };
 use std::sync::Arc;
 
@@ -20,8 +20,12 @@ pub(crate) async fn decide(turn: &Turn<'_>, models: &Models, results: &[String],
     let mut last = None;
     for ask in 0..ASKS {
         let answer = use_model(turn, model, &request, verdict).await?;
+        if is_withheld(&answer) {
+            return Err(withheld());
+        }
         let parsed = plan::parse(&answer, &turn.catalog.actions);
         if parsed.usable {
+            note_finish(&answer, verdict);
             return Ok(parsed);
         }
         tracing::info!(turn = %turn.id, ask, "the model's answer was unusable; asking again");
@@ -32,6 +36,27 @@ pub(crate) async fn decide(turn: &Turn<'_>, models: &Models, results: &[String],
     }
     let repairs = last.map(|p| p.repairs.join(", ")).unwrap_or_default();
     Err(Error::new(ErrorKind::Unexpected, "the model gave no usable answer").with_code("GAL-MODEL-UNUSABLE").with("asks", ASKS).with("repairs", repairs))
+}
+
+/// Whether a filter took the whole answer away. Asked the same again, it would do the same.
+fn is_withheld(answer: &TextAnswer) -> bool {
+    answer.finish == Finish::Filtered && answer.text.trim().is_empty() && answer.tool_calls.is_empty()
+}
+
+fn withheld() -> Error {
+    Error::new(ErrorKind::Unexpected, "the model's filter withheld the answer")
+        .with_code("GAL-MODEL-EMPTY")
+        .with_fix("say it in other words, or take another model")
+}
+
+/// Whoever wonders about half an answer finds out why it ends there.
+fn note_finish(answer: &TextAnswer, verdict: &mut Verdict) {
+    let why = match answer.finish {
+        Finish::Length => "the answer was cut off at the model's limit",
+        Finish::Filtered => "the answer was withheld in part by the model's filter",
+        Finish::Stop | Finish::Tools => return,
+    };
+    verdict.step("model", "note", why);
 }
 
 /// Into the last message of the other side: some providers refuse two messages of one role in a row.
@@ -70,4 +95,29 @@ async fn use_model(turn: &Turn<'_>, model: &Arc<dyn TextModel>, request: &TextRe
         millis: u64::try_from(turn.clock.now().since(started).as_millis()).unwrap_or(u64::MAX),
     });
     Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(finish: Finish, text: &str) -> TextAnswer {
+        TextAnswer { text: text.to_owned(), finish, ..TextAnswer::default() }
+    }
+
+    #[test]
+    fn only_an_answer_of_which_nothing_is_left_was_withheld() {
+        assert!(is_withheld(&ended(Finish::Filtered, " ")));
+        assert!(!is_withheld(&ended(Finish::Filtered, "No.")));
+        assert!(!is_withheld(&ended(Finish::Stop, "")));
+    }
+
+    #[test]
+    fn why_an_answer_ends_early_is_told() {
+        for (finish, steps) in [(Finish::Length, 1), (Finish::Filtered, 1), (Finish::Stop, 0), (Finish::Tools, 0)] {
+            let mut verdict = Verdict::default();
+            note_finish(&ended(finish, "half"), &mut verdict);
+            assert_eq!(verdict.steps.len(), steps, "{finish:?}");
+        }
+    }
 }

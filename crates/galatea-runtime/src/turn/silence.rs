@@ -16,26 +16,30 @@ use crate::{agent::Agent, lanes::Lane};
 const SKIPS: usize = 100;
 
 /// Skips what came while an answer was made, if that is the policy: what waits in memory, then what did not fit there.
-pub(super) async fn drop_late(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, room: RoomId) {
+pub(super) async fn drop_late(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut Vec<Waiting>, room: RoomId) {
     let (now, plain) = (agent.clock.now(), |w: &Waiting| w.entry.envelope.command.is_none());
     let late = lane.take_while(usize::MAX, plain);
-    if !late.is_empty() && !drop_all(agent, lane, room, late).await {
+    if !late.is_empty() && !drop_all(agent, lane, taken, room, late).await {
         return;
     }
     while lane.has_spilled() {
         let limit = u32::try_from(IN_MEMORY).unwrap_or(u32::MAX);
         let Ok(items) = agent.store.unfinished_in_room(room, limit).await else { return };
         let stored = items.into_iter().filter_map(|item| waiting(agent, item)).filter(|w| !agent.in_turn.contains_key(&w.entry.memory.id));
-        let late: Vec<Waiting> = stored.take_while(|w| plain(w) && w.received_at <= now).collect();
         // Marked, so that nothing else takes them up meanwhile.
-        if late.is_empty() || !late.iter().all(|w| agent.in_turn.insert(w.entry.memory.id, ()).is_none()) || !drop_all(agent, lane, room, late).await {
+        let mark = |w: &Waiting| agent.in_turn.insert(w.entry.memory.id, ()).is_none();
+        let late: Vec<Waiting> = stored.take_while(|w| plain(w) && w.received_at <= now && mark(w)).collect();
+        if late.is_empty() || !drop_all(agent, lane, taken, room, late).await {
             return;
         }
     }
 }
 
-/// True when they are finished; otherwise they wait again.
-async fn drop_all(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, room: RoomId, late: Vec<Waiting>) -> bool {
+/// True when they are finished; otherwise they wait again. They are among what is taken meanwhile: should the Room be lost to another process in
+/// between, nothing may think that they are still in hand here.
+async fn drop_all(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, taken: &mut Vec<Waiting>, room: RoomId, late: Vec<Waiting>) -> bool {
+    let before = taken.len();
+    taken.extend(late.iter().cloned());
     let mut verdict = Verdict::default();
     verdict.step("busy", "skip", "it came while another message was being answered");
     verdict.change = Some(galatea_core::verdict::Change { setting: "BUSY_POLICY".into(), value: "collect".into() });
@@ -49,6 +53,7 @@ async fn drop_all(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, room: RoomId
         }
         Err(error) => {
             tracing::warn!(room = %room, error = %error.report(), "messages could not be dropped and are answered instead");
+            taken.truncate(before);
             lane.put_front(late);
             false
         }

@@ -209,7 +209,7 @@ pub(super) fn notice(agent: &Agent, seat: &Seat, verdict: &mut Verdict, text: Op
     let mut outcome = Outcome::default();
     let told = agent.notices.get(&room).is_some_and(|last| now.since(last) < NOTICES);
     if let Some(text) = text.filter(|_| !seat.ask && !told) {
-        agent.notices.insert(room, now);
+        outcome.notice = true;
         let mut notice = Content::text(text);
         // Where nobody asked, such as a scheduled post, a connector leaves it out.
         notice.extra.insert("notice".into(), true.into());

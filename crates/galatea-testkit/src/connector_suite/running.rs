@@ -130,7 +130,7 @@ pub fn deliveries(handler: &dyn SendHandler, address: &Address, outgoing: &Outgo
         let id = DeliveryId::fresh();
         // As short as the runtime's keys are, 22 characters.
         let key = id.0.simple().to_string()[10..].to_owned();
-        Delivery { id, agent: identity().id(), turn, part, address: address.clone(), key, body, attempt: 0, created_at: SystemClock.now() }
+        Delivery { id, agent: identity().id(), turn, part, address: address.clone(), key, body, attempt: 0, created_at: SystemClock.now(), previous: None }
     };
     (0..).zip(bodies).map(one).collect()
 }

@@ -88,7 +88,18 @@ impl<H: ConnectorHarness> Scene<H> {
             let key: String = id.0.simple().to_string().chars().skip(10).collect();
             let created_at = galatea_core::Clock::now(&SystemClock);
             let agent = self.identity.id();
-            Delivery { id, agent, turn, part: u32::try_from(part).unwrap_or(u32::MAX), address: self.address(spot), key, body, attempt: 0, created_at }
+            Delivery {
+                id,
+                agent,
+                turn,
+                part: u32::try_from(part).unwrap_or(u32::MAX),
+                address: self.address(spot),
+                key,
+                body,
+                attempt: 0,
+                created_at,
+                previous: None,
+            }
         };
         encoded.into_iter().enumerate().map(one).collect()
     }

@@ -129,6 +129,7 @@ impl Scene {
             body: Encoded(json!({"text": "answer", "n": [1, 2.5, null]})),
             attempt: 0,
             created_at: Timestamp(900),
+            previous: None,
         };
         NewDelivery { delivery, memory: None, sending: false, expires: Some(Timestamp(5_000)) }
     }

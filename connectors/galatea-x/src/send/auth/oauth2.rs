@@ -39,11 +39,20 @@ fn two_hours() -> u64 {
 }
 
 /// Tokens of a login, renewed by one task at a time.
-pub(crate) struct Session {
+pub(crate) struct Session(Arc<Renewal>);
+
+struct Renewal {
     app: App,
     file: TokenFile,
     /// Held while renewing: whoever comes second finds it done.
-    tokens: Mutex<Option<Tokens>>,
+    known: Mutex<Option<Known>>,
+}
+
+/// The newest tokens.
+struct Known {
+    tokens: Tokens,
+    /// They are on disk.
+    stored: bool,
 }
 
 /// No login yet, or one that ended.
@@ -96,7 +105,7 @@ impl App {
 impl Session {
     /// A login whose tokens are in `file`.
     pub(crate) fn new(app: App, file: TokenFile) -> Self {
-        Self { app, file, tokens: Mutex::new(None) }
+        Self(Arc::new(Renewal { app, file, known: Mutex::new(None) }))
     }
 
     /// A token that is good now, renewed if need be.
@@ -112,38 +121,64 @@ impl Session {
     /// # Errors
     /// As [`Session::access_token`].
     pub(crate) async fn another(&self, refused: &SecretString) -> Result<SecretString> {
-        self.token(Some(refused)).await
+        self.token(Some(refused.clone())).await
     }
 
+    /// In a task of its own: whoever asks may be gone before X has answered, and what X gives then is the only token that is still good.
+    async fn token(&self, refused: Option<SecretString>) -> Result<SecretString> {
+        let renewal = Arc::clone(&self.0);
+        let token = tokio::spawn(async move { renewal.token(refused.as_ref()).await }).await;
+        token.map_err(|e| Error::unexpected("renewing the tokens of X ended").with("cause", e))?
+    }
+}
+
+impl Renewal {
     async fn token(&self, refused: Option<&SecretString>) -> Result<SecretString> {
-        let mut tokens = self.tokens.lock().await;
+        let mut known = self.known.lock().await;
         let good = |t: &Tokens| self.app.clock.now().plus(MARGIN) < t.expires_at && refused.is_none_or(|r| r.expose_secret() != t.access_token.expose_secret());
-        if let Some(known) = tokens.as_ref().filter(|t| good(t)) {
-            return Ok(known.access_token.clone());
+        if let Some(known) = known.as_mut().filter(|known| good(&known.tokens)) {
+            known.store(&self.file);
+            return Ok(known.tokens.access_token.clone());
         }
         let file = self.file.clone();
         let lock =
             tokio::task::spawn_blocking(move || file.lock()).await.map_err(|e| Error::unexpected("waiting for the tokens of X ended").with("cause", e))??;
-        // Another process may have renewed them, or logged in.
-        let stored = self.file.read()?.ok_or_else(|| login_needed("nobody has logged in to X yet"))?;
-        let fresh = if good(&stored) { stored } else { self.renew(stored).await? };
+        let last = match known.as_ref().filter(|known| !known.stored) {
+            // X has forgotten those in the file.
+            Some(unstored) => unstored.tokens.clone(),
+            // Another process may have renewed them, or logged in.
+            None => self.file.read()?.ok_or_else(|| login_needed("nobody has logged in to X yet"))?,
+        };
+        let mut fresh = if good(&last) { Known { tokens: last, stored: true } } else { self.renew(last).await? };
+        // Before anybody uses it: X has forgotten the old one already.
+        fresh.store(&self.file);
         drop(lock);
-        let token = fresh.access_token.clone();
-        *tokens = Some(fresh);
+        let token = fresh.tokens.access_token.clone();
+        *known = Some(fresh);
         Ok(token)
     }
 
-    async fn renew(&self, old: Tokens) -> Result<Tokens> {
+    async fn renew(&self, old: Tokens) -> Result<Known> {
         let pairs = [("grant_type", "refresh_token"), ("refresh_token", old.refresh_token.expose_secret())];
         let granted = self.app.grant(&pairs).await.map_err(|error| match error.retry() {
             // Nothing was posted, whatever became of the renewal.
             Retry::Never => error,
             _ => error.with_sent(Sent::No),
         })?;
-        let fresh = Tokens { user_id: old.user_id, user_name: old.user_name, ..granted };
-        // Before anybody uses it: X has forgotten the old one already.
-        self.file.write(&fresh)?;
         tracing::debug!("the tokens of X were renewed");
-        Ok(fresh)
+        Ok(Known { tokens: Tokens { user_id: old.user_id, user_name: old.user_name, ..granted }, stored: false })
+    }
+}
+
+impl Known {
+    /// Writes them if they are not on disk yet. When that fails they are good as long as this process lives, and are written at the next use.
+    fn store(&mut self, file: &TokenFile) {
+        if self.stored {
+            return;
+        }
+        match file.write(&self.tokens) {
+            Ok(()) => self.stored = true,
+            Err(error) => tracing::error!(code = codes::LOGIN, error = %error.report(), "the login of X is not on disk: it would end with this process"),
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! One example per way models write.
 
+use galatea_core::model::{Finish, TextAnswer, ToolCall};
 use serde_json::json;
 
-use super::{called, cut, names, said};
+use super::{called, cut, known, names, parse, said};
 use crate::plan::{PlanFormat, RespondDecision, parse_should_respond};
 
 #[test]
@@ -289,4 +290,20 @@ fn should_respond_is_read_from_every_shape() {
     ] {
         assert_eq!(parse_should_respond(text), decision, "{text}");
     }
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_not_carried_out() {
+    let read = |finish, text: &str, calls: &[(&str, &str)]| {
+        let tool_calls = calls.iter().map(|(name, arguments)| ToolCall { id: String::new(), name: (*name).into(), arguments: (*arguments).into() }).collect();
+        parse(&TextAnswer { text: text.into(), tool_calls, finish, ..TextAnswer::default() }, &known())
+    };
+    let (whole, torn) = (("MUTE_ROOM", "{}"), ("SEND_MESSAGE", r#"{"target":"ops","text":"do not de"#));
+    let parsed = read(Finish::Length, "On it.", &[whole, torn]);
+    assert_eq!((names(&parsed), parsed.plan.text.as_str()), (vec!["REPLY", "MUTE_ROOM"], "On it."));
+    assert_eq!(parsed.repairs, ["tool call cut off in the middle dropped"]);
+    assert!(!read(Finish::Length, "", &[torn]).usable, "it is asked for again");
+    assert_eq!(names(&read(Finish::Length, "", &[("SEND_MESSAGE", r#"{"target":"ops"}"#)])), ["SEND_MESSAGE"]);
+    assert_eq!(names(&read(Finish::Tools, "", &[torn])), ["SEND_MESSAGE"], "a careless model is understood as before");
+    assert_eq!(read(Finish::Length, "", &[("REPLY", r#"{"text":"Once upon"#)]).plan.text, "Once upon");
 }

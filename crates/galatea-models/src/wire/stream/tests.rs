@@ -1,0 +1,53 @@
+//! What ends the wait for the first piece, and for the next one.
+
+use std::time::Duration;
+
+use galatea_http::{HttpClient, HttpOptions};
+
+use super::*;
+use crate::wire::{Auth, Names, Times, codes};
+
+/// Words of the frames; an empty frame holds nothing.
+#[derive(Default)]
+struct Words(TextAnswer);
+
+impl Gather for Words {
+    fn take(&mut self, frame: &str, _: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail> {
+        self.0.text.push_str(frame);
+        Ok(if frame.is_empty() { Progress::Nothing } else { Progress::More })
+    }
+    fn complete(&self) -> bool {
+        true
+    }
+    fn finish(self) -> TextAnswer {
+        self.0
+    }
+}
+
+/// One frame every 50 ms, with 400 ms of patience.
+async fn read(frames: Vec<&'static str>) -> Result<TextAnswer> {
+    let patience = Duration::from_millis(400);
+    let names = Names { provider: "p", label: "P", key: "K", url: "U" };
+    let times = Times { first: patience, idle: patience, total: Duration::from_secs(60) };
+    let endpoint = Endpoint::new(HttpClient::new(HttpOptions::default()).unwrap(), names, "https://host/v1", Auth::None, times).unwrap();
+    let frames = stream::iter(frames).then(|frame| async move {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        Ok(frame.to_owned())
+    });
+    drive(&endpoint, "m", frames.boxed(), Words::default(), &|_| ()).await
+}
+
+#[tokio::test]
+async fn frames_that_hold_nothing_are_silence() {
+    let pings = vec![""; 40];
+    let first = read(pings.clone()).await.unwrap_err();
+    assert_eq!((first.code(), first.message()), (Some(codes::TIMEOUT), "P gave no answer in time"));
+    let idle = read([vec!["word"], pings].concat()).await.unwrap_err();
+    assert_eq!((idle.code(), idle.message()), (Some(codes::TIMEOUT), "P stopped in the middle of its answer"));
+}
+
+#[tokio::test]
+async fn a_slow_answer_with_pings_in_between_is_read_to_its_end() {
+    let answer = read(["a", "", ""].repeat(5)).await.unwrap();
+    assert_eq!(answer.text, "aaaaa");
+}
