@@ -129,14 +129,16 @@ async fn one_deadline_bounds_all_of_them() {
     stage.wait_text(&direct, "Nobody is there.").await;
     let asked: Vec<_> = stage.model.requests().iter().map(|r| r.body["model"].clone()).collect();
     assert_eq!(asked, [LARGE, SMALL], "silence is not asked for twice, and nobody is asked after the deadline");
-    says(&told(&stage, message).await, &["gave no answer in time", "besides=openai gpt-small: the model did not answer within the time allowed"]);
+    // The first had half of the time, which was less than a first word may take.
+    let in_vain = "the model did not answer within the time allowed";
+    says(&told(&stage, message).await, &[&format!("given up: {in_vain}"), &format!("besides=openai gpt-small: {in_vain}")]);
 }
 
 #[tokio::test]
 async fn an_answer_that_stops_in_the_middle_is_given_by_another() {
     let stage = Stage::set().await;
     let direct = stage.ann.direct();
-    stage.model.answer_with(|r| if of(LARGE)(r) { Reply::Fault(Fault::StallAfter(200)) } else { Reply::text("whole") });
+    stage.model.answer_with(|r| if of(LARGE)(r) { Reply::Fault(Fault::StallAfter(450)) } else { Reply::text("whole") });
     let _running = started(named(&stage).env("MODEL_IDLE_TIMEOUT", "0.5")).await;
     let message = stage.ann.says(&direct, "Q1").send();
     assert_eq!(stage.wait_text(&direct, "whole").await, ["whole"]);
