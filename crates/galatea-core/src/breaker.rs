@@ -179,7 +179,7 @@ impl Breaker {
             // A wait beyond the longest one that `open` sets means that the machine's clock was set back.
             Stage::Open { until, pause } if *until > now && until.since(now) <= pause.mul_f64(1.2) => return Admission::Wait(until.since(now)),
             Stage::Latched { until: None } => return Admission::Never,
-            Stage::Latched { until: Some(until) } if *until > now => return Admission::Wait(until.since(now)),
+            Stage::Latched { until: Some(until) } if *until > now && self.since <= now => return Admission::Wait(until.since(now)),
             Stage::Open { pause, .. } => Some(*pause),
             Stage::Latched { .. } => Some(LONGEST_PAUSE),
             Stage::HalfOpen { .. } => None,
@@ -222,7 +222,8 @@ impl Breaker {
                 };
                 *bad_in_a_row = if weight == Weight::Bad { *bad_in_a_row + 1 } else { 0 };
                 calls.push_back((now, weight));
-                while calls.front().is_some_and(|(at, _)| now.since(*at) > WINDOW) || calls.len() > MOST_CALLS {
+                // What lies ahead was counted before the clock was set back.
+                while calls.front().is_some_and(|(at, _)| *at > now || now.since(*at) > WINDOW) || calls.len() > MOST_CALLS {
                     calls.pop_front();
                 }
                 // Counting is only worth it when this very call was not good.

@@ -48,7 +48,8 @@ impl Budget {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Counts { calls, retries } = &mut *counts;
         for times in [calls, retries] {
-            while times.front().is_some_and(|at| now.since(*at) >= WINDOW) {
+            // What lies ahead was counted before the clock was set back.
+            while times.front().is_some_and(|at| *at > now || now.since(*at) >= WINDOW) {
                 times.pop_front();
             }
         }
@@ -71,6 +72,12 @@ mod tests {
         assert_eq!(spend(&budget, 0), 30);
         assert_eq!(spend(&budget, 9_999), 0, "the window is not over");
         assert_eq!(spend(&budget, 10_000), 30);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_takes_no_budget_away() {
+        let budget = Budget::default();
+        assert_eq!((spend(&budget, 86_400_000), spend(&budget, 1_000)), (30, 30));
     }
 
     #[test]

@@ -5,16 +5,19 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use galatea_core::{
-    Clock, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel, Timestamp,
+    Clock, Deadline, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel, Timestamp,
     breaker::{Admission, BreakerLimits, Call, SharedBreaker},
     model::{TextAnswer, TextRequest},
 };
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::wire::codes;
 
 /// When a refused key or an empty account is looked at again, if the service names no time: people enable keys and pay bills without a restart.
 const LOOK_AGAIN: Duration = Duration::from_secs(3600);
+
+/// A service's wish to be left alone is obeyed no longer than this at a time.
+const LONGEST_WISH: Duration = Duration::from_secs(600);
 
 /// How long one call may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub(crate) struct Guarded<M: ?Sized> {
     stream: bool,
     /// Why it is latched, for everybody who asks meanwhile.
     locked: Mutex<Option<Error>>,
+    /// Until when the service asked to be left alone, and how: whoever asks meanwhile would be refused, too, and add to what is counted there.
+    alone: Mutex<Option<(Deadline, Error)>>,
     inner: Arc<M>,
 }
 
@@ -44,11 +49,14 @@ pub(crate) fn limits(total: Duration) -> BreakerLimits {
 impl<M: Send + Sync + ?Sized> Guarded<M> {
     /// `allowed` bounds one call; `stream` asks for streams whatever the caller wants.
     pub(crate) fn new(inner: Arc<M>, breaker: Arc<SharedBreaker>, allowed: Allowed, stream: bool, clock: Arc<dyn Clock>) -> Self {
-        Self { breaker, clock, allowed, stream, locked: Mutex::new(None), inner }
+        Self { breaker, clock, allowed, stream, locked: Mutex::new(None), alone: Mutex::new(None), inner }
     }
 
     async fn call<T>(&self, deadline: Option<Timestamp>, work: impl Future<Output = Result<T>> + Send) -> Result<T> {
         let started = self.clock.now();
+        if let Some(told) = self.is_to_be_left_alone(started) {
+            return Err(told);
+        }
         let permit = self.breaker.admit(started, rand::random()).map_err(|held| self.held(held))?;
         let patience = deadline.map_or(self.allowed.total, |end| end.since(started).min(self.allowed.total));
         // Counted in here: a model that hangs longer than anybody waits would otherwise never be found out.
@@ -72,16 +80,27 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
             Err(error) => judge(error, now),
         };
         if let (Call::Locked { .. }, Err(error)) = (&call, &outcome) {
-            *self.locked.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.retold());
+            *lock(&self.locked) = Some(error.retold());
+        }
+        if let Err(error) = &outcome
+            && let (Some(codes::RATE), Retry::After(wait)) = (error.code(), error.retry())
+        {
+            *lock(&self.alone) = Some((Deadline::after(now, wait.min(LONGEST_WISH)), error.retold()));
         }
         permit.settle(call, now, rand::random());
         outcome
     }
 
+    fn is_to_be_left_alone(&self, now: Timestamp) -> Option<Error> {
+        let alone = lock(&self.alone);
+        let (until, told) = alone.as_ref()?;
+        until.left(now).map(|left| told.retold().with_retry(Retry::After(left)))
+    }
+
     fn held(&self, held: Admission) -> Error {
         let state = self.breaker.state();
         if state.phase == galatea_core::breaker::Phase::Latched
-            && let Some(error) = &*self.locked.lock().unwrap_or_else(PoisonError::into_inner)
+            && let Some(error) = &*lock(&self.locked)
         {
             return error.retold();
         }
@@ -121,6 +140,10 @@ impl<M: EmbeddingModel + ?Sized> EmbeddingModel for Guarded<M> {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What a failure says about the service. 4xx and 429 say nothing.
 fn judge(error: &Error, now: Timestamp) -> Call {
     let cause = error.brief();
@@ -137,6 +160,25 @@ fn judge(error: &Error, now: Timestamp) -> Call {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
+
+    #[tokio::test]
+    async fn a_service_is_left_alone_for_as_long_as_it_asks() {
+        let clock = ManualClock::new();
+        let wish = Retry::After(Duration::from_secs(60));
+        let refused = move |_: &TextRequest| Err(Error::new(ErrorKind::RateLimited, "slowly").with_code(codes::RATE).with_retry(wish));
+        let inner = Arc::new(ScriptedModel::answering(refused));
+        let (total, fair) = (Duration::from_secs(120), Duration::from_secs(30));
+        let breaker = Arc::new(SharedBreaker::new("x", limits(total), galatea_core::EventBus::default(), clock.now()));
+        let model = Guarded::new(Arc::clone(&inner), breaker, Allowed { total, fair }, false, clock.shared());
+        let ask = async || model.generate(&TextRequest::default(), &|_| {}).await.unwrap_err();
+        assert_eq!((ask().await.retry(), inner.requests().len()), (wish, 1));
+        clock.advance(Duration::from_secs(20));
+        let told = ask().await;
+        assert_eq!((told.code(), told.retry(), inner.requests().len()), (Some(codes::RATE), Retry::After(Duration::from_secs(40)), 1));
+        clock.advance(Duration::from_secs(40));
+        assert_eq!((ask().await.retry(), inner.requests().len()), (wish, 2));
+    }
 
     #[test]
     fn only_the_services_own_trouble_counts() {

@@ -106,7 +106,8 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
 
     /// The wait before the next attempt; none when it would end after the deadline, others can answer sooner, or the budget is spent.
     fn wait(&self, start: Timestamp, total: Duration, error: &Error, own: Duration) -> Option<Duration> {
-        let wait = if let Retry::After(asked) = error.retry() { own.max(asked) } else { own };
+        // Everybody who was refused is told the same moment.
+        let wait = if let Retry::After(asked) = error.retry() { asked.saturating_add(own) } else { own };
         let now = self.clock.now();
         let in_time = now.since(start).saturating_add(wait) < total && self.policy.patience.is_none_or(|patience| wait <= patience);
         (in_time && self.budget.retry(now)).then_some(wait)

@@ -44,6 +44,15 @@ pub(crate) fn require_answer(endpoint: &Endpoint, model: &str, mut answer: TextA
     Ok(answer)
 }
 
+/// A call without arguments has an empty object of them; but the last one of an answer that was cut off may have ended before its first.
+pub(crate) fn complete_arguments(answer: &mut TextAnswer) {
+    let torn = usize::from(matches!(answer.finish, Finish::Length | Finish::Filtered));
+    let whole = answer.tool_calls.len().saturating_sub(torn);
+    for call in answer.tool_calls.iter_mut().take(whole).filter(|call| call.arguments.trim().is_empty()) {
+        call.arguments = "{}".to_owned();
+    }
+}
+
 /// Services refuse empty texts; a space has a vector like any other text.
 pub(crate) fn not_empty(text: &str) -> &str {
     if text.is_empty() { " " } else { text }

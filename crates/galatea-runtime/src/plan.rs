@@ -56,6 +56,13 @@ pub struct Plan {
     pub providers: Vec<String>,
 }
 
+impl Plan {
+    /// Whether it says something, does something, or chooses to be silent; one that only names providers does nothing of that.
+    pub(crate) fn does_something(&self) -> bool {
+        !self.text.is_empty() || self.actions.iter().any(|action| action.name != names::REPLY)
+    }
+}
+
 /// One action with its arguments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedAction {
@@ -113,6 +120,9 @@ pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>]) -> Parsed {
     let thinking = think::split(bounded(&answer.text, &mut repairs), answer.finish, &mut repairs);
 
     let (mut format, mut draft) = read(thinking.rest, &names, &mut repairs);
+    if is_cut(answer.finish) && draft.torn {
+        drop_torn(&mut draft, &names, &mut repairs);
+    }
     if !answer.tool_calls.is_empty() {
         let written_as_plan = format != PlanFormat::Plain;
         format = PlanFormat::ToolCalls;
@@ -121,7 +131,7 @@ pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>]) -> Parsed {
     }
     draft.prepend_thought(thinking.thought);
     let plan = settle(draft, &names, known_actions, &mut repairs);
-    let usable = !plan.text.is_empty() || !plan.providers.is_empty() || plan.actions.iter().any(|a| a.name != names::REPLY);
+    let usable = plan.does_something() || !plan.providers.is_empty();
     Parsed { plan, format, repairs: repairs.0, usable }
 }
 
@@ -163,11 +173,24 @@ fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> (PlanFormat, Dr
     (PlanFormat::Plain, draft)
 }
 
-/// Without a last call that the model's limit cut off: what is made up for the missing half would be done, and not what was meant.
-/// Words that were cut off are said like those of any other answer.
+/// The model was stopped: by its limit, or by a filter.
+fn is_cut(finish: Finish) -> bool {
+    matches!(finish, Finish::Length | Finish::Filtered)
+}
+
+/// Takes out a last action that was cut off: what is made up for the missing half would be done, and not what was meant. Words that were cut off
+/// are said like those of any other answer.
+fn drop_torn(draft: &mut Draft, names: &Names<'_>, repairs: &mut Repairs) {
+    if draft.actions.pop_if(|(name, _)| names.resolve(name) != Some(names::REPLY)).is_some() {
+        repairs.note("action cut off in the middle dropped");
+    }
+}
+
+/// The same for tool calls. One without any arguments may have been cut off before the first.
 fn whole_calls<'a>(answer: &'a TextAnswer, names: &Names<'_>, repairs: &mut Repairs) -> &'a [ToolCall] {
+    let torn = |call: &ToolCall| call.arguments.trim().is_empty() || is_torn(&call.arguments);
     match answer.tool_calls.split_last() {
-        Some((last, before)) if answer.finish == Finish::Length && names.resolve(&last.name) != Some(names::REPLY) && is_torn(&last.arguments) => {
+        Some((last, before)) if is_cut(answer.finish) && names.resolve(&last.name) != Some(names::REPLY) && torn(last) => {
             repairs.note("tool call cut off in the middle dropped");
             before
         }
@@ -219,7 +242,7 @@ fn read_calls(calls: &[ToolCall], names: &Names<'_>, draft: &mut Draft, written_
 
 /// Resolves names, spreads shared arguments, coerces them, and makes words without an action a `REPLY`.
 fn settle(draft: Draft, names: &Names<'_>, known: &[Arc<ActionDocs>], repairs: &mut Repairs) -> Plan {
-    let Draft { thought, text, actions, mut providers, params } = draft;
+    let Draft { thought, text, actions, mut providers, params, .. } = draft;
     let mut text = text.map(|t| t.trim().to_owned()).filter(|t| !t.is_empty());
     let mut planned: Vec<PlannedAction> = Vec::new();
     for (raw, params) in actions {

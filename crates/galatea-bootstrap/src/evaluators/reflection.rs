@@ -7,7 +7,7 @@ use galatea_core::{
     store::MemoryQuery,
 };
 use serde_json::{Map, json};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::lesson::{self, Fact, Tie};
 use crate::{known::Known, ties, words};
@@ -27,6 +27,8 @@ const PER_ROOM: u32 = 500;
 const TOLD: usize = 30;
 /// Longest fact, in graphemes.
 const LONGEST: usize = 300;
+/// For the model's answer: a little less than an evaluator may take in all, so that a model that does not answer is found out.
+const PATIENCE: Duration = Duration::from_secs(110);
 
 #[async_trait]
 impl Evaluator for Reflection {
@@ -45,8 +47,8 @@ impl Evaluator for Reflection {
         }
         let agent = turn.agent.identity.id();
         let known = turn.store.memories(&MemoryQuery::new(agent, PER_ROOM).room(turn.room.id).kind(MemoryKind::Facts)).await?;
-        let request = TextRequest::prompt(Some(INSTRUCTIONS.to_owned()), question(turn, &known));
         let started = turn.now();
+        let request = TextRequest { deadline: Some(started.plus(PATIENCE)), ..TextRequest::prompt(Some(INSTRUCTIONS.to_owned()), question(turn, &known)) };
         let answer = model.generate(&request, &|_| {}).await?;
         turn.events.publish(Event::ModelUsed {
             agent,

@@ -10,7 +10,7 @@ use super::{
     decode::{Tokens, finish},
     error,
 };
-use crate::wire::{Fail, Gather, Progress};
+use crate::wire::{Fail, Gather, Progress, complete_arguments};
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -121,11 +121,7 @@ impl Gather for Pieces {
 
     fn finish(mut self) -> TextAnswer {
         self.answer.tool_calls = self.calls.into_values().collect();
-        for call in &mut self.answer.tool_calls {
-            if call.arguments.trim().is_empty() {
-                call.arguments = "{}".to_owned();
-            }
-        }
+        complete_arguments(&mut self.answer);
         self.answer
     }
 }

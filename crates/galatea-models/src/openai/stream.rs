@@ -10,7 +10,7 @@ use super::{
     decode::{Text, Tokens, finish},
     error,
 };
-use crate::wire::{Fail, Gather, Progress};
+use crate::wire::{Fail, Gather, Progress, complete_arguments};
 
 #[derive(Deserialize)]
 struct Chunk {
@@ -113,11 +113,11 @@ impl Gather for Pieces {
 
     fn finish(mut self) -> TextAnswer {
         self.answer.tool_calls = self.calls.into_values().filter(|call| !call.name.is_empty()).collect();
-        for call in &mut self.answer.tool_calls {
-            if call.arguments.trim().is_empty() {
-                call.arguments = "{}".to_owned();
-            }
+        if !self.ended && !self.answer.tool_calls.is_empty() {
+            // Some relays end a stream that broke off like one that was finished, but for the reason.
+            self.answer.finish = Finish::Length;
         }
+        complete_arguments(&mut self.answer);
         self.answer
     }
 }
@@ -176,6 +176,19 @@ mod tests {
         for (frame, expected) in cases {
             assert_eq!(Pieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
         }
+    }
+
+    #[test]
+    fn a_call_that_nobody_says_is_finished_may_be_cut_off() {
+        let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"X","arguments":"{\"a\":"}}]}}]}"#;
+        let read = |frames: &[&str]| {
+            let mut pieces = Pieces::default();
+            frames.iter().for_each(|frame| assert!(pieces.take(frame, &|_| ()).is_ok()));
+            pieces.finish()
+        };
+        assert_eq!(read(&[call, "[DONE]"]).finish, Finish::Length);
+        assert_eq!(read(&[call, r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#, "[DONE]"]).finish, Finish::Tools);
+        assert_eq!(read(&[r#"{"choices":[{"delta":{"content":"words"}}]}"#, "[DONE]"]).finish, Finish::Stop, "many servers never say why");
     }
 
     #[test]

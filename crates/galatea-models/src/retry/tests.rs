@@ -98,7 +98,8 @@ async fn hopeless_failures_are_not_repeated() {
 async fn a_servers_wish_is_the_least_wait() {
     let (clock, model) = (Jump::new(), Flaky::new(1, || unavailable().with_retry(Retry::After(Duration::from_secs(20)))));
     ask(&model, clock.clone()).await.unwrap();
-    assert_eq!(*clock.sleeps.lock().unwrap(), [Duration::from_secs(20)]);
+    let sleeps = clock.sleeps.lock().unwrap().clone();
+    assert!(matches!(sleeps[..], [wait] if wait >= Duration::from_secs(20) && wait <= Duration::from_millis(20_500)), "a little later: {sleeps:?}");
 }
 
 #[tokio::test]

@@ -12,6 +12,8 @@ use super::{
     refusal::{Hint, Refusal},
 };
 
+/// Time for the body of a refusal.
+const ERROR_BODY: Duration = Duration::from_secs(5);
 /// Longest error body read.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
@@ -334,11 +336,13 @@ pub(crate) struct Call<'a> {
     pub(crate) read: fn(u16, &[u8]) -> Refusal,
 }
 
+/// What comes of it in time: the status alone says most, and what it asks for must not be waited away.
 async fn read_error_body(response: Response) -> Vec<u8> {
     use futures::StreamExt;
     let mut stream = response.stream();
     let mut body = Vec::new();
-    while let Some(Ok(piece)) = stream.next().await {
+    let until = tokio::time::Instant::now() + ERROR_BODY;
+    while let Ok(Some(Ok(piece))) = tokio::time::timeout_at(until, stream.next()).await {
         body.extend_from_slice(&piece[..piece.len().min(MAX_ERROR_BODY - body.len())]);
         if body.len() == MAX_ERROR_BODY {
             break;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use eventsource_stream::{EventStreamError, Eventsource};
 use futures::{
     FutureExt, StreamExt,
@@ -48,8 +48,7 @@ type Frames = BoxStream<'static, Result<String, FrameError>>;
 
 /// Server-sent events (WHATWG HTML §9.2): the data of each.
 pub(crate) fn event_frames(response: Response) -> Frames {
-    response
-        .stream()
+    single_lines(response.stream())
         .eventsource()
         .map(|event| match event {
             Ok(event) => Ok(event.data),
@@ -57,6 +56,28 @@ pub(crate) fn event_frames(response: Response) -> Frames {
             Err(EventStreamError::Utf8(_) | EventStreamError::Parser(_)) => Err(FrameError::Garbage),
         })
         .boxed()
+}
+
+/// The same bytes, a line at a time: the parser begins a line anew with every piece of it and moves what is behind a line for every line, so one
+/// that never ends, or very many in one piece, would cost the square of their length.
+fn single_lines(bytes: BoxStream<'static, galatea_core::Result<Bytes>>) -> BoxStream<'static, galatea_core::Result<Bytes>> {
+    stream::unfold((bytes.fuse(), BytesMut::new(), 0), |(mut bytes, mut held, mut searched)| async move {
+        loop {
+            // A carriage return ends a line by itself, unless a line feed follows.
+            let ends = |at: &usize| held[*at] == b'\n' || (held[*at] == b'\r' && held.get(at + 1).is_some_and(|next| *next != b'\n'));
+            if let Some(end) = (searched..held.len()).find(ends) {
+                return Some((Ok(held.split_to(end + 1).freeze()), (bytes, held, 0)));
+            }
+            searched = held.len().saturating_sub(1);
+            match bytes.next().await {
+                Some(Ok(piece)) => held.extend_from_slice(&piece),
+                Some(Err(error)) => return Some((Err(error), (bytes, BytesMut::new(), 0))),
+                None if held.is_empty() => return None,
+                None => return Some((Ok(held.split().freeze()), (bytes, held, 0))),
+            }
+        }
+    })
+    .boxed()
 }
 
 /// Lines, as Ollama streams JSON; the last needs no line end.

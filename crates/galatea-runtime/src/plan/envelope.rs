@@ -48,6 +48,8 @@ pub(super) struct Draft {
     pub(super) providers: Vec<String>,
     /// Arguments that stand beside the actions.
     pub(super) params: Value,
+    /// It ends, without an end, in its last action.
+    pub(super) torn: bool,
 }
 
 impl Draft {
@@ -83,6 +85,7 @@ impl Draft {
         if self.params.is_null() {
             self.params = other.params;
         }
+        self.torn |= other.torn;
     }
 }
 
@@ -94,6 +97,16 @@ pub(super) fn plan_keys(map: &Map<String, Value>) -> usize {
 /// Whether an object is a plan rather than arguments of something.
 pub(super) fn looks_like_plan(map: &Map<String, Value>) -> bool {
     get(map, &["text"]).is_some_and(Value::is_string) || get(map, &["actions", "providers"]).is_some()
+}
+
+/// Whether what comes last says something or names providers, so that the actions before it are whole.
+pub(super) fn ends_in_words(value: &Value) -> bool {
+    let is = |key: &str, among: &[&str]| among.iter().any(|k| key.eq_ignore_ascii_case(k));
+    match value.as_object().and_then(|map| map.iter().next_back()) {
+        Some((key, inner @ Value::Object(_))) => is(key, &WRAPPER) && ends_in_words(inner),
+        Some((key, _)) => is(key, &THOUGHT) || is(key, &TEXT) || is(key, &["providers"]),
+        None => false,
+    }
 }
 
 fn get<'a>(map: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {

@@ -39,6 +39,7 @@ pub(super) fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> Opti
             keys = keys.max(envelope::plan_keys(map));
             draft.merge(envelope::from_object(map, names));
         }
+        draft.torn = notes.0.contains(&TORN) && !envelope::ends_in_words(&value);
         let torn = candidate.at_start && end >= body.len() - candidate.at && !draft.is_plan(names) && (keys > 0 || candidate.torn || notes.0.contains(&TORN));
         if (draft.is_plan(names) && (candidate.at_start || keys >= 2)) || torn {
             notes.0.into_iter().for_each(|n| repairs.note(n));

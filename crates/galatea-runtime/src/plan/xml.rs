@@ -223,6 +223,7 @@ fn store(draft: &mut Draft, tag: &Tag<'_>, element: &Element<'_>) {
     let inner = element.inner;
     let torn = !element.closed && element.at_end;
     let is = |name: &str| tag.is(name);
+    draft.torn |= !element.closed && ["actions", "action", "params", "parameters"].into_iter().any(is);
     if is("thought") || is("thinking") {
         draft.append_thought(words(inner, torn));
     } else if is("text") || is("message") {

@@ -51,3 +51,10 @@ async fn a_slow_answer_with_pings_in_between_is_read_to_its_end() {
     let answer = read(["a", "", ""].repeat(5)).await.unwrap();
     assert_eq!(answer.text, "aaaaa");
 }
+
+#[tokio::test]
+async fn the_parser_sees_one_line_at_a_time() {
+    let pieces = ["da", "ta: a\n\nda", "ta: ", "b", "\r\n\r", "\ndata: c\rdata", ": d"].map(|piece| Ok(Bytes::from_static(piece.as_bytes())));
+    let seen: Vec<_> = single_lines(stream::iter(pieces).boxed()).map(|piece| piece.unwrap()).collect().await;
+    assert_eq!(seen, ["data: a\n", "\n", "data: b\r\n", "\r\n", "data: c\r", "data: d"]);
+}

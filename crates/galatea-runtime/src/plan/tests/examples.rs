@@ -306,4 +306,19 @@ fn a_call_that_was_cut_off_is_not_carried_out() {
     assert_eq!(names(&read(Finish::Length, "", &[("SEND_MESSAGE", r#"{"target":"ops"}"#)])), ["SEND_MESSAGE"]);
     assert_eq!(names(&read(Finish::Tools, "", &[torn])), ["SEND_MESSAGE"], "a careless model is understood as before");
     assert_eq!(read(Finish::Length, "", &[("REPLY", r#"{"text":"Once upon"#)]).plan.text, "Once upon");
+    assert_eq!(names(&read(Finish::Filtered, "On it.", &[whole, torn])), ["REPLY", "MUTE_ROOM"]);
+    assert!(!read(Finish::Length, "", &[("SEND_MESSAGE", "")]).usable, "it ends before the first argument");
+    for text in [
+        r#"{"thought":"t","actions":["MUTE_ROOM",{"name":"SEND_MESSAGE","params":{"target":"ops","text":"do not de"#,
+        r#"{"response":{"thought":"t","actions":["MUTE_ROOM",{"name":"SEND_MESSAGE"#,
+        "<response><thought>t</thought><actions><action><name>MUTE_ROOM</name></action><action><name>SEND_MESSAGE</name><params><target>ops</target><body>do not de",
+    ] {
+        let parsed = read(Finish::Length, text, &[]);
+        assert_eq!((names(&parsed), parsed.repairs.contains(&"action cut off in the middle dropped")), (vec!["MUTE_ROOM"], true), "{text}");
+        assert_eq!(names(&read(Finish::Stop, text, &[])), ["MUTE_ROOM", "SEND_MESSAGE"], "a careless model is understood as before: {text}");
+    }
+    for text in [r#"{"actions":["MUTE_ROOM"],"text":"Once upon"#, "<response><actions>REPLY,MUTE_ROOM</actions><text>Once upon"] {
+        let parsed = read(Finish::Length, text, &[]);
+        assert!(names(&parsed).contains(&"MUTE_ROOM") && parsed.plan.text == "Once upon", "the action was whole: {parsed:?}");
+    }
 }
