@@ -27,7 +27,7 @@ mod turn;
 pub use audit::{AuditLine, AuditStore, Exceptions, Missing};
 pub use change::{ConnectionChange, Effect, EntityChange, RoomChange, WorldChange};
 pub use event::{EventPosition, EventStore};
-pub use inbox::{Envelope, InboxEntry, InboxItem, InboxState, InboxStore, Ingest};
+pub use inbox::{Envelope, InHand, InboxEntry, InboxItem, InboxState, InboxStore, Ingest};
 pub use lease::{Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Part, ROOM_PARTS, Role, fair_share, room_part};
 pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};

@@ -69,6 +69,8 @@ pub(crate) struct Agent {
     pub(crate) hops: moka::sync::Cache<RoomId, u32>,
     /// Messages in a turn right now, so that recovery does not start them again.
     pub(crate) in_turn: DashMap<MemoryId, ()>,
+    /// Held while one is marked as such and put into its lane.
+    pub(crate) handing: std::sync::Mutex<()>,
     /// Held by a turn that may end the program.
     pub(crate) suspects: tokio::sync::Mutex<()>,
     /// One look through the inbox at a time, or a later one could overtake.

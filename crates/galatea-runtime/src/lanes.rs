@@ -85,6 +85,11 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
         !self.shared.lock().contains_key(key)
     }
 
+    /// Lanes that read back from the store by themselves what they could not hold.
+    pub(crate) fn spilled(&self) -> Vec<K> {
+        self.shared.lock().iter().filter(|(_, queue)| queue.spilled).map(|(key, _)| key.clone()).collect()
+    }
+
     /// Lanes with work.
     pub(crate) fn active(&self) -> usize {
         self.shared.lock().len()

@@ -153,6 +153,7 @@ impl Orchestrator {
             notices: moka::sync::Cache::new(4096),
             hops: moka::sync::Cache::new(4096),
             in_turn: DashMap::new(),
+            handing: std::sync::Mutex::default(),
             suspects: tokio::sync::Mutex::default(),
             polling: tokio::sync::Mutex::default(),
             awaited: DashMap::new(),

@@ -37,16 +37,17 @@ pub(crate) const STEPS: &[Step] = &[
     ),
     (
         // Answers are told by their turn, which the person's inbox rows name too. Those rows stay, as with a deleted message: they tell a
-        // replayed message apart from a new one, and no message drops out of the count.
+        // replayed message apart from a new one, and no message drops out of the count. In a CASE the turns are looked up in a table made once.
         "forget_person",
         "UPDATE inbox SET envelope = envelope - 'command' - 'pressed' - 'userName', finished_at = coalesce(finished_at, (b ->> 'at')::bigint),
             verdict = CASE state WHEN 'new' THEN json_build_object('decision', 'skip', 'steps', json_build_array(json_build_object(
                 'rule', 'forgotten', 'outcome', 'skip', 'reason', 'whoever wrote it had everything deleted'))) ELSE verdict END,
             state = CASE state WHEN 'new' THEN 'skipped' ELSE state END
             WHERE entity_id = (b ->> 'entity')::uuid AND agent_id = (b ->> 'agent')::uuid;
-         WITH forgotten AS (SELECT id FROM memories WHERE agent_id = (b ->> 'agent')::uuid AND (entity_id = (b ->> 'entity')::uuid
-                OR entity_id = (b ->> 'agent')::uuid AND metadata ->> 'turn' IN (SELECT turn_id::text FROM inbox
-                    WHERE entity_id = (b ->> 'entity')::uuid AND agent_id = (b ->> 'agent')::uuid AND turn_id IS NOT NULL))),
+         WITH forgotten AS (SELECT id FROM memories WHERE entity_id = (b ->> 'entity')::uuid AND agent_id = (b ->> 'agent')::uuid
+            UNION SELECT id FROM memories WHERE entity_id = (b ->> 'agent')::uuid AND agent_id = (b ->> 'agent')::uuid
+                AND CASE WHEN metadata ->> 'turn' IN (SELECT turn_id::text FROM inbox
+                    WHERE entity_id = (b ->> 'entity')::uuid AND agent_id = (b ->> 'agent')::uuid AND turn_id IS NOT NULL) THEN true END),
             said AS (UPDATE outbox SET body = 'null' WHERE memory_id IN (SELECT id FROM forgotten) AND agent_id = (b ->> 'agent')::uuid
                 AND state NOT IN ('pending', 'sending'))
          DELETE FROM memories WHERE id IN (SELECT id FROM forgotten);

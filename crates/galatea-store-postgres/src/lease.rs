@@ -7,6 +7,7 @@ use galatea_core::{
     store::{Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Part},
 };
 use serde::Serialize;
+use sqlx::{FromRow, postgres::PgRow};
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -17,11 +18,13 @@ use crate::{
     PostgresStore,
     apply::Step,
     change::{Change, uuid},
-    read::select,
+    read::{Select, select},
 };
 
 /// Members overdue for so long are forgotten.
 const FORGET: Duration = Duration::from_secs(24 * 60 * 60);
+/// Longest time for one statement: less than a lease lasts, so that a connection gone silent is replaced before much is lost.
+pub(crate) const STATEMENT: Duration = Duration::from_secs(5);
 
 /// First in its change: a row lock that lasts until the commit, so nobody takes the part over in between. The weakest that keeps a claim
 /// (`FOR UPDATE`) out: renewing changes no key, so the holder's own signs of life neither wait for its commits nor hold them up. An end that
@@ -57,16 +60,18 @@ pub(crate) const BEAT: &str = concat!(
 pub(crate) const LEAVE: &str = "WITH gone AS (DELETE FROM members WHERE id = $1) \
      UPDATE leases SET member_id = NULL, expires_at = 0 WHERE member_id = $1 RETURNING part";
 pub(crate) const KNOWN: &str = "INSERT INTO leases (part) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING RETURNING part";
-pub(crate) const HELD: &str = concat!("SELECT part, epoch FROM leases WHERE member_id = $1 AND part = ANY ($2) AND expires_at > ", now!(), " ORDER BY part");
-/// A part that somebody is taking right now, or that a transaction of its last holder still locks, is left out.
-pub(crate) const TAKE: &str = concat!(
-    "UPDATE leases SET member_id = $1, epoch = epoch + 1, expires_at = ",
+/// What is held already counts, so nothing is taken twice when it is asked again after its answer was lost. A part that somebody is taking right
+/// now, or that a transaction of its last holder still locks, is left out.
+pub(crate) const CLAIM: &str = concat!(
+    "WITH clock AS MATERIALIZED (SELECT ",
     now!(),
-    " + $3 WHERE part IN ( \
-        SELECT part FROM leases WHERE part = ANY ($2) AND (member_id IS NULL OR expires_at <= ",
-    now!(),
-    ") \
-        ORDER BY expires_at, part LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING part, epoch"
+    " AS ms), \
+     held AS MATERIALIZED (SELECT part, epoch FROM leases, clock WHERE member_id = $1 AND part = ANY ($2) AND expires_at > ms), \
+     free AS MATERIALIZED (SELECT part FROM leases, clock WHERE part = ANY ($2) AND (member_id IS NULL OR expires_at <= ms) \
+        ORDER BY expires_at, part LIMIT greatest($4 - (SELECT count(*) FROM held), 0) FOR UPDATE OF leases SKIP LOCKED), \
+     taken AS (UPDATE leases SET member_id = $1, epoch = epoch + 1, expires_at = ms + $3 FROM clock \
+        WHERE part IN (SELECT part FROM free) RETURNING part, epoch) \
+     SELECT part, epoch FROM held UNION ALL SELECT part, epoch FROM taken"
 );
 pub(crate) const RENEW: &str = concat!("UPDATE leases SET expires_at = ", now!(), " + $2 WHERE member_id = $1 RETURNING part, epoch");
 pub(crate) const RELEASE: &str = "UPDATE leases SET member_id = NULL, expires_at = 0 WHERE member_id = $1 AND part = ANY ($2) RETURNING part";
@@ -106,6 +111,16 @@ fn names(parts: &[Part]) -> Vec<String> {
     parts.iter().map(|part| part.0.clone()).collect()
 }
 
+impl PostgresStore {
+    /// Every row, by the connection that only leases have: a sign of life waits for no other read.
+    async fn promptly<O>(&self, select: Select<O>) -> Result<Vec<O>>
+    where
+        O: for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static,
+    {
+        self.0.leases.all(&self.0.statements, select).await
+    }
+}
+
 #[async_trait]
 impl LeaseStore for PostgresStore {
     fn is_shared(&self) -> bool {
@@ -115,12 +130,12 @@ impl LeaseStore for PostgresStore {
     async fn beat(&self, member: MemberId, membership: &Membership, ttl: Duration) -> Result<BTreeMap<Group, usize>> {
         let groups: Vec<String> = membership.groups.iter().map(|group| group.0.clone()).collect();
         let beat = select::<(String, i64)>(BEAT).bind(member.0).text(&membership.name).bind(millis(ttl)).bind(millis(FORGET));
-        let alive = self.all(beat.text(membership.role.as_str()).bind(groups)).await?;
+        let alive = self.promptly(beat.text(membership.role.as_str()).bind(groups)).await?;
         Ok(alive.into_iter().map(|(group, count)| (Group(group), usize::try_from(count).unwrap_or(0))).collect())
     }
 
     async fn leave(&self, member: MemberId) -> Result<()> {
-        self.all(select::<(String,)>(LEAVE).bind(member.0)).await.map(drop)
+        self.promptly(select::<(String,)>(LEAVE).bind(member.0)).await.map(drop)
     }
 
     async fn claim(&self, member: MemberId, parts: &[Part], most: usize, ttl: Duration) -> Result<Vec<Lease>> {
@@ -128,26 +143,22 @@ impl LeaseStore for PostgresStore {
         if names.is_empty() {
             return Ok(Vec::new());
         }
-        self.all(select::<(String,)>(KNOWN).bind(names.clone())).await?;
-        let held = select::<(String, i64)>(HELD).bind(member.0).bind(names.clone());
-        let mut mine: Vec<Lease> = self.all(held).await?.into_iter().map(lease).collect();
-        let missing = most.saturating_sub(mine.len());
-        if missing > 0 {
-            let take = select::<(String, i64)>(TAKE).bind(member.0).bind(names).bind(millis(ttl)).bind(i64::try_from(missing).unwrap_or(i64::MAX));
-            mine.extend(self.all(take).await?.into_iter().map(lease));
-            mine.sort_by(|a, b| a.part.cmp(&b.part));
-        }
+        self.promptly(select::<(String,)>(KNOWN).bind(names.clone())).await?;
+        let claim = select::<(String, i64)>(CLAIM).bind(member.0).bind(names).bind(millis(ttl)).bind(i64::try_from(most).unwrap_or(i64::MAX));
+        let mut mine: Vec<Lease> = self.promptly(claim).await?.into_iter().map(lease).collect();
+        mine.sort_by(|a, b| a.part.cmp(&b.part));
         Ok(mine)
     }
 
     async fn renew(&self, member: MemberId, ttl: Duration) -> Result<Vec<Lease>> {
-        let mut leases: Vec<Lease> = self.all(select(RENEW).bind(member.0).bind(millis(ttl))).await?.into_iter().map(lease).collect();
+        let renew = select(RENEW).bind(member.0).bind(millis(ttl));
+        let mut leases: Vec<Lease> = self.promptly(renew).await?.into_iter().map(lease).collect();
         leases.sort_by(|a, b| a.part.cmp(&b.part));
         Ok(leases)
     }
 
     async fn release(&self, member: MemberId, parts: &[Part]) -> Result<()> {
-        self.all(select::<(String,)>(RELEASE).bind(member.0).bind(names(parts))).await.map(drop)
+        self.promptly(select::<(String,)>(RELEASE).bind(member.0).bind(names(parts))).await.map(drop)
     }
 
     async fn leases(&self) -> Result<Vec<LeaseStatus>> {

@@ -1,4 +1,5 @@
-//! The PostgreSQL store: one writer that commits in groups, a pool of readers beside it; several processes may share a database.
+//! The PostgreSQL store: one writer that commits in groups, a pool of readers and a connection for leases beside it; several processes may share
+//! a database.
 //!
 //! Writes of all callers wait in one bounded queue. The writer takes whatever waits, carries it out in one statement, which is
 //! one transaction and one round trip, and answers after the commit. A connection that breaks is made anew; a change whose
@@ -37,7 +38,7 @@ pub use options::PostgresOptions;
 
 use galatea_core::{Clock, Error, Result, Timestamp};
 use secrecy::SecretString;
-use sqlx::{FromRow, PgPool, postgres::PgRow};
+use sqlx::{FromRow, postgres::PgRow};
 use std::{
     fmt,
     sync::{
@@ -47,7 +48,11 @@ use std::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use crate::{change::Change, read::Select, writer::Order};
+use crate::{
+    change::Change,
+    read::{Readers, Select},
+    writer::Order,
+};
 
 /// A store in one PostgreSQL database, in its schema `galatea`. Cheap to clone; all clones are the same store.
 ///
@@ -58,7 +63,8 @@ pub struct PostgresStore(Arc<Inner>);
 struct Inner {
     place: String,
     created: bool,
-    readers: PgPool,
+    readers: Readers,
+    leases: Readers,
     orders: mpsc::Sender<Order>,
     statements: Arc<AtomicU64>,
     changes: AtomicI64,
@@ -102,6 +108,7 @@ impl PostgresStore {
             place,
             created: opened.created,
             readers: opened.readers,
+            leases: opened.leases,
             orders,
             statements,
             changes: AtomicI64::new(0),
@@ -118,7 +125,7 @@ impl PostgresStore {
             // The writer ends only after it has answered; if it is gone already there is nothing to wait for.
             let _ = wait.await;
         }
-        self.0.readers.close().await;
+        tokio::join!(self.0.readers.close(), self.0.leases.close());
     }
 
     /// Looks at a database without making or changing anything: what would keep it from opening, and whether tables are there.
@@ -172,7 +179,7 @@ impl PostgresStore {
     where
         O: for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static,
     {
-        read::all(&self.0.readers, &self.0.statements, select).await
+        self.0.readers.all(&self.0.statements, select).await
     }
 
     /// The first row: every caller asks for one at most.

@@ -3,7 +3,7 @@
 use galatea_core::Result;
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{
-    ConnectOptions, Connection, Executor, PgConnection, PgPool,
+    AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection,
     migrate::{Migrate, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
     query_scalar,
@@ -11,7 +11,7 @@ use sqlx::{
 use std::{str::FromStr, time::Duration};
 use tokio::time::timeout;
 
-use crate::{apply, error, options::PostgresOptions};
+use crate::{apply, error, lease, options::PostgresOptions, read::Readers, writer};
 
 /// The tables, in steps. An applied step is never edited.
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
@@ -66,15 +66,21 @@ impl Place {
     }
 
     /// Sessions that read, made when they are needed.
-    fn readers(&self, readers: u32) -> PgPool {
-        PgPoolOptions::new()
-            .max_connections(readers.max(1))
+    fn readers(&self, most: u32, limit: Duration) -> Readers {
+        // The server gives up after us, so that nothing goes on there for which nobody waits any more.
+        let session = format!("{SESSION}; SET statement_timeout TO {}", (limit + Duration::from_secs(1)).as_millis());
+        let pool = PgPoolOptions::new()
+            .max_connections(most.max(1))
             .min_connections(0)
             .acquire_timeout(self.patience)
             // A dead one is noticed by its question, which is asked again.
             .test_before_acquire(false)
-            .after_connect(|connection, _| Box::pin(async move { connection.execute(SESSION).await.map(drop) }))
-            .connect_lazy_with(self.options.clone())
+            .after_connect(move |connection, _| {
+                let session = AssertSqlSafe(session.clone());
+                Box::pin(async move { connection.execute(session).await.map(drop) })
+            })
+            .connect_lazy_with(self.options.clone());
+        Readers { pool, limit }
     }
 }
 
@@ -95,7 +101,9 @@ pub(crate) struct Opened {
     /// The tables were made just now.
     pub(crate) created: bool,
     pub(crate) writer: PgConnection,
-    pub(crate) readers: PgPool,
+    pub(crate) readers: Readers,
+    /// The one connection that signs of life have for themselves.
+    pub(crate) leases: Readers,
 }
 
 /// Opens a database and brings its tables up to date.
@@ -105,8 +113,8 @@ pub(crate) async fn database(url: &SecretString, options: &PostgresOptions) -> R
     version(&writer, &place)?;
     let created = migrate(&mut writer, &place).await?;
     apply::prepare(&mut writer).await.map_err(|e| error::open(&place, e))?;
-    let readers = place.readers(options.readers);
-    Ok(Opened { place, created, writer, readers })
+    let (readers, leases) = (place.readers(options.readers, writer::STATEMENT), place.readers(1, lease::STATEMENT));
+    Ok(Opened { place, created, writer, readers, leases })
 }
 
 /// Looks at a database without making or changing anything.

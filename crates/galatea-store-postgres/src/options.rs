@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc, time::Duration};
 /// Options of [`crate::PostgresStore::open`].
 #[derive(Clone)]
 pub struct PostgresOptions {
-    /// Connections for reading beside the writer's one; at least one.
+    /// Connections for reading beside the writer's one and the one for leases; at least one.
     pub readers: u32,
     /// How long to wait for a connection before a read or write fails with `Unavailable`.
     pub patience: Duration,

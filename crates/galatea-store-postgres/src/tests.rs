@@ -5,6 +5,7 @@ mod addresses;
 mod groups;
 mod handles;
 mod lost;
+mod silence;
 mod statements;
 mod suite;
 

@@ -30,7 +30,7 @@ const GROUP: usize = 512;
 /// Bytes of one group after which no further change joins.
 const GROUP_BYTES: usize = 8 << 20;
 /// Longest time for one group; a server that says nothing for so long counts as lost.
-const STATEMENT: Duration = Duration::from_secs(30);
+pub(crate) const STATEMENT: Duration = Duration::from_secs(30);
 /// Between two attempts to reach the server again.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How often a group is made again after it met another writer half-way, before its changes go one by one.

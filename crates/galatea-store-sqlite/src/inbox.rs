@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Account, AgentId, Content, Cursor, EntityId, Error, Memory, MemoryId, MemoryKind, RemoteId, Result, RoomId, Source, Timestamp, TurnId, Verdict, WorldId,
-    store::{ConnectionChange, Envelope, InboxEntry, InboxItem, InboxState, InboxStore, Ingest, TurnRecord},
+    store::{ConnectionChange, Envelope, InHand, InboxEntry, InboxItem, InboxState, InboxStore, Ingest, TurnRecord},
 };
 use serde::Serialize;
 use sqlx::FromRow;
@@ -55,7 +55,8 @@ const ITEM: &str = "SELECT i.id, i.agent_id, i.entity_id, i.room_id, i.source, i
 const UNFINISHED: &str = "WHERE i.agent_id = ?1 AND i.source = ?2 AND i.account = ?3 AND i.state = 'new' ORDER BY i.seq LIMIT +?4";
 const UNFINISHED_IN_ROOM: &str = "WHERE i.room_id = ?1 AND i.state = 'new' ORDER BY i.seq LIMIT +?2";
 const UNFINISHED_IN_PARTS: &str = "WHERE i.agent_id = ?1 AND i.part IN (SELECT value FROM json_each(?2)) AND i.source IN (SELECT value FROM json_each(?3)) \
-     AND i.id NOT IN (SELECT unhex(value) FROM json_each(?4)) AND i.state = 'new' ORDER BY i.seq LIMIT +?5";
+     AND i.id NOT IN (SELECT unhex(value) FROM json_each(?4)) AND i.room_id NOT IN (SELECT unhex(value) FROM json_each(?5)) \
+     AND i.state = 'new' ORDER BY i.seq LIMIT +?6";
 pub(crate) const OLDEST_UNSTARTED: &str = "SELECT min(received_at) FROM inbox WHERE state = 'new' AND attempts = 0";
 const BY_ID: &str = "WHERE i.id = ?1";
 const BY_REMOTE: &str = "WHERE i.source = ?1 AND i.remote = ?2 AND (?3 IS NULL OR i.room_remote = ?3) ORDER BY i.seq DESC";
@@ -220,12 +221,13 @@ impl InboxStore for SqliteStore {
         self.all(select).await?.into_iter().map(Stored::decode).collect()
     }
 
-    async fn unfinished_in_parts(&self, agent: AgentId, parts: &[u16], sources: &[Source], besides: &[MemoryId], limit: u32) -> Result<Vec<InboxItem>> {
+    async fn unfinished_in_parts(&self, agent: AgentId, parts: &[u16], sources: &[Source], besides: &InHand, limit: u32) -> Result<Vec<InboxItem>> {
         let select = select_built::<Stored>(item(UNFINISHED_IN_PARTS))
             .bind(agent.0)
             .bind(serde_json::json!(parts).to_string())
             .bind(serde_json::json!(sources).to_string())
-            .bind(hexes(besides)?)
+            .bind(hexes(&besides.messages)?)
+            .bind(hexes(&besides.rooms)?)
             .bind(i64::from(limit));
         self.all(select).await?.into_iter().map(Stored::decode).collect()
     }

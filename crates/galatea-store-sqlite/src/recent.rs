@@ -14,6 +14,8 @@ use std::{
 pub(crate) const CHANGING: &[&str] = &["update_content", "delete_memory", "forget_person", "move_room"];
 /// Bytes of memories held, about: a hundred busy Rooms, or many more quiet ones. A message of a chat takes 1 KiB.
 const BYTES: usize = 8 << 20;
+/// The same once nothing was written for a while: the Rooms that go on first are most likely the last ones asked for.
+const QUIET: usize = 2 << 20;
 /// Longest page that is held.
 const LONGEST: u32 = 512;
 /// Pages grow in steps: a queue that grows by one message must not be a reason to read again.
@@ -121,7 +123,7 @@ impl Recent {
             state.drop_room(&reading.key);
             state.bytes += page.messages.iter().map(|held| held.weight).sum::<usize>();
             state.rooms.insert(reading.key, page);
-            state.bound();
+            state.bound(BYTES);
         }
         answer
     }
@@ -137,7 +139,15 @@ impl Recent {
                 *bytes = bytes.saturating_add_signed(page.add(memory));
             }
         }
-        state.bound();
+        state.bound(BYTES);
+    }
+
+    /// Keeps what was asked for last: after a burst most of it is not asked for again.
+    pub(crate) fn shrink(&self) {
+        let mut state = self.lock();
+        state.bound(QUIET);
+        state.rooms.shrink_to_fit();
+        state.reading.shrink_to_fit();
     }
 
     /// Forgets everything.
@@ -160,8 +170,8 @@ impl State {
     }
 
     /// The Rooms nobody asked for in the longest time go first.
-    fn bound(&mut self) {
-        while self.bytes > BYTES
+    fn bound(&mut self, most: usize) {
+        while self.bytes > most
             && let Some(key) = self.rooms.iter().min_by_key(|(_, page)| page.used).map(|(key, _)| *key)
         {
             self.drop_room(&key);

@@ -51,7 +51,7 @@ pub(crate) struct Writer {
     pub(crate) recent: Arc<Recent>,
     /// Of the file, as this connection last saw it: it changes when another one writes.
     pub(crate) version: Option<i64>,
-    /// With nothing to do for so long, what SQLite holds for the next change is given back.
+    /// With nothing to do for so long, what is held for the next change and the next turn is given back.
     pub(crate) idle: Duration,
 }
 
@@ -187,8 +187,9 @@ impl Writer {
         }));
     }
 
-    /// Gives back what SQLite holds for the next change.
+    /// Gives back what SQLite holds for the next change, and what turns read of Rooms that are quiet again.
     async fn shrink(&self) {
+        self.recent.shrink();
         if let Err(failure) = query("PRAGMA shrink_memory").execute(&mut *self.connection.lock().await).await {
             tracing::debug!("SQLite gave no memory back: {failure}");
         }

@@ -6,12 +6,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 pub mod binaries;
+mod obstacle;
 mod proxy;
 mod server;
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use std::thread;
 
+pub use obstacle::Obstacle;
 pub use proxy::Proxy;
 pub use server::Server;
 
@@ -46,6 +48,27 @@ impl Database {
         let next = sqlx::query_scalar("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint").fetch_one(&mut connection).await.unwrap();
         connection.close().await.unwrap();
         next
+    }
+
+    /// Gives every part of the Rooms that anybody holds to somebody who never does anything, or to nobody.
+    ///
+    /// Whoever held them learns of it with his next sign of life.
+    pub async fn take_rooms(&self, away: bool) {
+        let (holder, until) = if away { ("gen_random_uuid()", "9007199254740991") } else { ("NULL", "0") };
+        let statement = format!("UPDATE leases SET member_id = {holder}, epoch = epoch + 1, expires_at = {until} WHERE part LIKE 'rooms:%'");
+        self.execute(statement).await;
+    }
+
+    /// Gives a part to the one member there is, who does not know of it: as after a claim whose answer was lost.
+    pub async fn give_unasked(&self, part: &str) {
+        let member = "(SELECT id FROM members)";
+        self.execute(format!("INSERT INTO leases (part, member_id, epoch, expires_at) VALUES ('{part}', {member}, 1, 9007199254740991)")).await;
+    }
+
+    async fn execute(&self, statement: String) {
+        let mut connection = PgConnection::connect(&self.url()).await.unwrap();
+        connection.execute(AssertSqlSafe(statement)).await.unwrap();
+        connection.close().await.unwrap();
     }
 
     /// The server it is on.

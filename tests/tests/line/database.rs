@@ -1,16 +1,20 @@
-//! A PostgreSQL that takes a change, loses its answer and is away for longer than the store waits for one.
+//! A PostgreSQL that takes a change, loses its answer and is away for longer than the store waits for one; that refuses; and whose Rooms go to
+//! another process and come back.
 
 use galatea_core::{
-    Account, Address, Batch, Content, Outgoing, RemoteId, SecretString,
-    store::{AuditStore, InboxState, InboxStore, OutboxStore},
+    Account, Address, Batch, Content, Error, Outgoing, RemoteId, SecretString,
+    store::{AuditStore, InboxState, InboxStore, LeaseStore, OutboxStore},
 };
 use galatea_store_postgres::{PostgresOptions, PostgresStore};
-use galatea_testkit::postgres::{Database, Proxy};
-use std::time::Duration;
+use galatea_testkit::{
+    models::ScriptedModel,
+    postgres::{Database, Obstacle, Proxy},
+};
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     house::{House, Plan, dm},
-    models::echo,
+    models::{Gated, echo},
     platform::{PATIENCE, SOURCE},
 };
 
@@ -135,4 +139,73 @@ async fn a_message_whose_confirmation_is_lost_is_not_overtaken() {
         assert_eq!(house.platform.texts("7"), said, "with answer {nth} lost");
     }
     assert!(refused > 0, "no confirmation was lost");
+}
+
+/// What is told once is told, though the first attempt to store it was refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_notice_that_was_not_stored_is_said_later() {
+    let database = Database::fresh().await;
+    let beside = open(&database.url()).await;
+    let broken = Arc::new(ScriptedModel::answering(|_| Err(Error::invalid("no model"))));
+    let house = Plan::new(broken).set("MODEL_NOTICE", "Later, please.").store(&beside).build().await;
+    let mut obstacle = Obstacle::set(&database, &["done", "skipped", "dead"]).await;
+    house.say(&dm("7"), "hello").await;
+    patient("the notice to be stored", obstacle.reached()).await;
+    obstacle.remove().await;
+    until("all to be done", &house, async || is_quiet(&house, &beside).await).await;
+    assert_eq!(house.platform.texts("7"), ["Later, please."]);
+    house.say(&dm("7"), "and now?").await;
+    until("all to be done", &house, async || is_quiet(&house, &beside).await).await;
+    assert_eq!(house.platform.texts("7"), ["Later, please."], "once is enough");
+}
+
+/// What was about to be skipped when its Room went to somebody else is answered when the Room comes back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_being_dropped_when_its_room_was_lost_is_taken_up_again() {
+    let database = Database::fresh().await;
+    let beside = open(&database.url()).await;
+    let model = Gated::new(echo(), "first");
+    let house = Plan::new(Arc::clone(&model) as _).set("BUSY_POLICY", "drop").store(&open(&database.url()).await).among_others().build().await;
+    let turns = async |n: usize| house.orchestrator.active_lanes().0 == n;
+    house.say(&dm("7"), "first").await;
+    model.reached(1).await;
+    house.say(&dm("7"), "second").await;
+    let mut obstacle = Obstacle::set(&database, &["skipped"]).await;
+    model.open(1);
+    assert_eq!(house.platform.until_shown("7", 1).await, ["re: first"]);
+    patient("the second to be dropped", obstacle.reached()).await;
+    database.take_rooms(true).await;
+    until("the turn to end", &house, async || turns(0).await).await;
+    obstacle.remove().await;
+    database.take_rooms(false).await;
+    assert_eq!(house.platform.until_shown("7", 2).await, ["re: first", "re: second"]);
+    until("all to be done", &house, async || is_quiet(&house, &beside).await).await;
+}
+
+/// It would be kept for ever, with nobody at work on it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_that_nothing_was_begun_under_is_given_back() {
+    let database = Database::fresh().await;
+    let beside = open(&database.url()).await;
+    let _house = Plan::new(echo()).store(&open(&database.url()).await).among_others().build().await;
+    let holds_all = async || beside.leases().await.unwrap().iter().filter(|lease| lease.member.is_some()).count() > 64;
+    let all = async {
+        while !holds_all().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    patient("its rooms and its account to be taken", all).await;
+    database.give_unasked("elsewhere:1").await;
+    let is_free = async || beside.leases().await.unwrap().iter().any(|lease| lease.lease.part.0 == "elsewhere:1" && lease.member.is_none());
+    let free = async {
+        while !is_free().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    patient("the lease to be given back", free).await;
+    assert!(holds_all().await, "and the others are not");
+}
+
+async fn patient(what: &str, waiting: impl Future<Output = ()>) {
+    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "never happened: {what}");
 }

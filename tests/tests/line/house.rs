@@ -2,12 +2,12 @@
 
 use galatea_core::{
     Account, Address, Addressed, AgentId, AgentIdentity, Batch, ChannelType, Character, Clock, Command, Connection, Content, EntityId, EntityRef, EventBus,
-    Gateway, Incoming, IncomingEvent, IncomingMessage, MemoryId, Models, Outgoing, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, Store, SystemClock,
-    TextModel, WorldId, WorldRef,
-    store::{InboxState, OutboxState},
+    Gateway, Incoming, IncomingEvent, IncomingMessage, MemberId, MemoryId, Models, Outgoing, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, Store,
+    SystemClock, TextModel, WorldId, WorldRef,
+    store::{InboxState, OutboxState, Role},
 };
 use galatea_runtime::{
-    AgentSpec, Orchestrator, RuntimeOptions,
+    AgentSpec, ClusterOptions, Orchestrator, RuntimeOptions,
     explain::{self, ExplainQuery, Explanation},
 };
 use galatea_store_sqlite::SqliteStore;
@@ -46,6 +46,7 @@ pub(crate) struct Plan {
     pub(crate) plugins: Vec<Plugin>,
     pub(crate) platform: Arc<Platform>,
     pub(crate) look_around: Duration,
+    pub(crate) cluster: Option<ClusterOptions>,
 }
 
 impl Plan {
@@ -59,6 +60,7 @@ impl Plan {
             platform: Platform::new("1000"),
             // Nobody else works on this store, and tests count statements.
             look_around: Duration::from_secs(3600),
+            cluster: None,
         }
     }
 
@@ -82,6 +84,14 @@ impl Plan {
         self
     }
 
+    /// Others may come to the store, which can be shared.
+    pub(crate) fn among_others(mut self) -> Self {
+        let options = ClusterOptions::new(MemberId::fresh(), "house".into(), Role::All);
+        self.platform.share();
+        self.cluster = Some(ClusterOptions { tick: Duration::from_millis(20), ..options });
+        self
+    }
+
     pub(crate) fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
@@ -97,7 +107,7 @@ impl Plan {
             clock: Arc::clone(&self.clock),
             events: EventBus::default(),
             look_around: self.look_around,
-            cluster: None,
+            cluster: self.cluster,
         })
         .unwrap();
         let character = character("Eliza");
@@ -113,7 +123,7 @@ impl Plan {
             })
             .await
             .unwrap();
-        orchestrator.start_agent(agent).unwrap();
+        orchestrator.start().unwrap();
         let gateway = self.platform.gateway().await;
         House { store, clock: self.clock, platform: self.platform, orchestrator, agent, identity, gateway, messages: AtomicU64::new(0) }
     }

@@ -1,7 +1,7 @@
 //! Whatever a model answers ends in the right words, or is said.
 
 use galatea_core::{
-    Decision, Error, ErrorKind, Event,
+    Decision, Error, ErrorKind, Event, IncomingEvent, Media, MediaKind,
     model::{Finish, TextAnswer, ToolCall},
     store::InboxState,
 };
@@ -9,7 +9,7 @@ use galatea_testkit::models::ScriptedModel;
 use std::sync::Arc;
 
 use crate::{
-    house::{Plan, dm},
+    house::{Plan, dm, group},
     plugins::{Wave, wave},
 };
 
@@ -103,4 +103,46 @@ async fn unusable_answers_are_asked_again_and_not_for_ever() {
     assert!(house.platform.until_shown("7", 1).await[0].starts_with("Sorry"));
     house.quiet().await;
     assert_eq!(house.explain(id).await.state, InboxState::Dead);
+}
+
+#[tokio::test]
+async fn asking_for_what_is_not_there_is_no_answer() {
+    let model = Arc::new(ScriptedModel::new());
+    let nothing = "<response><actions>REPLY</actions><providers>NOWHERE</providers><text></text></response>";
+    for answer in [nothing, nothing, "Here you are."] {
+        model.enqueue(answer);
+    }
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
+    house.say(&dm("7"), "hello").await;
+    assert_eq!(house.platform.until_shown("7", 1).await, ["Here you are."]);
+    assert_eq!(model.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_cut_and_that_is_noted() {
+    let house = Plan::new(Arc::new(ScriptedModel::saying("again ".repeat(10_000)))).build().await;
+    let id = house.say(&dm("7"), "say it ten thousand times").await;
+    let text = house.platform.until_shown("7", 1).await.remove(0);
+    assert!(text.ends_with(" […]") && text.chars().count() == 16_004, "{}", text.chars().count());
+    house.quiet().await;
+    assert!(house.explain(id).await.steps.iter().any(|s| s.reason.contains("16000 characters")));
+}
+
+#[tokio::test]
+async fn files_of_earlier_messages_do_not_fill_the_prompt() {
+    let model = Arc::new(ScriptedModel::saying("I see."));
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
+    for n in 0..3 {
+        let mut incoming = house.message(&group("-100", "7"), &format!("number {n}"));
+        let IncomingEvent::Message(message) = &mut incoming.event else { panic!("no message") };
+        let file = |k| Media { id: format!("{n}-{k}"), content_type: MediaKind::Document, text: format!("{n}-{k} {}", "w".repeat(8_000)), ..Media::default() };
+        message.content.attachments = (0..10).map(file).collect();
+        house.receive(vec![incoming]).await;
+    }
+    house.quiet().await;
+    house.say(&group("-100", "7").mentioning(), "what is in them?").await;
+    house.platform.until_shown("-100", 1).await;
+    let prompt: String = model.requests()[0].messages.iter().map(|m| m.text()).collect();
+    assert!((16_000..30_000).contains(&prompt.len()), "{}", prompt.len());
+    assert!(prompt.contains("0-0 www") && prompt.contains(&"w".repeat(7_900)), "each with its beginning, the newest whole");
 }

@@ -7,7 +7,10 @@ use galatea_core::{
 };
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tokio::sync::watch;
@@ -74,6 +77,7 @@ pub(crate) struct Platform {
     state: Mutex<State>,
     changes: watch::Sender<usize>,
     gateway: watch::Sender<Option<Gateway>>,
+    shared: AtomicBool,
 }
 
 impl Platform {
@@ -97,7 +101,7 @@ impl Platform {
         };
         change(&mut capabilities);
         let info = ConnectorInfo { source: SOURCE, account: Account(account.to_owned()), capabilities };
-        Arc::new(Self { info, state: Mutex::default(), changes: watch::Sender::new(0), gateway: watch::Sender::new(None) })
+        Arc::new(Self { info, state: Mutex::default(), changes: watch::Sender::new(0), gateway: watch::Sender::new(None), shared: AtomicBool::new(false) })
     }
 
     /// The next attempts to send to a room do this.
@@ -169,6 +173,11 @@ impl Platform {
         ready.clone().unwrap()
     }
 
+    /// Its account and Rooms are leased, where several processes share a store.
+    pub(crate) fn share(&self) {
+        self.shared.store(true, Ordering::Relaxed);
+    }
+
     /// For the next run of the program.
     pub(crate) fn unplug(&self) {
         self.gateway.send_replace(None);
@@ -206,6 +215,10 @@ impl Connector for Plugged {
 
     async fn check(&self) -> Vec<Finding> {
         Vec::new()
+    }
+
+    fn send_handler(&self) -> Option<Arc<dyn SendHandler>> {
+        self.0.shared.load(Ordering::Relaxed).then(|| Arc::new(Hand(Arc::clone(&self.0))) as _)
     }
 
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {

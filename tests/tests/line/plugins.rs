@@ -15,6 +15,8 @@ pub(crate) enum Wave {
     Works,
     Fails,
     Panics,
+    /// With two hands.
+    Hangs,
     HangsInValidate,
     PanicsInValidate,
 }
@@ -53,6 +55,7 @@ impl Action for Waving {
         match self.0 {
             Wave::Fails => Err(Error::unexpected("no hands")),
             Wave::Panics => panic!("on purpose"),
+            Wave::Hangs if params.hands == 2 => std::future::pending().await,
             _ => Ok(ActionResult::ok("waved").say(Content::text(format!("waves {} hands", params.hands)))),
         }
     }
@@ -121,6 +124,17 @@ async fn a_broken_action_is_a_result_and_the_words_are_said() {
         assert_eq!(house.platform.attempts(), 1);
         assert!(house.explain(id).await.steps.iter().any(|s| s.rule == "action" && s.outcome == "failed"), "{how:?}");
     }
+}
+
+#[tokio::test]
+async fn an_action_without_end_costs_neither_the_words_nor_what_was_done_before() {
+    let action = |hands: u32| format!("<action><name>WAVE</name><params><hands>{hands}</hands></params></action>");
+    let answer = format!("<response><actions>{}{}</actions><text>Look!</text></response>", action(1), action(2));
+    let house = Plan::new(Arc::new(ScriptedModel::saying(answer))).plugin(wave(Wave::Hangs)).set("TURN_TIMEOUT_SECONDS", "1").build().await;
+    let id = house.say(&dm("7"), "wave").await;
+    assert_eq!(house.platform.until_shown("7", 2).await, ["Look!", "waves 1 hands"]);
+    house.quiet().await;
+    assert!(house.explain(id).await.steps.iter().any(|s| s.rule == "action" && s.outcome == "failed"));
 }
 
 #[tokio::test]

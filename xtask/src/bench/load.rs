@@ -71,6 +71,11 @@ impl Amount {
     }
 }
 
+/// An answer that took longer is slow.
+const SLOW: Duration = Duration::from_millis(50);
+/// Slow ones that were due closer together than this belong together: something stood still.
+const TOGETHER: Duration = Duration::from_millis(100);
+
 /// What the processes have used up to a moment.
 struct Meter {
     program: Duration,
@@ -102,6 +107,9 @@ pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> R
     let after = Meter::read(child).await?;
     let Some(mut load) = judge(&trips, amount.pace.is_some()) else { bail!("no answer was measured; the program said:\n{}", child.said()) };
     let answers = load.answers as f64;
+    if amount.pace.is_some() && !amount.patient {
+        tell_slow(&trips);
+    }
     load.misplaced = platform.misplaced();
     load.cpu = millis(after.program.saturating_sub(before.program)) / answers;
     load.servers_cpu = millis(after.servers.saturating_sub(before.servers)) / answers;
@@ -159,6 +167,38 @@ fn judge(trips: &[Trip], from_due: bool) -> Option<Load> {
     Some(Load { answers: ways.len(), per_second: ways.len() as f64 / took, wait, cpu: 0.0, servers_cpu: 0.0, statements: None, ack, misplaced: 0 })
 }
 
+/// Slow answers that belong together.
+#[derive(Debug, PartialEq)]
+struct Stretch {
+    /// When the first was due, since the load began.
+    at: Duration,
+    /// When the last was.
+    until: Duration,
+    longest: Duration,
+    answers: usize,
+}
+
+fn slow(trips: &[Trip]) -> Vec<Stretch> {
+    let Some(begun) = trips.iter().map(|trip| trip.due).min() else { return Vec::new() };
+    let mut slow: Vec<_> = trips.iter().filter_map(|t| Some((t.due.duration_since(begun), t.latency().filter(|waited| *waited > SLOW)?))).collect();
+    slow.sort_unstable();
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for (at, waited) in slow {
+        match stretches.last_mut().filter(|last| at.saturating_sub(last.until) < TOGETHER) {
+            Some(last) => (last.until, last.longest, last.answers) = (at, last.longest.max(waited), last.answers + 1),
+            None => stretches.push(Stretch { at, until: at, longest: waited, answers: 1 }),
+        }
+    }
+    stretches
+}
+
+/// Many answers in few stretches: the disk or the processors stood still. Few in many: something in the program.
+fn tell_slow(trips: &[Trip]) {
+    let told = |s: &Stretch| format!("{} at {:.1} s (up to {:.0} ms)", s.answers, s.at.as_secs_f64(), millis(s.longest));
+    let all: Vec<_> = slow(trips).iter().map(told).collect();
+    eprintln!("--- slower than {} ms: {}", SLOW.as_millis(), if all.is_empty() { "none".to_owned() } else { all.join(", ") });
+}
+
 fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1000.0
 }
@@ -166,6 +206,19 @@ fn millis(duration: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slow_answers_are_told_together() {
+        let zero = Instant::now();
+        let at = |ms| zero + Duration::from_millis(ms);
+        let trip = |due, took| Trip { due: at(due), handed_out: None, confirmed: None, answered: Some(at(due + took)) };
+        let stretches = slow(&[trip(0, 3), trip(1_000, 90), trip(1_040, 60), trip(1_050, 4), trip(3_000, 51)]);
+        let stretch = |at, until, longest, answers| {
+            let ms = Duration::from_millis;
+            Stretch { at: ms(at), until: ms(until), longest: ms(longest), answers }
+        };
+        assert_eq!(stretches, [stretch(1_000, 1_040, 90, 2), stretch(3_000, 3_000, 51, 1)]);
+    }
 
     #[test]
     fn unanswered_questions_do_not_count() {

@@ -2,6 +2,7 @@
 
 pub(crate) mod board;
 mod catch_up;
+mod directs;
 pub(crate) mod quota;
 mod session;
 pub(crate) mod shard;
@@ -29,8 +30,6 @@ use session::Session;
 
 /// Name of the stream that remembers direct message channels: Discord does not list them.
 const DIRECT: &str = "direct";
-/// Most direct message channels that are looked through after a lost session, the ones used last.
-const MAX_DIRECT: usize = 500;
 
 /// Takes events in for one application.
 #[derive(Clone)]
@@ -144,19 +143,7 @@ impl Intake {
     /// Notes direct message channels in the order they were used, so that what is said there while away can be looked for.
     async fn remember_directs(&self, used: &[u64]) {
         let mut known = self.directs().await;
-        let mut changed = false;
-        for channel in used {
-            if known.last() == Some(channel) || (known.len() < MAX_DIRECT && known.contains(channel)) {
-                continue;
-            }
-            known.retain(|c| c != channel);
-            known.push(*channel);
-            if known.len() > MAX_DIRECT {
-                known.remove(0);
-            }
-            changed = true;
-        }
-        if !changed {
+        if !directs::note(&mut known, used) {
             return;
         }
         let cursor = Cursor { stream: DIRECT.to_owned(), position: serde_json::to_string(&known).unwrap_or_default() };

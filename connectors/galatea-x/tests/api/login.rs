@@ -154,6 +154,49 @@ async fn two_processes_do_not_end_each_others_login() {
     assert_eq!(api.refreshed(), 1, "the second one found the first one's token");
 }
 
+const RENEWAL: &str = "POST /2/oauth2/token";
+
+/// X has forgotten the old token by then; what it answers is the only one that is still good.
+#[tokio::test]
+async fn a_renewal_whose_asker_is_gone_is_kept() {
+    let api = XApi::start().await;
+    let folder = logged_in(&api).await;
+    let connector = || config(&api, None).connector(&host(folder.path(), Arc::new(galatea_core::SystemClock))).unwrap();
+    let (gone, next) = (connector(), connector());
+    let before = api.calls_of(RENEWAL).len();
+    api.expire_tokens();
+    tokio::select! {
+        biased;
+        () = api.wait_for("the renewal", |api| (api.calls_of(RENEWAL).len() > before).then_some(())) => {}
+        findings = gone.check() => panic!("it was answered before X had heard of it: {findings:?}"),
+    }
+    let findings = next.check().await;
+    assert_eq!((findings[0].id.as_str(), api.refreshed()), ("GAL-X-TOKEN", 1), "{findings:?}");
+}
+
+#[tokio::test]
+async fn a_renewal_that_cannot_be_written_is_used_and_written_later() {
+    let api = XApi::start().await;
+    let folder = logged_in(&api).await;
+    let connector = || config(&api, None).connector(&host(folder.path(), Arc::new(galatea_core::SystemClock))).unwrap();
+    let account = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    // In the way of the file that is written beside the old one.
+    let in_the_way = account.join("oauth2.new");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let stored = std::fs::read(account.join("oauth2.json")).unwrap();
+    let running = connector();
+    for renewals in 1..=2 {
+        api.expire_tokens();
+        let findings = running.check().await;
+        assert_eq!((findings[0].id.as_str(), api.refreshed()), ("GAL-X-TOKEN", renewals), "{findings:?}");
+    }
+    assert_eq!(std::fs::read(account.join("oauth2.json")).unwrap(), stored, "nothing could be written");
+    std::fs::remove_dir(&in_the_way).unwrap();
+    assert_eq!(running.check().await[0].id, "GAL-X-TOKEN");
+    let findings = connector().check().await;
+    assert_eq!((findings[0].id.as_str(), api.refreshed()), ("GAL-X-TOKEN", 2), "the newest tokens are on disk: {findings:?}");
+}
+
 #[tokio::test]
 async fn a_login_that_ended_is_told_once() {
     let api = XApi::start().await;

@@ -6,9 +6,9 @@ use galatea_core::{
     Relationship, RemoteId, Result, Room, RoomId, Source, Task, TaskId, Timestamp, Trail, TurnId, World, WorldId,
     content::Content,
     store::{
-        AgentStore, AuditLine, AuditStore, CacheStore, ConnectionChange, EntityStore, EventPosition, EventStore, Exceptions, Group, InboxItem, InboxState,
-        InboxStore, Ingest, Lease, LeaseStatus, LeaseStore, Member, Membership, MemoryQuery, MemoryStore, Missing, NewDelivery, OutboxItem, OutboxQuery,
-        OutboxState, OutboxStore, Part, RelationshipStore, Resolution, RoomStore, Settlement, Step, StepStore, TaskStore, TurnRecord, WorldStore,
+        AgentStore, AuditLine, AuditStore, CacheStore, ConnectionChange, EntityStore, EventPosition, EventStore, Exceptions, Group, InHand, InboxItem,
+        InboxState, InboxStore, Ingest, Lease, LeaseStatus, LeaseStore, Member, Membership, MemoryQuery, MemoryStore, Missing, NewDelivery, OutboxItem,
+        OutboxQuery, OutboxState, OutboxStore, Part, RelationshipStore, Resolution, RoomStore, Settlement, Step, StepStore, TaskStore, TurnRecord, WorldStore,
     },
 };
 use serde_json::Value;
@@ -225,7 +225,7 @@ impl InboxStore for Double {
     async fn unfinished_in_room(&self, _: RoomId, _: u32) -> Result<Vec<InboxItem>> {
         no_queue()
     }
-    async fn unfinished_in_parts(&self, _: AgentId, _: &[u16], _: &[Source], _: &[MemoryId], _: u32) -> Result<Vec<InboxItem>> {
+    async fn unfinished_in_parts(&self, _: AgentId, _: &[u16], _: &[Source], _: &InHand, _: u32) -> Result<Vec<InboxItem>> {
         no_queue()
     }
     async fn oldest_unstarted(&self) -> Result<Option<Timestamp>> {

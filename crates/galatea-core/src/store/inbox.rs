@@ -28,6 +28,15 @@ pub struct Ingest {
     pub fence: Option<Fence>,
 }
 
+/// What a worker has in hand already and does not look for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InHand {
+    /// These messages.
+    pub messages: Vec<MemoryId>,
+    /// Everything in these Rooms: more than memory holds, and read back in its order by whoever works there.
+    pub rooms: Vec<RoomId>,
+}
+
 /// One message on its way into the inbox.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -138,9 +147,9 @@ pub trait InboxStore: Send + Sync {
     async fn unfinished(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<InboxItem>>;
     /// Messages of one Room not finished, in the order they were stored: read back when a lane had to spill.
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>>;
-    /// Messages not finished of an agent's Rooms in these parts ([`super::room_part`]) on these platforms, besides those named, in the order
+    /// Messages not finished of an agent's Rooms in these parts ([`super::room_part`]) on these platforms, besides what is in hand, in the order
     /// they were stored: what a worker takes up.
-    async fn unfinished_in_parts(&self, agent: AgentId, parts: &[u16], sources: &[Source], besides: &[MemoryId], limit: u32) -> Result<Vec<InboxItem>>;
+    async fn unfinished_in_parts(&self, agent: AgentId, parts: &[u16], sources: &[Source], besides: &InHand, limit: u32) -> Result<Vec<InboxItem>>;
     /// When the oldest message was stored for which no turn has begun: how far the work is behind.
     async fn oldest_unstarted(&self) -> Result<Option<Timestamp>>;
     /// Counts a begun turn on these rows, so that a message that kills the process is given up in the end.

@@ -9,7 +9,7 @@ use crate::{agent::Agent, lanes::Lane};
 
 /// Until a part that somebody has in hand is stored or let go.
 const IN_HAND: Duration = Duration::from_millis(20);
-const PAUSE: Duration = Duration::from_secs(1);
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 /// Lets go of a part whose account is another process's, and of all that waits behind it, the first one first: whoever finds one of them in
 /// the store finds those before it, too.

@@ -12,7 +12,7 @@ use super::{
     Job, Settler,
     look::look,
     mark::Mark,
-    read_back::{is_still_open, let_go, read_back},
+    read_back::{PAUSE, is_still_open, let_go, read_back},
     recover::keep_pauses,
     stack::Missed,
 };
@@ -36,7 +36,13 @@ pub(crate) async fn work(agent: Arc<Agent>, settler: Settler, lane: Lane<galatea
                 let mut broken = false;
                 match &before {
                     Some(known) if known.turn == turn => (broken, job.delivery.previous) = (known.broken, known.remote.clone()),
-                    _ if job.delivery.part > 0 => (broken, job.delivery.previous) = Box::pin(went_before(&agent, &job.delivery)).await,
+                    _ if job.delivery.part > 0 => match Box::pin(went_before(&agent, &job)).await {
+                        Some(known) => (broken, job.delivery.previous) = known,
+                        None => {
+                            let_go(&lane, job);
+                            continue;
+                        }
+                    },
                     _ => {}
                 }
                 let (delivered, remote) = if broken {
@@ -104,12 +110,22 @@ struct Before {
 }
 
 /// What became of the earlier parts of the same answer, in the same Room, before this lane began (after a restart): whether one was given up, and
-/// as what the last one arrived.
-async fn went_before(agent: &Agent, delivery: &Delivery) -> (bool, Option<RemoteId>) {
-    let mut parts = agent.store.deliveries_of(delivery.turn).await.unwrap_or_default();
+/// as what the last one arrived. None when the part is another process's before that is known.
+async fn went_before(agent: &Agent, job: &Job) -> Option<(bool, Option<RemoteId>)> {
+    let delivery = &job.delivery;
+    let mut parts = loop {
+        match agent.store.deliveries_of(delivery.turn).await {
+            Ok(parts) => break parts,
+            Err(_) if !job.tenure.is_open() => return None,
+            Err(error) => {
+                tracing::debug!(delivery = %delivery.id, error = %error.report(), "cannot read what went before a part; trying again");
+                agent.clock.sleep(PAUSE).await;
+            }
+        }
+    };
     parts.retain(|p| p.delivery.part < delivery.part && p.delivery.address.room == delivery.address.room);
     let broken = parts.iter().any(|p| matches!(p.state, OutboxState::Dead | OutboxState::Expired));
-    (broken, parts.into_iter().max_by_key(|p| p.delivery.part).and_then(|p| p.remote))
+    Some((broken, parts.into_iter().max_by_key(|p| p.delivery.part).and_then(|p| p.remote)))
 }
 
 /// Does what the protocol says until the part has ended, or stands back for what is worth more. None when the account is another process's
@@ -141,7 +157,11 @@ async fn deliver(agent: &Agent, settler: &Settler, lane: &Lane<galatea_core::Roo
             }
             Effect::Look => {
                 settler.flush().await;
-                let (looked, found) = tenure.run(Box::pin(look(agent, &route, &job))).await?;
+                // An account that is to go to another process goes: that one looks.
+                let (looked, found) = tokio::select! {
+                    looked = tenure.run(Box::pin(look(agent, &route, &job))) => looked?,
+                    () = tenure.closed() => return None,
+                };
                 receipt = found;
                 hear(agent, &mut job, &mut heard, rules, &Event::Looked(looked))
             }

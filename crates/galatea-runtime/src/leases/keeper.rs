@@ -4,12 +4,13 @@ use galatea_core::{
     Result, Store,
     store::{Group, Lease, Membership, Part},
 };
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
-use tokio::time::{MissedTickBehavior, interval, sleep_until};
+use std::{collections::BTreeMap, sync::Arc};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     ClusterOptions, Tenure,
+    steady::steady,
     tenure::{Term, Watch},
 };
 use crate::agent::Agent;
@@ -73,19 +74,19 @@ impl Keeper {
         let tick = self.tick(agents);
         tokio::pin!(tick);
         loop {
-            let over = Instant::now() >= term.until();
-            if over {
+            let left = term.left();
+            if left.is_none() {
                 lose_all(agents);
             }
             tokio::select! {
                 outcome = &mut tick => return outcome,
-                () = sleep_until(term.until().into()), if !over => {}
+                () = sleep(left.unwrap_or_default()), if left.is_some() => {}
             }
         }
     }
 
     async fn tick(&mut self, agents: &[Arc<Agent>]) -> Result<()> {
-        let asked = Instant::now();
+        let asked = steady();
         let ClusterOptions { member, ttl, .. } = self.options;
         let alive = self.store.beat(member, &self.membership(agents), ttl).await?;
         let held = self.store.renew(member, ttl).await?;
@@ -94,7 +95,7 @@ impl Keeper {
             Self::lose(agent, &held);
         }
         self.term.extend(asked, ttl);
-        self.give_back().await?;
+        self.give_back(&held).await?;
         let listeners = alive.get(&Group::listeners()).copied().unwrap_or(0);
         self.heard.store(listeners > 0, std::sync::atomic::Ordering::Relaxed);
         for agent in agents {
@@ -168,9 +169,12 @@ impl Keeper {
     }
 
     /// Gives back what nothing goes on under any more, also what was lost. Were that claimed again as it is, what waits in the database's queue
-    /// under the old lease would be let through beside what is done under the new one.
-    async fn give_back(&mut self) -> Result<()> {
-        let over: Vec<Part> = self.begun.iter().filter(|begun| begun.watch.is_over()).map(|begun| begun.part.clone()).collect();
+    /// under the old lease would be let through beside what is done under the new one. And what nothing was ever begun under: a claim whose
+    /// answer was lost, which would be kept for ever.
+    async fn give_back(&mut self, held: &[Lease]) -> Result<()> {
+        let ended = self.begun.iter().filter(|begun| begun.watch.is_over()).map(|begun| &begun.part);
+        let never_begun = held.iter().map(|lease| &lease.part).filter(|part| !self.is_going_on(part));
+        let over: Vec<Part> = ended.chain(never_begun).cloned().collect();
         if over.is_empty() {
             return Ok(());
         }

@@ -7,6 +7,7 @@ mod keeper;
 mod look;
 mod rooms;
 mod shares;
+mod steady;
 mod tenure;
 
 use galatea_core::{

@@ -8,27 +8,30 @@ use std::{
     future::poll_fn,
     sync::{Arc, Mutex, PoisonError, Weak},
     task::Poll,
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tokio_util::sync::CancellationToken;
 
-/// Until when all leases of this process are its own, by the machine's monotonic clock. Counted from before the database was asked, so it
-/// ends no later than the database thinks, and it goes on counting while the process is paused.
+use super::steady::steady;
+
+/// Until when all leases of this process are its own, by [`steady`] time. Counted from before the database was asked, so it ends no later than
+/// the database thinks, and it goes on counting while the process or the whole machine is paused.
 #[derive(Debug)]
-pub(super) struct Term(Mutex<Instant>);
+pub(super) struct Term(Mutex<Duration>);
 
 impl Term {
     /// Over already.
     pub(super) fn over() -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Instant::now())))
+        Arc::new(Self(Mutex::new(Duration::ZERO)))
     }
     /// Lasts for `ttl` from `asked`.
-    pub(super) fn extend(&self, asked: Instant, ttl: Duration) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = asked + ttl;
+    pub(super) fn extend(&self, asked: Duration, ttl: Duration) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = asked.saturating_add(ttl);
     }
-    /// When it ends.
-    pub(super) fn until(&self) -> Instant {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What is left of it; none when it is over.
+    pub(super) fn left(&self) -> Option<Duration> {
+        let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        until.checked_sub(steady()).filter(|left| !left.is_zero())
     }
 }
 
@@ -63,7 +66,7 @@ impl Tenure {
 
     /// Whether something may be done under it now.
     pub(crate) fn is_held(&self) -> bool {
-        self.0.as_ref().is_none_or(|held| !held.lost.is_cancelled() && Instant::now() < held.term.until())
+        self.0.as_ref().is_none_or(|held| !held.lost.is_cancelled() && held.term.left().is_some())
     }
 
     /// Whether something new may be begun under it.
@@ -117,9 +120,11 @@ impl Tenure {
     }
 
     /// Does something under it, and not a step of it after its end: also of a process that was paused, and before which nobody could tell it.
+    /// Dropped at once when it is lost, whatever it waits for.
     pub(crate) async fn guard<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = std::pin::pin!(work);
-        poll_fn(|context| if self.is_held() { work.as_mut().poll(context).map(Some) } else { Poll::Ready(None) }).await
+        let step = poll_fn(|context| if self.is_held() { work.as_mut().poll(context).map(Some) } else { Poll::Ready(None) });
+        self.run(step).await.flatten()
     }
 
     /// Whether it was not lost; its term may be over.
@@ -165,7 +170,7 @@ mod tests {
 
     fn tenure(ttl: Duration) -> (Tenure, Arc<Term>) {
         let term = Term::over();
-        term.extend(Instant::now(), ttl);
+        term.extend(steady(), ttl);
         (Tenure::of(MemberId::fresh(), Lease { part: Part("x".to_owned()), epoch: 1 }, Arc::clone(&term)), term)
     }
 
@@ -173,7 +178,7 @@ mod tests {
     fn it_ends_with_its_term() {
         let (tenure, term) = tenure(Duration::from_secs(60));
         assert!(tenure.is_open());
-        term.extend(Instant::now(), Duration::ZERO);
+        term.extend(steady(), Duration::ZERO);
         assert!(!tenure.is_open() && !tenure.is_held());
         assert!(Tenure::always().is_open());
     }
@@ -197,12 +202,23 @@ mod tests {
         // As after a pause: nothing has told it yet, and what it waited for is there.
         let work = async {
             steps.set(1);
-            term.extend(Instant::now(), Duration::ZERO);
+            term.extend(steady(), Duration::ZERO);
             tokio::task::yield_now().await;
             steps.set(2);
         };
         assert_eq!(tenure.guard(work).await, None);
         assert_eq!(steps.get(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_dropped_when_it_is_lost() {
+        let (tenure, _) = tenure(Duration::from_secs(60));
+        let lost = tenure.clone();
+        let losing = async move {
+            tokio::task::yield_now().await;
+            lost.lose();
+        };
+        assert_eq!(tokio::join!(tenure.guard(std::future::pending::<()>()), losing).0, None);
     }
 
     #[test]

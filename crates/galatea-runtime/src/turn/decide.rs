@@ -12,8 +12,24 @@ use crate::plan::{self, Parsed, RespondDecision};
 /// Times a model is asked before an unusable answer is given up (elizaOS asks three times).
 const ASKS: usize = 3;
 
+/// Whether a plan that asks for providers and nothing else is an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Providers {
+    /// They can be asked, and the model once more.
+    MayBeAsked,
+    /// They were.
+    Given,
+}
+
 /// Asks for a plan, until then at most. `results` are what actions of this turn have done so far.
-pub(crate) async fn decide(turn: &Turn<'_>, models: &Models, results: &[String], until: Timestamp, verdict: &mut Verdict) -> Result<Parsed> {
+pub(crate) async fn decide(
+    turn: &Turn<'_>,
+    models: &Models,
+    results: &[String],
+    providers: Providers,
+    until: Timestamp,
+    verdict: &mut Verdict,
+) -> Result<Parsed> {
     let model = models.text(Tier::TextLarge);
     let mut request = prompt::request(turn, turn.state, model.info(), results);
     request.deadline = Some(until);
@@ -24,7 +40,7 @@ pub(crate) async fn decide(turn: &Turn<'_>, models: &Models, results: &[String],
             return Err(withheld());
         }
         let parsed = plan::parse(&answer, &turn.catalog.actions);
-        if parsed.usable {
+        if parsed.usable && (providers == Providers::MayBeAsked || parsed.plan.does_something()) {
             note_finish(&answer, verdict);
             return Ok(parsed);
         }

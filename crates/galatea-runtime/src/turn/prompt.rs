@@ -84,14 +84,14 @@ fn system(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &[String]) 
 fn conversation(turn: &Turn<'_>) -> Vec<ChatMessage> {
     let group = !turn.room.kind.is_direct();
     let mut messages: Vec<ChatMessage> = Vec::new();
+    let is_own = |memory: &Memory| memory.entity_id == turn.agent.identity.entity();
+    let mut words = EARLIER_FILES;
+    let mut lines: Vec<_> = turn.recent.iter().rev().map(|memory| (is_own(memory), line(memory, group && !is_own(memory), &mut words))).collect();
+    lines.reverse();
     let waiting = turn.merged.iter().chain(std::iter::once(turn.message));
-    for memory in turn.recent.iter().map(AsRef::as_ref).chain(waiting) {
-        let own = memory.entity_id == turn.agent.identity.entity();
+    lines.extend(waiting.map(|memory| (is_own(memory), line(memory, group && !is_own(memory), &mut usize::MAX.clone()))));
+    for (own, line) in lines.into_iter().filter(|(_, line)| !line.is_empty()) {
         let role = if own { ChatRole::Assistant } else { ChatRole::User };
-        let line = line(memory, group && !own);
-        if line.is_empty() {
-            continue;
-        }
         // Some providers refuse two messages of one role in a row.
         if let Some(last) = messages.last_mut().filter(|last| last.role == role) {
             if let Some(galatea_core::model::ChatPart::Text { text }) = last.parts.last_mut() {
@@ -108,13 +108,22 @@ fn conversation(turn: &Turn<'_>) -> Vec<ChatMessage> {
     messages
 }
 
-fn line(memory: &Memory, named: bool) -> String {
+/// Characters of files in earlier messages that a model reads, the newest first: two whole ones. Of the others it reads how they begin. Somebody
+/// who sends many must not fill every later prompt of a Room.
+const EARLIER_FILES: usize = 16_000;
+const BEGINNING: usize = 200;
+
+/// What the model reads of a message; `words` is what is left for its files, of which each has its beginning in any case.
+fn line(memory: &Memory, named: bool, words: &mut usize) -> String {
     let text = question(memory);
     let mut line = if named { format!("{}: {text}", speaker(memory)) } else { text.into_owned() };
     for media in &memory.content.attachments {
         let about = [&media.description, &media.text, &media.title].into_iter().find(|s| !s.is_empty()).map_or("", String::as_str);
         let kind = format!("{:?}", media.content_type).to_lowercase();
-        line.push_str(&format!("\n[attachment: {kind}{}{about}]", if about.is_empty() { "" } else { ": " }));
+        let end = about.char_indices().nth((*words).max(BEGINNING)).map(|(end, _)| end);
+        let (about, more) = end.map_or((about, ""), |end| (&about[..end], " […]"));
+        *words = words.saturating_sub(about.chars().count());
+        line.push_str(&format!("\n[attachment: {kind}{}{about}{more}]", if about.is_empty() { "" } else { ": " }));
     }
     line.trim().to_owned()
 }

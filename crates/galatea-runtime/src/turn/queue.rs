@@ -5,7 +5,11 @@ use galatea_core::{
     Decision, Error, ErrorKind, Hint, MemoryId, Result, RoomId, Timestamp, Verdict,
     store::{InboxEntry, InboxItem, InboxState},
 };
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use super::{Seat, attempt::attempt, commit, think};
 use crate::{
@@ -85,6 +89,8 @@ fn admitted(agent: &Agent, entry: &InboxEntry) -> Option<Tenure> {
 }
 
 pub(super) fn push(agent: &Agent, waiting: Waiting) {
+    // One step for whoever asks what is in hand: were it marked and not yet in its lane, what follows it could be put there before it.
+    let _whole = agent.handing.lock().unwrap_or_else(PoisonError::into_inner);
     // Both the connector and recovery may hand over the same row: whoever comes first.
     if agent.in_turn.insert(waiting.entry.memory.id, ()).is_none() {
         queue(agent, waiting);
@@ -199,6 +205,10 @@ async fn one(agent: &Arc<Agent>, lane: &Lane<RoomId, Waiting>, first: Waiting) -
                 pause = (pause * 2).min(Duration::from_secs(10));
                 // What was gathered besides the first waits again, or it would be forgotten.
                 lane.put_front(taken.split_off(1));
+                // A Room that is to go to another process goes, whatever it waits for here.
+                if !tenure.is_open() {
+                    return ids(&taken);
+                }
             }
             Err(error) => {
                 tracing::error!(room = %lane.key(), error = %error.report(), "a turn failed; its messages stay unanswered until the next start");

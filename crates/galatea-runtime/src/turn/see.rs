@@ -4,7 +4,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use futures::future::join_all;
 use galatea_core::{
-    Content, Error, Media, MediaKind, MemoryId, Result,
+    Content, Error, Media, MediaKind, MemoryId, Result, Timestamp,
     model::{ChatMessage, ChatPart, ChatRole, TextRequest},
 };
 use std::time::Duration;
@@ -31,8 +31,10 @@ pub(super) async fn see(agent: &Agent, seat: &mut Seat) {
     if unseen.is_empty() {
         return;
     }
+    // A little sooner, so that a model that does not answer is found out.
+    let deadline = agent.clock.now().plus(PATIENCE - PATIENCE / 20);
     let looks = join_all(unseen.iter().map(async |media| {
-        let seen = tokio::time::timeout(PATIENCE, look(agent, seat, media)).await;
+        let seen = tokio::time::timeout(PATIENCE, look(agent, seat, media, deadline)).await;
         seen.unwrap_or_else(|_| Err(Error::new(galatea_core::ErrorKind::Timeout, "it took too long").with("seconds", PATIENCE.as_secs())))
     }))
     .await;
@@ -90,7 +92,7 @@ fn is_text(media: &Media) -> bool {
     media.mime.as_deref().map_or(named, |mime| mime.starts_with("text/") || mime == "application/json")
 }
 
-async fn look(agent: &Agent, seat: &Seat, media: &Media) -> Result<String> {
+async fn look(agent: &Agent, seat: &Seat, media: &Media, deadline: Timestamp) -> Result<String> {
     let limit = if media.content_type == MediaKind::Image { MAX_PICTURE } else { MAX_FILE };
     if media.size.is_some_and(|size| size > limit as u64) {
         return Err(Error::invalid("it is too large").with("limit", limit));
@@ -102,7 +104,7 @@ async fn look(agent: &Agent, seat: &Seat, media: &Media) -> Result<String> {
     let mime = picture(&bytes).ok_or_else(|| Error::invalid("it is none of PNG, JPEG, GIF and WebP"))?;
     let Some(model) = &agent.models.vision else { return Err(Error::invalid("no model sees pictures")) };
     let parts = vec![ChatPart::Text { text: PROMPT.to_owned() }, ChatPart::Image { mime: mime.to_owned(), data: BASE64_STANDARD.encode(&bytes) }];
-    let request = TextRequest { messages: vec![ChatMessage { role: ChatRole::User, parts }], ..TextRequest::default() };
+    let request = TextRequest { messages: vec![ChatMessage { role: ChatRole::User, parts }], deadline: Some(deadline), ..TextRequest::default() };
     let answer = model.generate(&request, &|_| {}).await?;
     match answer.text.trim() {
         "" => Err(Error::invalid("the model said nothing about it")),

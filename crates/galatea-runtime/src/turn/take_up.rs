@@ -1,12 +1,19 @@
 //! Take up: messages that are stored and in nobody's hands go to their lanes, after a start and now and then.
 
-use galatea_core::{Hint, MemoryId, Result, kill_point, store::InboxItem};
-use std::{sync::Arc, time::Duration};
+use galatea_core::{
+    Hint, Result, kill_point,
+    store::{InHand, InboxItem},
+};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use super::queue::{Waiting, push, waiting};
 use crate::{
     agent::Agent,
     delivery::{self, Route},
+    lanes::Lanes,
     leases::{Looks, RoomShare},
 };
 
@@ -117,7 +124,7 @@ pub(crate) async fn watch_rooms(agent: Arc<Agent>) {
             () = looks.next(pause, company) => {}
         }
         // A failure is told by whoever writes; the next look tries again.
-        while matches!(poll(&agent).await, Ok(false)) {}
+        while !agent.stop.is_cancelled() && matches!(poll(&agent).await, Ok(false)) {}
     }
 }
 
@@ -149,6 +156,10 @@ async fn poll(agent: &Agent) -> Result<bool> {
     Ok(all)
 }
 
-fn in_hand(agent: &Agent) -> Vec<MemoryId> {
-    agent.in_turn.iter().map(|entry| *entry.key()).collect()
+/// Rooms with more than memory holds read the rest back by themselves. In this order: what such a Room has read back in between is either marked
+/// or still to be read.
+fn in_hand(agent: &Agent) -> InHand {
+    let rooms = agent.turns.get().map(Lanes::spilled).unwrap_or_default();
+    let _whole = agent.handing.lock().unwrap_or_else(PoisonError::into_inner);
+    InHand { messages: agent.in_turn.iter().map(|entry| *entry.key()).collect(), rooms }
 }

@@ -4,9 +4,16 @@ use futures::{FutureExt, future::join_all};
 use galatea_core::{ActionResult, Content, Decision, Error, Result, State, Timestamp, Turn, Verdict, turn::Catalog};
 use std::{panic::AssertUnwindSafe, time::Duration};
 
-use super::{Seat, act, commands, commit::Outcome, compose, decide, prompt};
+use super::{
+    Seat, act, commands,
+    commit::Outcome,
+    compose,
+    decide::{self, Providers},
+    prompt,
+};
 use crate::{
     agent::Agent,
+    leases::Tenure,
     plan::{Parsed, PlanFormat, RespondDecision},
 };
 
@@ -54,30 +61,46 @@ async fn answer(agent: &Agent, seat: &Seat, catalog: &Catalog, until: Timestamp,
         return Ok((Outcome::default(), state));
     }
 
-    let mut parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &[], until, verdict).await?;
+    let mut parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &[], Providers::MayBeAsked, until, verdict).await?;
     if !parsed.plan.providers.is_empty() {
         let asked = parsed.plan.providers.clone();
         let more =
             agent.registry.providers.iter().filter(|p| asked.iter().any(|name| name.eq_ignore_ascii_case(p.name())) && state.fragment(p.name()).is_none());
         let extra = compose::compose_state(&seat.turn(agent, &state, catalog), more, deadline).await;
-        if !extra.fragments.is_empty() {
+        if !extra.fragments.is_empty() || !parsed.plan.does_something() {
             verdict.step("providers", "note", format!("the model asked for {}", asked.join(", ")));
             state.fragments.extend(extra.fragments);
-            parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &[], until, verdict).await?;
+            parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &[], Providers::Given, until, verdict).await?;
         }
     }
     note_plan(&parsed, verdict);
     let turn = seat.turn(agent, &state, catalog);
-    let outcome = Box::pin(carry_out(agent, &turn, parsed, until, verdict)).await?;
-    Ok((labelled(agent, seat, outcome), state))
+    let outcome = Box::pin(carry_out(agent, &turn, &seat.message.tenure, parsed, until, verdict)).await?;
+    Ok((labelled(agent, seat, bounded(seat, outcome, verdict)), state))
+}
+
+/// Longest answer, in characters, and in messages of the platform: a model that repeats itself, or is told to, must not fill a Room.
+const LONGEST: usize = 16_000;
+const MOST_PARTS: usize = 10;
+
+fn bounded(seat: &Seat, mut outcome: Outcome, verdict: &mut Verdict) -> Outcome {
+    let most = seat.route.info.capabilities.max_text.saturating_mul(MOST_PARTS).min(LONGEST);
+    for reply in &mut outcome.replies {
+        if let Some((end, _)) = reply.text.char_indices().nth(most) {
+            reply.text.truncate(end);
+            reply.text.push_str(" […]");
+            verdict.step("model", "note", format!("the answer was cut after {most} characters"));
+        }
+    }
+    outcome
 }
 
 /// Runs the plan in order; an answer that came only as results is put into words by a second call.
-async fn carry_out(agent: &Agent, turn: &Turn<'_>, parsed: Parsed, until: Timestamp, verdict: &mut Verdict) -> Result<Outcome> {
+async fn carry_out(agent: &Agent, turn: &Turn<'_>, tenure: &Tenure, parsed: Parsed, until: Timestamp, verdict: &mut Verdict) -> Result<Outcome> {
     let plan = parsed.plan;
     let (words, doing): (Vec<_>, Vec<_>) = plan.actions.iter().cloned().partition(|a| a.name == prompt::REPLY || prompt::SILENT.contains(&a.name.as_str()));
     let silent = words.iter().any(|a| prompt::SILENT.contains(&a.name.as_str())) && !words.iter().any(|a| a.name == prompt::REPLY);
-    let mut results = act::process_actions(turn, &agent.registry, &doing).await;
+    let mut results = act::process_actions(turn, &agent.registry, &doing, &act::Term { until, tenure }).await;
     results.iter_mut().for_each(|result| only_what_can_be_reached(agent, result));
     let mut outcome = Outcome { thought: plan.thought, remember: true, ..Outcome::default() };
     if !plan.text.trim().is_empty() && !silent {
@@ -93,7 +116,7 @@ async fn carry_out(agent: &Agent, turn: &Turn<'_>, parsed: Parsed, until: Timest
     }
     if outcome.replies.is_empty() && !results.is_empty() && !silent {
         let told: Vec<String> = results.iter().map(tell).collect();
-        let words = match decide::decide(turn, &agent.models, &told, until, verdict).await {
+        let words = match decide::decide(turn, &agent.models, &told, Providers::MayBeAsked, until, verdict).await {
             Ok(parsed) => parsed.plan.text,
             Err(error) => {
                 tracing::warn!(turn = %turn.id, error = %error.report(), "the result of an action could not be put into words");
@@ -198,7 +221,7 @@ fn failed(agent: &Agent, seat: &Seat, mut verdict: Verdict, error: &Error) -> Th
     verdict.decision = Decision::Failed;
     verdict.step(if command { "command" } else { "model" }, "failed", error.to_string());
     agent.events.publish(galatea_core::Event::TurnFailed { agent: agent.view.identity.id(), room, turn: seat.turn, reason: error.to_string() });
-    let ours = command || error.code() == Some("GAL-TURN-PANIC");
+    let ours = command || matches!(error.code(), Some("GAL-TURN-PANIC" | "GAL-TURN-TIMEOUT"));
     let outcome = notice(agent, seat, &mut verdict, if ours { Some(BROKEN) } else { agent.speechless.as_deref() });
     (outcome, verdict, State::default())
 }

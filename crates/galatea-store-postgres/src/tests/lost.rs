@@ -2,13 +2,14 @@
 
 use super::{open, open_at};
 use galatea_core::{
-    ErrorKind, Retry,
-    store::{InboxState, InboxStore, MemoryQuery, MemoryStore, OutboxStore},
+    AgentId, ErrorKind, MemberId, Retry,
+    store::{InboxState, InboxStore, Lease, LeaseStore, MemoryQuery, MemoryStore, OutboxStore, Part},
 };
 use galatea_testkit::{
     postgres::{Database, Proxy, Server},
     store_suite::fixtures::Scene,
 };
+use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_stopped_and_started_is_used_again() {
@@ -62,4 +63,31 @@ async fn a_commit_whose_answer_was_lost_is_known_for_what_it_was() {
     let other = scene.turn(&[&messages[0]]);
     proxy.lose(1);
     assert_eq!(store.finish_turn(other).await.unwrap_err().kind(), ErrorKind::Conflict, "somebody else's turn stays a conflict");
+}
+
+/// Whichever answer on the way is lost. What was taken without being told would stay with a member that does nothing about it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_whose_answer_was_lost_tells_all_that_is_held() {
+    let database = Database::fresh().await;
+    let proxy = Proxy::start(&database).await;
+    let (store, other) = (open_at(proxy.url()).await.unwrap(), open(&database).await);
+    let (here, there, long) = (MemberId::fresh(), MemberId::fresh(), Duration::from_secs(600));
+    let mut lost = 0;
+    for nth in 1..=6 {
+        // Every statement has been prepared by now, so there are few answers.
+        store.claim(here, &Part::all_rooms(AgentId::fresh()), 1, long).await.unwrap();
+        let parts = Part::all_rooms(AgentId::fresh());
+        other.claim(there, &parts, 16, long).await.unwrap();
+        proxy.lose(nth);
+        let told = store.claim(here, &parts, 16, long).await.unwrap();
+        lost += usize::from(!proxy.is_losing());
+        proxy.open();
+        let held = other.leases().await.unwrap().into_iter().filter(|lease| lease.member == Some(here) && parts.contains(&lease.lease.part));
+        let mut held: Vec<Lease> = held.map(|status| status.lease).collect();
+        held.sort_by(|a, b| a.part.cmp(&b.part));
+        assert_eq!(told, held, "answer {nth}");
+        assert_eq!(told.len(), 16, "as many as it asked for");
+    }
+    // A statement and the look at its connection afterwards, twice, at the least.
+    assert!(lost >= 3, "{lost} answers were lost");
 }

@@ -9,11 +9,11 @@ use galatea_testkit::{
     store_suite::fixtures::{Scene, object, settlement},
 };
 use serde_json::json;
-use sqlx::{AssertSqlSafe, Executor, SqlSafeStr};
+use sqlx::{AssertSqlSafe, Executor, SqlSafeStr, query_scalar};
 
 use super::open;
 use crate::{
-    PostgresStore, agent, apply, cache, cursor, entity, event, inbox, lease,
+    PostgresStore, agent, apply, cache, cursor, effect, entity, event, inbox, lease,
     memory::{self, filter_statements},
     outbox, relationship, room, step, task, world,
 };
@@ -48,8 +48,7 @@ fn every_statement() -> Vec<String> {
         event::PUBLISH,
         event::END,
         event::AFTER,
-        lease::HELD,
-        lease::TAKE,
+        lease::CLAIM,
         lease::RENEW,
         lease::RELEASE,
         lease::LEASES,
@@ -80,6 +79,25 @@ async fn every_statement_fits_the_tables() {
         connection.prepare(AssertSqlSafe(statement.clone()).into_sql_str()).await.unwrap_or_else(|e| panic!("{statement}\n{e}"));
     }
     assert!(connection.prepare("SELECT nothing FROM memories".into_sql_str()).await.is_err(), "the check can fail");
+}
+
+/// Both are single statements of the writer, for which everybody else waits.
+#[tokio::test]
+async fn neither_a_forgotten_person_nor_a_moved_room_reads_a_queue_whole() {
+    let database = Database::fresh().await;
+    let opened = crate::open::database(&database.url().into(), &crate::PostgresOptions::default()).await.unwrap();
+    let mut connection = opened.writer;
+    let steps = effect::STEPS.iter().chain(room::STEPS).filter(|(op, _)| ["forget_person", "move_room"].contains(op));
+    let statements: Vec<&str> = steps.flat_map(|(_, body)| body.split(';')).map(str::trim).filter(|statement| !statement.is_empty()).collect();
+    assert!(statements.len() > 10);
+    for statement in statements {
+        let explain = format!("EXPLAIN {}", statement.replace("b ->", "(SELECT '{}'::jsonb) ->"));
+        let plan: Vec<String> = query_scalar(AssertSqlSafe(explain)).fetch_all(&mut connection).await.unwrap_or_else(|e| panic!("{statement}\n{e}"));
+        let plan = plan.join("\n");
+        for table in ["memories", "inbox", "outbox", "rooms", "participants", "entities"] {
+            assert!(!plan.contains(&format!("Seq Scan on {table}")), "{statement}\n{plan}");
+        }
+    }
 }
 
 async fn cost<T>(store: &PostgresStore, work: impl Future<Output = galatea_core::Result<T>>) -> u64 {

@@ -194,6 +194,8 @@ fn what_is_held_is_bounded() {
     }
     let held = |room: &Scene| matches!(recent.look(&page(*room, 1)), Known::Page(_));
     assert_eq!(rooms.iter().filter(|room| held(room)).count(), 7, "the last ones");
+    recent.shrink();
+    assert_eq!(rooms.iter().filter(|room| held(room)).count(), 1, "the very last one, once it is quiet");
     let room = rooms[19];
     for at in 0..i64::from(STEP) * 3 {
         recent.add([room.memory("short", at + 2)].into_iter());

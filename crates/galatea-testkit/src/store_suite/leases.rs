@@ -3,7 +3,7 @@
 
 use galatea_core::{
     AgentId, Cursor, ErrorKind, Event, MemberId, RemoteId, RoomId, Source, Store,
-    store::{Fence, Group, Ingest, Lease, Membership, OutboxState, Part, ROOM_PARTS, Role, Settlement, TurnRecord, room_part},
+    store::{Fence, Group, InHand, Ingest, Lease, Membership, OutboxState, Part, ROOM_PARTS, Role, Settlement, TurnRecord, room_part},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -220,7 +220,7 @@ pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
     let places: Vec<Scene> = (0..40).map(|_| scene.other_room()).collect();
     let messages: Vec<_> = places.iter().map(|place| place.message("hello", 1)).collect();
     store.ingest(Scene::batch(&messages)).await.unwrap();
-    let besides: Arc<std::sync::Mutex<Vec<galatea_core::MemoryId>>> = Arc::default();
+    let besides: Arc<std::sync::Mutex<InHand>> = Arc::default();
     let in_parts = |parts: Vec<u16>, limit| {
         let (store, agent, besides) = (Arc::clone(&store), scene.agent, besides.lock().unwrap().clone());
         async move { store.unfinished_in_parts(agent, &parts, &[SOURCE], &besides, limit).await.unwrap().into_iter().map(|i| i.entry.memory.id).collect::<Vec<_>>() }
@@ -231,11 +231,14 @@ pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
         assert_eq!(in_parts(parts, 100).await, expected);
     }
     assert_eq!(in_parts(all.clone(), 3).await.len(), 3);
-    *besides.lock().unwrap() = messages[..38].iter().map(|m| m.memory.id).collect();
+    besides.lock().unwrap().messages = messages[..38].iter().map(|m| m.memory.id).collect();
     assert_eq!(in_parts(all.clone(), 3).await, [messages[38].memory.id, messages[39].memory.id], "what is in hand is left out, not counted");
-    besides.lock().unwrap().clear();
-    assert_eq!(store.unfinished_in_parts(scene.agent, &all, &[Source::new("elsewhere")], &[], 3).await.unwrap(), []);
-    assert_eq!(store.unfinished_in_parts(AgentId::fresh(), &all, &[SOURCE], &[], 3).await.unwrap(), []);
+    *besides.lock().unwrap() = InHand { messages: Vec::new(), rooms: places[1..].iter().map(|place| place.room).collect() };
+    assert_eq!(in_parts(all.clone(), 3).await, [messages[0].memory.id], "and so are Rooms");
+    let nothing = InHand::default();
+    *besides.lock().unwrap() = InHand::default();
+    assert_eq!(store.unfinished_in_parts(scene.agent, &all, &[Source::new("elsewhere")], &nothing, 3).await.unwrap(), []);
+    assert_eq!(store.unfinished_in_parts(AgentId::fresh(), &all, &[SOURCE], &nothing, 3).await.unwrap(), []);
     let to = loop {
         let to = RoomId::fresh();
         if room_part(to) != room_part(places[0].room) {

@@ -75,7 +75,7 @@ pub(super) const PAGES: &[Explanation] = &[
     page(
         "GAL-DB-BUSY",
         "The PostgreSQL server takes no more connections",
-        "max_connections is reached. A galatea uses nine.",
+        "max_connections is reached. A galatea uses ten.",
         "Raise max_connections, or stop a program that holds too many. The work is tried again by itself.",
     ),
     page(

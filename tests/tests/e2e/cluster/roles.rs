@@ -1,6 +1,9 @@
 //! Roles: who connects, who answers, who only tells.
 
-use galatea_testkit::process::Home;
+use galatea_testkit::{
+    models::{Fault, Recorded, Reply},
+    process::Home,
+};
 use std::time::Duration;
 
 use super::crowd::{Crowd, spread};
@@ -33,6 +36,26 @@ async fn one_connects_another_answers_and_a_third_tells() {
     }
     assert!(worker["ready"] == true, "{worker:#}");
     crowd.is_accounted_for().await;
+}
+
+/// More waits in one Room than a process keeps in memory, and its turn does not end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flooded_room_keeps_no_other_room_waiting() {
+    const MORE_THAN_MEMORY: usize = 600;
+    let crowd = Crowd::of(0).await;
+    let stage = &crowd.stage;
+    let is_flood = |request: &Recorded| request.body["messages"].to_string().contains("flood");
+    stage.model.answer_with(move |request| if is_flood(request) { Reply::Fault(Fault::Hang) } else { Reply::text("calm as well") });
+    let _ingress = crowd.node("ingress").await;
+    let _worker = crowd.node("worker").await;
+    let (flooded, calm) = (stage.ann.direct(), stage.telegram.user("Cal", "calm_c"));
+    for n in 0..MORE_THAN_MEMORY {
+        stage.ann.says(&flooded, &format!("flood {n}")).send();
+    }
+    let quiet = calm.direct();
+    calm.says(&quiet, "calm").send();
+    stage.wait_text(&quiet, "calm as well").await;
+    assert_eq!(stage.texts(&flooded), [""; 0], "and not because the flood was over");
 }
 
 /// Discord shows that an answer is coming; the process that decides against one is not the one that has to say so.
