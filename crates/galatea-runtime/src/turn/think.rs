@@ -80,8 +80,8 @@ async fn answer(agent: &Agent, seat: &Seat, catalog: &Catalog, until: Timestamp,
 }
 
 /// Longest answer, in characters, and in messages of the platform: a model that repeats itself, or is told to, must not fill a Room.
-const LONGEST: usize = 16_000;
-const MOST_PARTS: usize = 10;
+const LONGEST: usize = 50_000;
+const MOST_PARTS: usize = 25;
 
 fn bounded(seat: &Seat, mut outcome: Outcome, verdict: &mut Verdict) -> Outcome {
     let most = seat.route.info.capabilities.max_text.saturating_mul(MOST_PARTS).min(LONGEST);
