@@ -76,20 +76,18 @@ async fn answer(agent: &Agent, seat: &Seat, catalog: &Catalog, until: Timestamp,
     note_plan(&parsed, verdict);
     let turn = seat.turn(agent, &state, catalog);
     let outcome = Box::pin(carry_out(agent, &turn, &seat.message.tenure, parsed, until, verdict)).await?;
-    Ok((labelled(agent, seat, bounded(seat, outcome, verdict)), state))
+    Ok((labelled(agent, seat, bounded(outcome, verdict)), state))
 }
 
-/// Longest answer, in characters, and in messages of the platform: a model that repeats itself, or is told to, must not fill a Room.
+/// Longest answer, in characters: what a model writes by itself is shorter (16,000 tokens), and one that repeats itself must not fill a Room.
 const LONGEST: usize = 50_000;
-const MOST_PARTS: usize = 25;
 
-fn bounded(seat: &Seat, mut outcome: Outcome, verdict: &mut Verdict) -> Outcome {
-    let most = seat.route.info.capabilities.max_text.saturating_mul(MOST_PARTS).min(LONGEST);
+fn bounded(mut outcome: Outcome, verdict: &mut Verdict) -> Outcome {
     for reply in &mut outcome.replies {
-        if let Some((end, _)) = reply.text.char_indices().nth(most) {
+        if let Some((end, _)) = reply.text.char_indices().nth(LONGEST) {
             reply.text.truncate(end);
             reply.text.push_str(" […]");
-            verdict.step("model", "note", format!("the answer was cut after {most} characters"));
+            verdict.step("model", "note", format!("the answer was cut after {LONGEST} characters"));
         }
     }
     outcome
