@@ -1,11 +1,11 @@
 //! Providers and actions that fail cost themselves, never the answer.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, Content, Error, Fragment, Plugin, Provider, ProviderUse, Result, Turn};
-use galatea_testkit::models::ScriptedModel;
+use galatea_core::{Action, ActionDocs, ActionResult, Clock, Content, Error, Fragment, Plugin, Provider, ProviderUse, Result, Turn};
+use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::house::{Plan, dm};
 
@@ -130,7 +130,14 @@ async fn a_broken_action_is_a_result_and_the_words_are_said() {
 async fn an_action_without_end_costs_neither_the_words_nor_what_was_done_before() {
     let action = |hands: u32| format!("<action><name>WAVE</name><params><hands>{hands}</hands></params></action>");
     let answer = format!("<response><actions>{}{}</actions><text>Look!</text></response>", action(1), action(2));
-    let house = Plan::new(Arc::new(ScriptedModel::saying(answer))).plugin(wave(Wave::Hangs)).set("TURN_TIMEOUT_SECONDS", "1").build().await;
+    let clock = ManualClock::new();
+    let passing = clock.clone();
+    // Each action has the second that is left: this clock stands still while the machine is busy.
+    let model = ScriptedModel::answering(move |request| {
+        passing.advance(request.deadline.unwrap().since(passing.now()) - Duration::from_secs(1));
+        Ok(ScriptedModel::text(answer.clone()))
+    });
+    let house = Plan::new(Arc::new(model)).plugin(wave(Wave::Hangs)).clock(clock.shared()).build().await;
     let id = house.say(&dm("7"), "wave").await;
     assert_eq!(house.platform.until_shown("7", 2).await, ["Look!", "waves 1 hands"]);
     house.quiet().await;

@@ -1,8 +1,8 @@
 //! OAuth 2 with PKCE: the login, the rotating refresh token, and what a kill may not lose.
 
-use galatea_core::{BrowserLogin, Connector, ConnectorConfig, ErrorKind, Retry};
+use galatea_core::{BrowserLogin, Connector, ConnectorConfig, ErrorKind, Retry, SystemClock};
 use galatea_testkit::x::{Effect, Fault, Options, XApi};
-use galatea_x::{Credentials, XConfig};
+use galatea_x::{Credentials, XConfig, XConnector};
 use std::{path::Path, sync::Arc};
 
 use super::support::{gateway, reply, send, start, with};
@@ -14,7 +14,12 @@ fn config(api: &XApi, secret: Option<&str>) -> XConfig {
 }
 
 fn begin(api: &XApi, folder: &Path) -> Box<dyn BrowserLogin> {
-    config(api, None).login(&host(folder, Arc::new(galatea_core::SystemClock))).unwrap().unwrap()
+    config(api, None).login(&host(folder, Arc::new(SystemClock))).unwrap().unwrap()
+}
+
+/// As another process of the same data folder has it.
+fn connector(api: &XApi, folder: &Path) -> XConnector {
+    config(api, None).connector(&host(folder, Arc::new(SystemClock))).unwrap()
 }
 
 async fn logged_in(api: &XApi) -> tempfile::TempDir {
@@ -52,7 +57,7 @@ async fn tokens_are_their_owners_alone() {
 async fn a_confidential_client_shows_its_secret() {
     let api = XApi::with(Options { client_secret: Some("clientCanarySecret".into()), ..Options::default() }).await;
     let folder = tempfile::tempdir().unwrap();
-    let login = config(&api, Some("clientCanarySecret")).login(&host(folder.path(), Arc::new(galatea_core::SystemClock))).unwrap().unwrap();
+    let login = config(&api, Some("clientCanarySecret")).login(&host(folder.path(), Arc::new(SystemClock))).unwrap().unwrap();
     login.finish(&api.allow(login.page())).await.unwrap();
 }
 
@@ -146,8 +151,7 @@ async fn futures_join<T>(all: impl Iterator<Item = impl Future<Output = T>>) -> 
 async fn two_processes_do_not_end_each_others_login() {
     let api = XApi::start().await;
     let folder = logged_in(&api).await;
-    let connector = || config(&api, None).connector(&host(folder.path(), Arc::new(galatea_core::SystemClock))).unwrap();
-    let (one, two) = (connector(), connector());
+    let (one, two) = (connector(&api, folder.path()), connector(&api, folder.path()));
     api.expire_tokens();
     let findings = futures_join([one.check(), two.check()].into_iter()).await;
     assert!(findings.iter().all(|f| f[0].id == "GAL-X-TOKEN"), "{findings:?}");
@@ -161,8 +165,7 @@ const RENEWAL: &str = "POST /2/oauth2/token";
 async fn a_renewal_whose_asker_is_gone_is_kept() {
     let api = XApi::start().await;
     let folder = logged_in(&api).await;
-    let connector = || config(&api, None).connector(&host(folder.path(), Arc::new(galatea_core::SystemClock))).unwrap();
-    let (gone, next) = (connector(), connector());
+    let (gone, next) = (connector(&api, folder.path()), connector(&api, folder.path()));
     let before = api.calls_of(RENEWAL).len();
     api.expire_tokens();
     tokio::select! {
@@ -178,13 +181,12 @@ async fn a_renewal_whose_asker_is_gone_is_kept() {
 async fn a_renewal_that_cannot_be_written_is_used_and_written_later() {
     let api = XApi::start().await;
     let folder = logged_in(&api).await;
-    let connector = || config(&api, None).connector(&host(folder.path(), Arc::new(galatea_core::SystemClock))).unwrap();
     let account = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     // In the way of the file that is written beside the old one.
     let in_the_way = account.join("oauth2.new");
     std::fs::create_dir(&in_the_way).unwrap();
     let stored = std::fs::read(account.join("oauth2.json")).unwrap();
-    let running = connector();
+    let running = connector(&api, folder.path());
     for renewals in 1..=2 {
         api.expire_tokens();
         let findings = running.check().await;
@@ -193,7 +195,7 @@ async fn a_renewal_that_cannot_be_written_is_used_and_written_later() {
     assert_eq!(std::fs::read(account.join("oauth2.json")).unwrap(), stored, "nothing could be written");
     std::fs::remove_dir(&in_the_way).unwrap();
     assert_eq!(running.check().await[0].id, "GAL-X-TOKEN");
-    let findings = connector().check().await;
+    let findings = connector(&api, folder.path()).check().await;
     assert_eq!((findings[0].id.as_str(), api.refreshed()), ("GAL-X-TOKEN", 2), "the newest tokens are on disk: {findings:?}");
 }
 
