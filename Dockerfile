@@ -11,8 +11,8 @@ COPY . .
 ARG FEATURES=""
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
-    cargo build --profile dist --locked --package galatea --features "$FEATURES" \
- && install -D target/dist/galatea /out/galatea
+    cargo build --release --locked --package galatea --features "$FEATURES" \
+ && install -D target/release/galatea /out/galatea
 
 # ---- run: the binary, OpenSSL and the root certificates, nothing else ----
 FROM debian:bookworm-slim
