@@ -4,6 +4,7 @@ mod actions;
 mod choose;
 mod evaluators;
 mod known;
+mod meaning;
 mod providers;
 mod rights;
 mod ties;

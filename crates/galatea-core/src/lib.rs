@@ -7,6 +7,7 @@ pub mod clock;
 pub mod command;
 pub mod connector;
 pub mod content;
+pub mod embedding;
 pub mod entity;
 pub mod error;
 pub mod evaluator;
@@ -45,6 +46,7 @@ pub use connector::{
     BrowserLogin, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, Priority, ReadBack, SendHandler, Severity, TextUnit, Variable,
 };
 pub use content::{Button, Content, Media, MediaKind, Press};
+pub use embedding::Embedding;
 pub use entity::{Entity, Participant, ParticipantState};
 pub use error::{Error, ErrorKind, Reach, Result, Retry, Sent};
 pub use evaluator::Evaluator;

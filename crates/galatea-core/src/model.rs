@@ -43,6 +43,13 @@ pub struct ModelInfo {
     pub scripted: bool,
 }
 
+impl ModelInfo {
+    /// Provider and model, such as `openai text-embedding-3-small`.
+    pub fn full_name(&self) -> String {
+        format!("{} {}", self.provider, self.model)
+    }
+}
+
 /// elizaOS model types for text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]

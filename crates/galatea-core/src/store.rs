@@ -16,6 +16,7 @@ use crate::{
 
 mod audit;
 mod change;
+mod embedding;
 mod event;
 mod inbox;
 mod lease;
@@ -26,6 +27,7 @@ mod turn;
 
 pub use audit::{AuditLine, AuditStore, Exceptions, Missing};
 pub use change::{ConnectionChange, Effect, EntityChange, RoomChange, WorldChange};
+pub use embedding::{EmbeddingStore, LikenessQuery};
 pub use event::{EventPosition, EventStore};
 pub use inbox::{Envelope, InHand, InboxEntry, InboxItem, InboxState, InboxStore, Ingest};
 pub use lease::{Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Part, ROOM_PARTS, Role, fair_share, room_part};
@@ -41,6 +43,7 @@ pub trait Store:
     + RoomStore
     + EntityStore
     + MemoryStore
+    + EmbeddingStore
     + RelationshipStore
     + TaskStore
     + CacheStore
@@ -58,6 +61,7 @@ impl<T> Store for T where
         + RoomStore
         + EntityStore
         + MemoryStore
+        + EmbeddingStore
         + RelationshipStore
         + TaskStore
         + CacheStore

@@ -8,7 +8,7 @@
 use galatea_core::{Error, ErrorKind};
 use sqlx::{AssertSqlSafe, Executor, PgConnection};
 
-use crate::{agent, cache, connect, cursor, effect, entity, inbox, lease, memory, outbox, relationship, room, step, task, world};
+use crate::{agent, cache, connect, cursor, effect, embedding, entity, inbox, lease, memory, outbox, relationship, room, step, task, world};
 
 /// Carries out the steps of `$1`; `$2` is true when they may have been carried out before. Tells how many rows each answered row touched.
 pub(crate) const APPLY: &str = "SELECT told_c, told_n, told_hits FROM pg_temp.galatea_apply($1::jsonb, $2)";
@@ -45,6 +45,7 @@ const STEPS: &[&[Step]] = &[
     entity::STEPS,
     room::STEPS,
     memory::STEPS,
+    embedding::STEPS,
     relationship::STEPS,
     task::STEPS,
     cache::STEPS,

@@ -14,6 +14,7 @@ mod connect;
 mod convert;
 mod cursor;
 mod effect;
+mod embedding;
 mod entity;
 mod error;
 mod event;

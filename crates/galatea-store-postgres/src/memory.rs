@@ -21,9 +21,9 @@ use crate::{
 
 mod filter;
 
-use filter::Filter;
 #[cfg(test)]
 pub(crate) use filter::statements as filter_statements;
+pub(crate) use filter::{COLUMNS, Filter};
 
 pub(crate) const MEMORY_ROWS: Batch = (
     "memory",
@@ -38,7 +38,8 @@ pub(crate) const STEPS: &[Step] = &[
         "update_content",
         "UPDATE memories SET content = (b ->> 'content')::json, words = to_tsvector('simple', b ->> 'words')
             WHERE id = (b ->> 'id')::uuid AND agent_id = (b ->> 'agent')::uuid;
-         GET DIAGNOSTICS touched = ROW_COUNT;",
+         GET DIAGNOSTICS touched = ROW_COUNT;
+         DELETE FROM embeddings WHERE seq IN (SELECT seq FROM memories WHERE id = (b ->> 'id')::uuid AND agent_id = (b ->> 'agent')::uuid);",
     ),
     (
         // A message that is taken back before its turn is not answered; what was typed goes from its inbox row too, and the
@@ -114,7 +115,7 @@ struct Deleted<'a> {
 }
 
 #[derive(FromRow)]
-struct Stored {
+pub(crate) struct Stored {
     id: Uuid,
     kind: String,
     agent_id: Uuid,
@@ -127,7 +128,7 @@ struct Stored {
 }
 
 impl Stored {
-    fn decode(self) -> Result<Memory> {
+    pub(crate) fn decode(self) -> Result<Memory> {
         Ok(Memory {
             id: MemoryId(self.id),
             kind: MemoryKind::from_stored(&self.kind),

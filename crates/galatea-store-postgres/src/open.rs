@@ -6,12 +6,12 @@ use sqlx::{
     AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection,
     migrate::{Migrate, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
-    query_scalar,
+    query_as, query_scalar,
 };
 use std::{str::FromStr, time::Duration};
 use tokio::time::timeout;
 
-use crate::{apply, error, lease, options::PostgresOptions, read::Readers, writer};
+use crate::{apply, embedding, error, lease, options::PostgresOptions, read::Readers, writer};
 
 /// The tables, in steps. An applied step is never edited.
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
@@ -93,6 +93,8 @@ pub struct Seen {
     pub version: String,
     /// Our tables are there.
     pub tables: bool,
+    /// The version of pgvector, if it is installed in this database.
+    pub pgvector: Option<String>,
 }
 
 /// The connections of a store.
@@ -129,8 +131,10 @@ pub(crate) async fn look(url: &SecretString, options: &PostgresOptions) -> Resul
     if !tables && !may {
         return Err(error::rights().with("database", place.show()));
     }
+    let pgvector = query_as::<_, (String, String)>(embedding::PGVECTOR).fetch_optional(&mut connection).await.map_err(fail)?;
     connection.close().await.map_err(fail)?;
-    Ok(Seen { place: place.show(), version: format!("{}.{}", version / 10_000, version % 10_000), tables })
+    let version = format!("{}.{}", version / 10_000, version % 10_000);
+    Ok(Seen { place: place.show(), version, tables, pgvector: pgvector.map(|(_, version)| version) })
 }
 
 /// The server's version, if it is new enough.

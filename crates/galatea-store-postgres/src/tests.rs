@@ -5,6 +5,7 @@ mod addresses;
 mod groups;
 mod handles;
 mod lost;
+mod pgvector;
 mod silence;
 mod statements;
 mod suite;

@@ -6,7 +6,7 @@
 
 use sqlx::{AssertSqlSafe, Executor, SqliteConnection};
 
-use crate::{agent, cache, connect, cursor, effect, entity, inbox, memory, outbox, relationship, room, search, step, task, world};
+use crate::{agent, cache, connect, cursor, effect, embedding, entity, inbox, memory, outbox, relationship, room, search, step, task, world};
 
 /// Carries out the rows of `?1`. The first row tells the file's `data_version`, which differs from the last one when another connection has
 /// committed something in between (<https://www.sqlite.org/pragma.html#pragma_data_version>).
@@ -33,6 +33,7 @@ const COLD: &[&[Trigger]] = &[
     room::TRIGGERS,
     memory::TRIGGERS,
     search::TRIGGERS,
+    embedding::TRIGGERS,
     relationship::TRIGGERS,
     task::TRIGGERS,
     cache::TRIGGERS,

@@ -14,6 +14,7 @@ mod connect;
 mod convert;
 mod cursor;
 mod effect;
+mod embedding;
 mod entity;
 mod error;
 mod event;
@@ -31,6 +32,7 @@ mod room;
 mod search;
 mod step;
 mod task;
+mod vectors;
 mod world;
 mod writer;
 

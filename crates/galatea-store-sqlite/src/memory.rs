@@ -23,9 +23,10 @@ use crate::{
 mod filter;
 mod page;
 
-use filter::Filter;
+pub(crate) use filter::Filter;
 #[cfg(test)]
 pub(crate) use filter::statements as filter_statements;
+pub(crate) use page::{read as read_page, read_with as read_page_with};
 
 /// Served for every row.
 pub(crate) const HOT_TRIGGERS: &[Trigger] = &[(
@@ -44,6 +45,8 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
             WHERE m.id = unhex(NEW.body ->> 'id') AND m.agent_id = unhex(NEW.body ->> 'agent') AND m.seq <= (SELECT seq FROM search_progress);
          UPDATE memories SET content = NEW.body -> 'content' WHERE id = unhex(NEW.body ->> 'id') AND agent_id = unhex(NEW.body ->> 'agent');
          UPDATE answer SET hits = changes();
+         DELETE FROM embeddings WHERE seq IN (SELECT seq FROM memories
+            WHERE id = unhex(NEW.body ->> 'id') AND agent_id = unhex(NEW.body ->> 'agent'));
          INSERT INTO memories_fts (rowid, text) SELECT t.seq, t.text FROM memories m JOIN memory_text t ON t.seq = m.seq
             WHERE m.id = unhex(NEW.body ->> 'id') AND m.agent_id = unhex(NEW.body ->> 'agent') AND m.seq <= (SELECT seq FROM search_progress);",
     ),

@@ -15,6 +15,7 @@ use crate::{
     options::{Durability, SqliteOptions},
     pool::Pool,
     read::Readers,
+    vectors,
 };
 
 /// The tables, in steps. An applied step is never edited.
@@ -31,6 +32,7 @@ pub(crate) struct Opened {
 
 /// Opens a file.
 pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened> {
+    vectors::install()?;
     create(path).map_err(|e| error::file(path, e))?;
     inspect(path, options).await?;
     let connect = connect_options(path, options);
@@ -59,6 +61,7 @@ async fn settle(connection: &mut SqliteConnection, path: &Path) -> Result<()> {
 
 /// Makes a database in memory.
 pub(crate) async fn memory() -> Result<Opened> {
+    vectors::install()?;
     let path = Path::new(":memory:");
     let connect = common(SqliteConnectOptions::new().in_memory(true));
     let mut writer = SqliteConnection::connect_with(&connect).await.map_err(|e| error::open(path, e))?;

@@ -2,6 +2,7 @@
 pub mod clock;
 pub mod connector_suite;
 pub mod discord;
+pub mod likeness;
 pub mod load;
 pub mod loopback;
 #[cfg(target_os = "linux")]

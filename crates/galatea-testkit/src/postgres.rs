@@ -30,6 +30,14 @@ impl Database {
         Self::on(server).await
     }
 
+    /// A new database in which pgvector is installed, on a server that has it, shared by all tests that need one.
+    pub async fn with_pgvector() -> Self {
+        let server = tokio::task::spawn_blocking(Server::shared_with_pgvector).await.expect("the server is found or started");
+        let database = Self::on(server).await;
+        database.execute("CREATE EXTENSION vector".to_owned()).await;
+        database
+    }
+
     /// A new database on this server.
     pub async fn on(server: Server) -> Self {
         let name = format!("test_{}", uuid::Uuid::new_v4().simple());

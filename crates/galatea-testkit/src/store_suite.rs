@@ -6,6 +6,7 @@ use std::{any::Any, sync::Arc};
 
 pub mod audit;
 pub mod connections;
+pub mod embeddings;
 pub mod fixtures;
 pub mod ingest;
 pub mod leases;
@@ -34,6 +35,17 @@ impl<S: Store + 'static> From<S> for Fresh {
     fn from(store: S) -> Self {
         Self::keeping(store, ())
     }
+}
+
+/// The part of [`store_suite!`] about embeddings, for a store that has more than one way to compare them.
+#[macro_export]
+macro_rules! embedding_suite {
+    ($make:expr) => {
+        $crate::store_suite! { @each ($make)
+            embeddings: the_likest_come_first, likeness_keeps_to_the_query, an_embedding_goes_with_its_memory, what_has_no_embedding_is_found,
+                many_vectors_are_ranked_exactly, odd_model_names_are_kept_apart;
+        }
+    };
 }
 
 /// Writes one `#[tokio::test]` per behaviour. The argument is an async expression that makes an empty store, or a [`Fresh`] with
@@ -74,6 +86,7 @@ macro_rules! store_suite {
             steps: a_step_is_begun_and_gets_its_result, steps_go_with_their_message;
             small: agents_are_saved_without_secrets, tasks_are_due_found_and_deleted, cached_values_expire, relationships_are_unique;
         }
+        $crate::embedding_suite!($make);
     };
     (@each ($make:expr) $($module:ident: $($name:ident),+;)+) => {$(
         mod $module {

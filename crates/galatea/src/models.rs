@@ -40,7 +40,7 @@ pub(crate) fn watch(models: Models) -> (Models, ModelHealth) {
 
 /// How a model is called in the banner and in `status`.
 pub(crate) fn describe(info: &ModelInfo) -> String {
-    if info.scripted { "offline script — pattern matching, not AI".to_owned() } else { format!("{} {}", info.provider, info.model) }
+    if info.scripted { "offline script — pattern matching, not AI".to_owned() } else { info.full_name() }
 }
 
 struct Watched {

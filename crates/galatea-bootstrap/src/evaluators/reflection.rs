@@ -10,7 +10,7 @@ use serde_json::{Map, json};
 use std::{sync::Arc, time::Duration};
 
 use super::lesson::{self, Fact, Tie};
-use crate::{known::Known, ties, words};
+use crate::{known::Known, meaning, ties, words};
 
 /// How often to reflect.
 pub(crate) const INTERVAL: Variable =
@@ -75,7 +75,7 @@ impl Evaluator for Reflection {
         for tie in lesson.ties.iter().take(MOST) {
             relate(turn, tie).await?;
         }
-        Ok(())
+        meaning::embed_facts(turn).await
     }
 }
 

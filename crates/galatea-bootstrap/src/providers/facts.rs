@@ -1,16 +1,18 @@
-//! FACTS: what was learnt about the speakers in this room.
+//! FACTS: what was learnt about the speakers in this room; where that is much, what is like what is being said, and the newest.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, MemoryKind, Provider, ProviderUse, Result, Turn, store::MemoryQuery};
+use galatea_core::{Fragment, Memory, MemoryKind, Provider, ProviderUse, Result, Turn, store::MemoryQuery};
 use std::sync::Arc;
 
-use crate::{known::Known, words};
+use crate::{known::Known, meaning::Said, words};
 
 /// What was learnt about the speakers in this room.
 pub(crate) struct Facts(pub(crate) Arc<Known>);
 
 /// Facts shown at most (elizaOS: two searches of 6).
 const MOST: usize = 12;
+/// Of these by likeness to what is being said, about each speaker; the others are the newest.
+const LIKEST: u32 = 6;
 /// Facts of the room that are looked through.
 const LOOKED_AT: u32 = 200;
 /// Longest fact shown, in graphemes.
@@ -38,22 +40,30 @@ impl Provider for Facts {
         // Of this room only: what was said elsewhere must not surface here.
         let query = MemoryQuery::new(turn.agent.identity.id(), LOOKED_AT).room(turn.room.id).kind(MemoryKind::Facts);
         let facts = turn.store.memories(&query).await?;
+        let mut speakers: Vec<&Memory> = Vec::new();
+        for message in std::iter::once(turn.message).chain(turn.merged.iter().rev()) {
+            if !speakers.iter().any(|known| known.entity_id == message.entity_id) {
+                speakers.push(message);
+            }
+        }
+        let of_speakers = facts.iter().filter(|fact| speakers.iter().any(|speaker| speaker.entity_id == fact.entity_id)).count();
+        // Only where a choice has to be made: an embedding is a call to a model.
+        let said = if of_speakers > MOST { Said::in_turn(turn).await } else { None };
         let mut text = String::new();
         let mut left = MOST;
-        let mut shown = Vec::new();
-        for message in std::iter::once(turn.message).chain(turn.merged.iter().rev()) {
-            if shown.contains(&message.entity_id) {
-                continue;
-            }
-            shown.push(message.entity_id);
-            let about: Vec<String> =
-                facts.iter().filter(|f| f.entity_id == message.entity_id).take(left).map(|f| format!("- {}", words::line(&f.content.text, LONGEST))).collect();
+        for speaker in speakers {
+            let likest = match &said {
+                Some(said) if left > 0 => said.facts_about(turn, speaker.entity_id, LIKEST).await?,
+                _ => Vec::new(),
+            };
+            let newest = facts.iter().filter(|fact| fact.entity_id == speaker.entity_id && !likest.iter().any(|known| known.id == fact.id));
+            let about: Vec<String> = likest.iter().chain(newest).take(left).map(|f| format!("- {}", words::line(&f.content.text, LONGEST))).collect();
             left -= about.len();
             if !about.is_empty() {
                 text.push_str(&format!(
                     "{}# What is known about {} (hearsay, may be wrong)\n{}",
                     if text.is_empty() { "" } else { "\n\n" },
-                    words::speaker(message),
+                    words::speaker(speaker),
                     about.join("\n")
                 ));
             }

@@ -2,18 +2,19 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, AgentId, Character, Cursor, Delivery, DeliveryId, Entity, EntityId, Error, ErrorKind, MemberId, Memory, MemoryId, Participant, ParticipantState,
-    Relationship, RemoteId, Result, Room, RoomId, Source, Task, TaskId, Timestamp, Trail, TurnId, World, WorldId,
+    Account, AgentId, Character, Cursor, Delivery, DeliveryId, Embedding, Entity, EntityId, Error, ErrorKind, MemberId, Memory, MemoryId, Participant,
+    ParticipantState, Relationship, RemoteId, Result, Room, RoomId, Source, Task, TaskId, Timestamp, Trail, TurnId, World, WorldId,
     content::Content,
     store::{
-        AgentStore, AuditLine, AuditStore, CacheStore, ConnectionChange, EntityStore, EventPosition, EventStore, Exceptions, Group, InHand, InboxItem,
-        InboxState, InboxStore, Ingest, Lease, LeaseStatus, LeaseStore, Member, Membership, MemoryQuery, MemoryStore, Missing, NewDelivery, OutboxItem,
-        OutboxQuery, OutboxState, OutboxStore, Part, RelationshipStore, Resolution, RoomStore, Settlement, Step, StepStore, TaskStore, TurnRecord, WorldStore,
+        AgentStore, AuditLine, AuditStore, CacheStore, ConnectionChange, EmbeddingStore, EntityStore, EventPosition, EventStore, Exceptions, Group, InHand,
+        InboxItem, InboxState, InboxStore, Ingest, Lease, LeaseStatus, LeaseStore, LikenessQuery, Member, Membership, MemoryQuery, MemoryStore, Missing,
+        NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Part, RelationshipStore, Resolution, RoomStore, Settlement, Step, StepStore, TaskStore,
+        TurnRecord, WorldStore,
     },
 };
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     sync::{Mutex, MutexGuard},
     time::Duration,
 };
@@ -25,6 +26,7 @@ pub(crate) struct Tables {
     pub(crate) participants: Vec<Participant>,
     pub(crate) entities: Vec<Entity>,
     pub(crate) memories: Vec<Memory>,
+    pub(crate) embeddings: HashMap<MemoryId, (String, Embedding)>,
     pub(crate) relationships: Vec<Relationship>,
     pub(crate) tasks: Vec<Task>,
     pub(crate) cache: BTreeMap<String, Value>,
@@ -159,6 +161,32 @@ impl MemoryStore for Double {
         let before = tables.memories.len();
         tables.memories.retain(|m| m.agent_id != agent || !ids.contains(&m.id));
         Ok((before - tables.memories.len()) as u64)
+    }
+}
+
+#[async_trait]
+impl EmbeddingStore for Double {
+    async fn save_embeddings(&self, _: AgentId, model: &str, embeddings: &[(MemoryId, Embedding)]) -> Result<u64> {
+        let mut tables = self.asked();
+        tables.embeddings.extend(embeddings.iter().map(|(id, embedding)| (*id, (model.to_owned(), embedding.clone()))));
+        Ok(embeddings.len() as u64)
+    }
+    async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>> {
+        let tables = self.asked();
+        let likeness = |m: &Memory| {
+            let (model, embedding) = tables.embeddings.get(&m.id)?;
+            if *model == query.model { query.embedding.likeness(embedding.numbers()) } else { None }
+        };
+        let candidates = tables.memories.iter().filter(|m| matches(&query.of, m));
+        let mut found: Vec<(Memory, f32)> = candidates.filter_map(|m| Some((m.clone(), likeness(m)?))).filter(|(_, l)| *l >= query.at_least).collect();
+        found.sort_by(|a, b| b.1.total_cmp(&a.1));
+        found.truncate(query.of.limit as usize);
+        Ok(found)
+    }
+    async fn without_embedding(&self, query: &MemoryQuery, model: &str, width: Option<usize>) -> Result<Vec<Memory>> {
+        let tables = self.asked();
+        let has = |m: &Memory| tables.embeddings.get(&m.id).is_some_and(|(of, e)| of == model && width.is_none_or(|width| width == e.width()));
+        Ok(tables.memories.iter().filter(|m| matches(query, m) && !has(m)).take(query.limit as usize).cloned().collect())
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod actions;
 mod double;
+mod meaning;
 mod people;
 mod providers;
 mod reflection;

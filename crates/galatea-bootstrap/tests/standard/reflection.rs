@@ -5,20 +5,20 @@ use serde_json::json;
 
 use crate::scene::{BOB, MARIA, Scene, someone};
 
-async fn reflects(scene: &Scene) -> galatea_core::Result<()> {
+pub(crate) async fn reflects(scene: &Scene) -> galatea_core::Result<()> {
     let turn = scene.turn();
     let finished = FinishedTurn { turn: &turn, replies: &[], verdict: &Verdict::default() };
     scene.plugin.evaluators[0].evaluate(&finished).await
 }
 
 /// A group in which `count` messages have been written, the last one being answered.
-fn after(count: usize) -> Scene {
+pub(crate) fn after(count: usize) -> Scene {
     let mut scene = Scene::group();
     say(&mut scene, count);
     scene
 }
 
-fn say(scene: &mut Scene, count: usize) {
+pub(crate) fn say(scene: &mut Scene, count: usize) {
     for n in 0..count {
         let memory = scene.said(if n % 2 == 0 { MARIA } else { BOB }, "I like tea");
         let last = std::mem::replace(&mut scene.message, memory);
@@ -28,7 +28,7 @@ fn say(scene: &mut Scene, count: usize) {
     }
 }
 
-fn facts(scene: &Scene) -> Vec<Memory> {
+pub(crate) fn facts(scene: &Scene) -> Vec<Memory> {
     scene.double.tables().memories.iter().filter(|m| m.kind == MemoryKind::Facts).cloned().collect()
 }
 

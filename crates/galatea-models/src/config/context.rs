@@ -123,7 +123,7 @@ impl<'a> Context<'a> {
     /// Behind its breaker and budget. Vectors are not streamed: no wire format has it.
     pub(super) fn embedding(&self, endpoint: &Endpoint, model: impl EmbeddingModel + 'static) -> Arc<dyn EmbeddingModel> {
         let (total, info) = (self.times.total, model.info().clone());
-        let name = format!("{} {}", info.provider, info.model);
+        let name = info.full_name();
         let breaker = self.dependencies.breaker(endpoint, &info.model, &name, limits(total), self.clock.now());
         let guarded = Guarded::new(Arc::new(model), breaker, self.allowed(), false, Arc::clone(&self.clock));
         Arc::new(Retrying::new(Arc::new(guarded), self.policy(None), self.dependencies.budget(endpoint), Arc::clone(&self.clock)))

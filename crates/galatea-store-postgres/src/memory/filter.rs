@@ -4,17 +4,17 @@ use galatea_core::store::MemoryQuery;
 
 use crate::{read::Select, search};
 
-const COLUMNS: &str =
+pub(crate) const COLUMNS: &str =
     "m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata::text AS metadata, m.content::text AS content";
 
 /// Which conditions a query has, with their values.
-pub(super) struct Filter<'a> {
+pub(crate) struct Filter<'a> {
     query: &'a MemoryQuery,
     matching: Option<String>,
 }
 
 impl<'a> Filter<'a> {
-    pub(super) fn new(query: &'a MemoryQuery) -> Self {
+    pub(crate) fn new(query: &'a MemoryQuery) -> Self {
         Self { query, matching: query.matching.as_deref().and_then(search::words) }
     }
 
@@ -54,13 +54,59 @@ impl<'a> Filter<'a> {
     }
 
     /// The matching rows, newest or most relevant first; the last parameter is the limit.
-    pub(super) fn page(&self) -> String {
+    pub(crate) fn page(&self) -> String {
+        self.rows("")
+    }
+
+    /// Of the matching rows those without an embedding; after the limit come model and width.
+    pub(crate) fn without_embedding(&self) -> String {
+        let next = self.conditions().1 + 2;
+        self.rows(&format!(
+            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = m.seq AND e.model = ${next} AND cardinality(e.vector) = coalesce(${}::integer, cardinality(e.vector)))",
+            next + 1
+        ))
+    }
+
+    /// Numbers and times of the matching rows that have an embedding; the last parameters are model and width.
+    pub(crate) fn embedded(&self) -> String {
+        let (conditions, count) = self.all_conditions();
+        format!(
+            "SELECT m.seq, m.created_at FROM memories m JOIN embeddings e ON e.seq = m.seq \
+             WHERE {conditions} AND e.model = ${} AND cardinality(e.vector) = ${}",
+            count + 1,
+            count + 2
+        )
+    }
+
+    /// The likest of the matching rows, each with its likeness, computed by pgvector, whose objects are in `schema`; the last parameters are
+    /// model, width, vector, least likeness and limit. Embeddings of another width are never compared: that would be an error.
+    pub(crate) fn alike(&self, schema: &str) -> String {
+        let (conditions, count) = self.all_conditions();
+        let [model, width, vector, least, limit] = [1, 2, 3, 4, 5].map(|n| count + n);
+        let order = "n.likeness DESC, n.created_at DESC, n.seq DESC";
+        format!(
+            "WITH near AS MATERIALIZED (SELECT m.seq, m.created_at, CASE WHEN cardinality(e.vector) = ${width} \
+                THEN 1 - (e.vector::{schema}.vector OPERATOR({schema}.<=>) ${vector}::real[]::{schema}.vector) END AS likeness \
+                FROM memories m JOIN embeddings e ON e.seq = m.seq WHERE {conditions} AND e.model = ${model}), \
+             n AS MATERIALIZED (SELECT * FROM near n WHERE n.likeness >= ${least} ORDER BY {order} LIMIT ${limit}) \
+             SELECT {COLUMNS}, n.likeness::real AS likeness FROM n JOIN memories m ON m.seq = n.seq ORDER BY {order}"
+        )
+    }
+
+    /// All conditions as one, and how many parameters they have.
+    fn all_conditions(&self) -> (String, usize) {
+        let (mut conditions, count) = self.conditions();
+        conditions.extend(Self::kind_condition(&self.kinds()));
+        (conditions.join(" AND "), count)
+    }
+
+    fn rows(&self, further: &str) -> String {
         let (mut conditions, count) = self.conditions();
         let (kinds, limit) = (self.kinds(), count + 1);
         if self.matching.is_some() {
             conditions.extend(Self::kind_condition(&kinds));
             return format!(
-                "SELECT {COLUMNS} FROM memories m WHERE {} \
+                "SELECT {COLUMNS} FROM memories m WHERE {}{further} \
                  ORDER BY ts_rank(m.words, plainto_tsquery('simple', $1)) DESC, m.created_at DESC, m.seq DESC LIMIT ${limit}",
                 conditions.join(" AND ")
             );
@@ -70,7 +116,7 @@ impl<'a> Filter<'a> {
             .iter()
             .map(|kind| {
                 format!(
-                    "(SELECT {COLUMNS}, m.seq FROM memories m WHERE m.type = '{kind}' AND {conditions} \
+                    "(SELECT {COLUMNS}, m.seq FROM memories m WHERE m.type = '{kind}' AND {conditions}{further} \
                      ORDER BY m.created_at DESC, m.seq DESC LIMIT ${limit})"
                 )
             })
@@ -79,14 +125,12 @@ impl<'a> Filter<'a> {
     }
 
     /// How many rows match.
-    pub(super) fn count(&self) -> String {
-        let (mut conditions, _) = self.conditions();
-        conditions.extend(Self::kind_condition(&self.kinds()));
-        format!("SELECT count(*) FROM memories m WHERE {}", conditions.join(" AND "))
+    pub(crate) fn count(&self) -> String {
+        format!("SELECT count(*) FROM memories m WHERE {}", self.all_conditions().0)
     }
 
     /// Binds the values of the conditions, in their order.
-    pub(super) fn bind<O>(&self, mut select: Select<O>) -> Select<O> {
+    pub(crate) fn bind<O>(&self, mut select: Select<O>) -> Select<O> {
         let query = self.query;
         if let Some(matching) = &self.matching {
             select = select.bind(matching.clone());
@@ -102,9 +146,9 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Both statements of a query.
+/// All statements of a query that every server takes.
 #[cfg(test)]
-pub(crate) fn statements(query: &MemoryQuery) -> [String; 2] {
+pub(crate) fn statements(query: &MemoryQuery) -> [String; 4] {
     let filter = Filter::new(query);
-    [filter.page(), filter.count()]
+    [filter.page(), filter.count(), filter.without_embedding(), filter.embedded()]
 }

@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, Executor, SqlSafeStr, query_scalar};
 
 use super::open;
 use crate::{
-    PostgresStore, agent, apply, cache, cursor, effect, entity, event, inbox, lease,
+    PostgresStore, agent, apply, cache, cursor, effect, embedding, entity, event, inbox, lease,
     memory::{self, filter_statements},
     outbox, relationship, room, step, task, world,
 };
@@ -65,7 +65,7 @@ fn every_statement() -> Vec<String> {
         world::WORLDS,
     ];
     let built = queries().into_iter().flat_map(|q| filter_statements(&q));
-    fixed.into_iter().map(str::to_owned).chain(inbox::statements()).chain(outbox::statements()).chain(built).collect()
+    fixed.into_iter().map(str::to_owned).chain(inbox::statements()).chain(outbox::statements()).chain(embedding::statements()).chain(built).collect()
 }
 
 #[tokio::test]

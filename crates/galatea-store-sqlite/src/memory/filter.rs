@@ -6,18 +6,18 @@ use super::page;
 use crate::{read::Select, search};
 
 /// Which conditions a query has, with their values.
-pub(super) struct Filter<'a> {
+pub(crate) struct Filter<'a> {
     query: &'a MemoryQuery,
     matching: Option<String>,
 }
 
 impl<'a> Filter<'a> {
-    pub(super) fn new(query: &'a MemoryQuery) -> Self {
+    pub(crate) fn new(query: &'a MemoryQuery) -> Self {
         Self { query, matching: query.matching.as_deref().and_then(search::expression) }
     }
 
     /// True when the full-text index is needed.
-    pub(super) fn searches(&self) -> bool {
+    pub(crate) fn searches(&self) -> bool {
         self.matching.is_some()
     }
 
@@ -66,18 +66,45 @@ impl<'a> Filter<'a> {
     }
 
     /// The matching rows as one page, newest or most relevant first; the last parameter is the limit.
-    pub(super) fn page(&self) -> String {
-        // The limit inside keeps the inner order.
-        format!("SELECT group_concat(line, char({})) FROM ({})", page::ROW as u8, self.lines())
+    pub(crate) fn page(&self) -> String {
+        page::of(&self.lines(""))
     }
 
-    fn lines(&self) -> String {
+    /// Of the matching rows those without an embedding; after the limit come model and bytes of a vector.
+    pub(crate) fn without_embedding(&self) -> String {
+        let next = self.conditions().1 + 2;
+        page::of(&self.lines(&format!(
+            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = m.seq AND e.model = ?{next} AND length(e.vector) = coalesce(?{}, length(e.vector)))",
+            next + 1
+        )))
+    }
+
+    /// The likest of the matching rows, each with its likeness; after the limit come model, vector and least likeness. One distance is computed
+    /// for each embedding in question, by sqlite-vec, and never for one of another width.
+    pub(crate) fn alike(&self) -> String {
+        let (mut conditions, count) = self.conditions();
+        conditions.extend(Self::kind_condition(&self.kinds()));
+        let [limit, model, vector, least] = [1, 2, 3, 4].map(|n| count + n);
+        let order = "n.likeness DESC, n.created_at DESC, n.seq DESC";
+        page::of(&format!(
+            "WITH near AS MATERIALIZED (SELECT m.seq, m.created_at, \
+                CASE length(e.vector) WHEN length(?{vector}) THEN 1 - vec_distance_cosine(e.vector, ?{vector}) END AS likeness \
+                FROM {} CROSS JOIN embeddings e ON e.seq = m.seq WHERE {} AND e.model = ?{model}) \
+             SELECT {} AS line FROM (SELECT * FROM near n WHERE n.likeness >= ?{least} ORDER BY {order} LIMIT +?{limit}) n \
+                JOIN memories m ON m.seq = n.seq ORDER BY {order}",
+            self.from(),
+            conditions.join(" AND "),
+            page::line_with("n.likeness")
+        ))
+    }
+
+    fn lines(&self, further: &str) -> String {
         let (mut conditions, count) = self.conditions();
         let (kinds, limit) = (self.kinds(), count + 1);
         if self.searches() {
             conditions.extend(Self::kind_condition(&kinds));
             return format!(
-                "SELECT {} AS line FROM {} WHERE {} ORDER BY f.rank, m.created_at DESC, m.seq DESC LIMIT +?{limit}",
+                "SELECT {} AS line FROM {} WHERE {}{further} ORDER BY f.rank, m.created_at DESC, m.seq DESC LIMIT +?{limit}",
                 page::line(),
                 self.from(),
                 conditions.join(" AND ")
@@ -88,7 +115,7 @@ impl<'a> Filter<'a> {
             .iter()
             .map(|kind| {
                 format!(
-                    "SELECT * FROM (SELECT m.seq, m.created_at FROM memories m WHERE m.type = '{kind}' AND {conditions} \
+                    "SELECT * FROM (SELECT m.seq, m.created_at FROM memories m WHERE m.type = '{kind}' AND {conditions}{further} \
                      ORDER BY m.created_at DESC, m.seq DESC LIMIT +?{limit})"
                 )
             })
@@ -101,14 +128,14 @@ impl<'a> Filter<'a> {
     }
 
     /// How many rows match.
-    pub(super) fn count(&self) -> String {
+    pub(crate) fn count(&self) -> String {
         let (mut conditions, _) = self.conditions();
         conditions.extend(Self::kind_condition(&self.kinds()));
         format!("SELECT count(*) FROM {} WHERE {}", self.from(), conditions.join(" AND "))
     }
 
     /// Binds the values of the conditions, in their order.
-    pub(super) fn bind<O>(&self, mut select: Select<O>) -> Select<O> {
+    pub(crate) fn bind<O>(&self, mut select: Select<O>) -> Select<O> {
         let query = self.query;
         if let Some(matching) = &self.matching {
             select = select.bind(matching.clone());
@@ -133,9 +160,9 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Both statements of a query.
+/// All statements of a query.
 #[cfg(test)]
-pub(crate) fn statements(query: &MemoryQuery) -> [String; 2] {
+pub(crate) fn statements(query: &MemoryQuery) -> [String; 4] {
     let filter = Filter::new(query);
-    [filter.page(), filter.count()]
+    [filter.page(), filter.count(), filter.without_embedding(), filter.alike()]
 }

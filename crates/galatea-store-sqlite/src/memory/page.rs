@@ -9,19 +9,46 @@ use crate::{convert::from_json, error};
 /// Between columns (ASCII unit separator). JSON escapes it (RFC 8259 §7), and nothing else here is free text.
 const COLUMN: char = '\u{1f}';
 /// Between rows (ASCII record separator).
-pub(super) const ROW: char = '\u{1e}';
+const ROW: char = '\u{1e}';
 
 const COLUMNS: [&str; 9] =
     ["hex(m.id)", "m.type", "hex(m.agent_id)", "hex(m.entity_id)", "hex(m.room_id)", "hex(m.world_id)", "m.created_at", "m.metadata", "m.content"];
 
 /// A memory `m` as one text.
 pub(super) fn line() -> String {
-    COLUMNS.join(&format!(" || char({}) || ", COLUMN as u8))
+    COLUMNS.join(&between())
+}
+
+/// The same with a number before it.
+pub(super) fn line_with(number: &str) -> String {
+    [number, &line()].join(&between())
+}
+
+fn between() -> String {
+    format!(" || char({}) || ", COLUMN as u8)
+}
+
+/// Lines as one page. Whatever order and limit they have inside is kept.
+pub(super) fn of(lines: &str) -> String {
+    format!("SELECT group_concat(line, char({})) FROM ({lines})", ROW as u8)
 }
 
 /// Reads a page.
-pub(super) fn read(page: &str) -> Result<Vec<Memory>> {
-    page.split(ROW).filter(|row| !row.is_empty()).map(memory).collect()
+pub(crate) fn read(page: &str) -> Result<Vec<Memory>> {
+    rows(page).map(memory).collect()
+}
+
+/// Reads a page of lines that begin with a number.
+pub(crate) fn read_with(page: &str) -> Result<Vec<(Memory, f32)>> {
+    let with = |row: &str| {
+        let (number, row) = row.split_once(COLUMN).ok_or_else(|| error::unreadable("memory", "a column is missing"))?;
+        Ok((memory(row)?, number.parse().map_err(|e| error::unreadable("likeness", e))?))
+    };
+    rows(page).map(with).collect()
+}
+
+fn rows(page: &str) -> impl Iterator<Item = &str> {
+    page.split(ROW).filter(|row| !row.is_empty())
 }
 
 fn memory(row: &str) -> Result<Memory> {

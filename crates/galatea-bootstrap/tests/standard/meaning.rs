@@ -1,0 +1,153 @@
+//! Meaning: with an embedding model, what was learnt is found by what it means; without one, or with one that fails, by its age.
+
+use async_trait::async_trait;
+use galatea_core::{EmbeddingModel, Error, MemoryKind, ModelInfo, Result, Timestamp};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+use crate::{
+    reflection::{after, facts, reflects, say},
+    scene::{MARIA, Scene, someone},
+};
+
+/// Tells tea from everything else.
+struct Tea {
+    info: ModelInfo,
+    width: usize,
+    asked: Mutex<Vec<Vec<String>>>,
+    hangs: AtomicBool,
+    fails: AtomicBool,
+}
+
+impl Tea {
+    fn of(model: &str, width: usize) -> Arc<Self> {
+        let info = ModelInfo { provider: "test".into(), model: model.into(), tools: false, vision: false, scripted: false };
+        Arc::new(Self { info, width, asked: Mutex::default(), hangs: AtomicBool::new(false), fails: AtomicBool::new(false) })
+    }
+}
+
+#[async_trait]
+impl EmbeddingModel for Tea {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
+        self.asked.lock().unwrap().push(texts.to_vec());
+        if self.hangs.load(Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        if self.fails.load(Relaxed) {
+            return Err(Error::unexpected("down"));
+        }
+        let vector = |text: &String| {
+            let mut vector = vec![0.1; self.width];
+            vector[usize::from(text.contains("tea"))] = 1.0;
+            if text.contains("nothing") { vec![0.0; self.width] } else { vector }
+        };
+        Ok(texts.iter().map(vector).collect())
+    }
+}
+
+/// Forty facts about Maria in the order of their age, the oldest one about tea, all embedded.
+async fn much_is_known(model: &Arc<Tea>) -> Scene {
+    let mut scene = after(8);
+    scene.models.embedding = Some(model.clone());
+    for n in 0..40 {
+        let text = if n == 0 { "Maria grows tea".to_owned() } else { format!("fact {n}") };
+        scene.keep(MemoryKind::Facts, someone(MARIA), scene.room.id, &text, Timestamp(n));
+    }
+    scene.model.enqueue("{}");
+    reflects(&scene).await.unwrap();
+    scene.message = scene.said(MARIA, "what shall I drink? tea?");
+    scene
+}
+
+#[tokio::test]
+async fn what_is_like_what_is_said_is_shown_before_the_newest() {
+    let model = Tea::of("small", 3);
+    let scene = much_is_known(&model).await;
+    let shown = scene.shows("FACTS").await.text;
+    assert!(shown.contains("hearsay, may be wrong)\n- Maria grows tea\n"), "{shown}");
+    assert_eq!(shown.matches("\n- ").count(), 12);
+    assert_eq!(shown.matches("\n- fact 39").count(), 1, "the newest are there, and nothing is there twice: {shown}");
+    assert_eq!(model.asked.lock().unwrap().last().unwrap(), &["what shall I drink? tea?"]);
+    // Of another room, or of another person, nothing is shown however like it is.
+    let elsewhere = galatea_core::RoomId(uuid::Uuid::from_u128(101));
+    for (who, room, text) in [(MARIA, elsewhere, "secret tea"), (crate::scene::BOB, scene.room.id, "Bob's tea")] {
+        scene.keep(MemoryKind::Facts, someone(who), room, text, Timestamp(1));
+    }
+    scene.model.enqueue("{}");
+    let shown = scene.shows("FACTS").await.text;
+    assert!(!shown.contains("secret") && !shown.contains("Bob"), "{shown}");
+}
+
+#[tokio::test]
+async fn without_a_vector_the_newest_are_shown() {
+    let newest = |shown: &str| shown.contains("fact 39") && shown.contains("fact 28") && !shown.contains("tea") && !shown.contains("fact 27");
+    let model = Tea::of("small", 3);
+    let mut scene = much_is_known(&model).await;
+    model.fails.store(true, Relaxed);
+    assert!(newest(&scene.shows("FACTS").await.text), "a model that fails");
+    model.fails.store(false, Relaxed);
+    model.hangs.store(true, Relaxed);
+    assert!(newest(&scene.shows("FACTS").await.text), "one that does not answer");
+    model.hangs.store(false, Relaxed);
+    scene.models.embedding = Some(Tea::of("large", 3));
+    assert!(newest(&scene.shows("FACTS").await.text), "nothing of another model is compared");
+    scene.models.embedding = Some(model.clone());
+    scene.message = scene.said(MARIA, "nothing");
+    assert!(newest(&scene.shows("FACTS").await.text), "a vector of zeros");
+    scene.models.embedding = None;
+    assert!(newest(&scene.shows("FACTS").await.text), "no model");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_where_everything_can_be_shown() {
+    let model = Tea::of("small", 3);
+    let mut scene = Scene::group();
+    scene.models.embedding = Some(model.clone());
+    for n in 0..12 {
+        scene.keep(MemoryKind::Facts, someone(MARIA), scene.room.id, &format!("fact {n}"), Timestamp(n));
+    }
+    assert_eq!(scene.shows("FACTS").await.text.matches("\n- ").count(), 12);
+    assert!(model.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_learnt_is_embedded_and_an_outage_is_made_up_for() {
+    let lesson = |text: &str| format!(r#"{{"facts":[{{"about":"Bob","fact":"{text}"}}]}}"#);
+    let model = Tea::of("small", 3);
+    let mut scene = after(8);
+    scene.models.embedding = Some(model.clone());
+    model.fails.store(true, Relaxed);
+    scene.model.enqueue(lesson("Bob drinks tea"));
+    assert!(reflects(&scene).await.is_err());
+    assert_eq!((facts(&scene).len(), scene.double.tables().embeddings.len()), (1, 0), "the fact is kept all the same");
+    model.fails.store(false, Relaxed);
+    say(&mut scene, 8);
+    scene.model.enqueue(lesson("Bob knows nothing"));
+    reflects(&scene).await.unwrap();
+    assert_eq!(scene.double.tables().embeddings.len(), 1, "the first one now has one; a vector of zeros is no embedding");
+    say(&mut scene, 8);
+    scene.model.enqueue("{}");
+    reflects(&scene).await.unwrap();
+    assert_eq!(model.asked.lock().unwrap().last().unwrap(), &["Bob knows nothing"], "no other is asked for again");
+}
+
+#[tokio::test]
+async fn another_model_or_width_replaces_what_cannot_be_compared() {
+    let lesson = r#"{"facts":[{"about":"Bob","fact":"Bob drinks tea"}]}"#;
+    let mut scene = after(8);
+    for (model, width, another) in [("small", 3, "tea"), ("large", 3, "tea"), ("large", 4, "rum")] {
+        scene.models.embedding = Some(Tea::of(model, width));
+        scene.model.enqueue(lesson.replace("tea", another));
+        reflects(&scene).await.unwrap();
+        let tables = scene.double.tables();
+        assert_eq!(tables.embeddings.len(), tables.memories.len());
+        assert!(tables.embeddings.values().all(|(of, embedding)| *of == format!("test {model}") && embedding.width() == width));
+        drop(tables);
+        say(&mut scene, 8);
+    }
+}

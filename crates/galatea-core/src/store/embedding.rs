@@ -1,0 +1,37 @@
+//! What memories mean: one embedding each, and search by likeness.
+
+use async_trait::async_trait;
+
+use super::MemoryQuery;
+use crate::{
+    embedding::Embedding,
+    error::Result,
+    ids::{AgentId, MemoryId},
+    memory::Memory,
+};
+
+/// Embeddings of memories. A memory has one at most, of the model that was used last, and it goes with its memory: when that is deleted, its
+/// person forgotten, or its text replaced.
+#[async_trait]
+pub trait EmbeddingStore: Send + Sync {
+    /// Keeps embeddings of this model for memories of this agent, in place of those they had; how many. Memories that are gone are passed over.
+    async fn save_embeddings(&self, agent: AgentId, model: &str, embeddings: &[(MemoryId, Embedding)]) -> Result<u64>;
+    /// Memories that match and are alike enough, the likest first, the newest first of equals; each with its likeness. Every one is looked at, so
+    /// nothing is overlooked; `kinds` and a Room keep it fast.
+    async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>>;
+    /// Memories that match and have no embedding of this model (and this width, where one is given), newest first.
+    async fn without_embedding(&self, query: &MemoryQuery, model: &str, width: Option<usize>) -> Result<Vec<Memory>>;
+}
+
+/// Selects memories by their meaning.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LikenessQuery {
+    /// Which memories come into question, and how many are wanted. Words under `matching` must occur; the order is by likeness all the same.
+    pub of: MemoryQuery,
+    /// The model that made `embedding`; embeddings of others, or of another width, cannot be compared and are passed over.
+    pub model: String,
+    /// What is looked for.
+    pub embedding: Embedding,
+    /// Least cosine similarity, from -1 to 1.
+    pub at_least: f32,
+}
