@@ -202,6 +202,7 @@ impl Connector for XConnector {
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
         // Whatever stood may have been repaired since.
         self.api.release();
+        self.api.budget.restore(&gateway).await?;
         let Some(me) = stop.run_until_cancelled(self.who()).await else { return Ok(()) };
         let me = me?;
         gateway.register_send_handler(self.sender.clone());
@@ -211,8 +212,13 @@ impl Connector for XConnector {
         // What runs beside ends with this run, however it ends.
         let inner = stop.child_token();
         let _guard = inner.clone().drop_guard();
-        let intake = Intake::new(self.api.clone(), self.config.clone(), self.sender.journal.clone(), me, gateway, inner);
-        tokio::try_join!(poll::run(intake.clone()), posts::run(intake)).map(drop)
+        let intake = Intake::new(self.api.clone(), self.config.clone(), self.sender.journal.clone(), me, gateway.clone(), inner);
+        let ended = tokio::select! {
+            ended = async { tokio::try_join!(poll::run(intake.clone()), posts::run(intake)) } => ended.map(drop),
+            never = self.api.budget.keep(&gateway) => match never {},
+        };
+        self.api.budget.keep_now(&gateway).await;
+        ended
     }
 }
 

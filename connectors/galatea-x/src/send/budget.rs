@@ -1,20 +1,25 @@
-//! What X costs, and the day's cap on it: kept on disk, so that a restart does not buy a second day.
+//! What X costs, and the day's cap on it: kept on disk before it is spent, so that a restart does not buy a second day, and in the store after it,
+//! so that another machine that gets the account does not either.
 
-use galatea_core::{Clock, Error, ErrorKind, Result, Retry, Timestamp};
+use galatea_core::{Batch, Clock, Cursor, Error, ErrorKind, Gateway, Result, Retry, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
+    convert::Infallible,
     fmt,
     path::PathBuf,
     str::FromStr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
+use tokio::sync::Notify;
 
 use super::keep;
 use crate::error::codes;
 
 const DAY: i64 = 24 * 3600 * 1000;
+/// The stream whose cursor is the book.
+const STREAM: &str = "spent";
 
 /// US dollars, in millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
@@ -102,6 +107,7 @@ pub(crate) struct Budget {
     path: PathBuf,
     clock: Arc<dyn Clock>,
     book: Mutex<Book>,
+    changed: Notify,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -118,7 +124,7 @@ impl Budget {
     /// Opens the book in `path`. One that cannot be read begins anew.
     pub(crate) fn open(limit: Usd, path: PathBuf, clock: Arc<dyn Clock>) -> Self {
         let book = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        Self { limit, path, clock, book: Mutex::new(book) }
+        Self { limit, path, clock, book: Mutex::new(book), changed: Notify::new() }
     }
 
     /// Takes money before it is spent.
@@ -165,6 +171,38 @@ impl Budget {
         (book.told || book.spent >= self.limit).then(|| self.spent_up(now))
     }
 
+    /// Takes up what was spent today by whoever had the account before.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
+        let kept = gateway.cursor(STREAM).await?.and_then(|cursor| serde_json::from_str::<Book>(&cursor.position).ok());
+        let mut book = self.today(self.clock.now());
+        if let Some(kept) = kept.filter(|kept| kept.day == book.day) {
+            // What we know of is in both.
+            *book = Book { day: book.day, spent: book.spent.max(kept.spent), told: book.told || kept.told };
+            self.save(&book);
+        }
+        Ok(())
+    }
+
+    /// Keeps what changes in the store, as long as it is polled.
+    pub(crate) async fn keep(&self, gateway: &Gateway) -> Infallible {
+        loop {
+            self.changed.notified().await;
+            self.keep_now(gateway).await;
+        }
+    }
+
+    /// Keeps what there is. Losing it costs what one process may spend in a day.
+    pub(crate) async fn keep_now(&self, gateway: &Gateway) {
+        let book = *self.today(self.clock.now());
+        let cursor = Cursor { stream: STREAM.to_owned(), position: serde_json::to_string(&book).unwrap_or_default() };
+        if let Err(error) = gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await {
+            tracing::debug!(error = %error.report(), "what X cost today could not be stored; the next call tries again");
+        }
+    }
+
     fn spent_up(&self, now: Timestamp) -> Error {
         let left = Duration::from_millis(u64::try_from(DAY - now.0.rem_euclid(DAY)).unwrap_or_default());
         Error::new(ErrorKind::RateLimited, "the day's money for X is spent")
@@ -188,6 +226,7 @@ impl Budget {
         if let Err(error) = keep::replace(&self.path, &bytes, false) {
             tracing::warn!(error = %error, "what X cost today cannot be noted; a restart would begin the day anew");
         }
+        self.changed.notify_one();
     }
 }
 

@@ -43,6 +43,30 @@ async fn the_cap_holds_over_a_restart_with_one_alert() {
     running.end().await;
 }
 
+/// The account goes to another machine, with a folder of its own, and comes back; what both share is the store.
+#[tokio::test]
+async fn the_cap_is_the_accounts_wherever_it_is() {
+    let api = XApi::start().await;
+    let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut spent = None;
+    for (folder, words) in [(&here, "one"), (&there, "two"), (&here, "three"), (&there, "four")] {
+        let mut config = config(&api);
+        // Who we are 0.010 on either machine; each time the mention 0.001 and a reply 0.010.
+        config.daily_limit = Usd(58_000);
+        let gateway = gateway();
+        spent.into_iter().for_each(|cursor| gateway.put_cursor(cursor));
+        let running = start(config, folder.path(), &gateway);
+        let handler = running.handler().await;
+        running.messages(1).await;
+        let posted = send(&*handler, &api, &asked.to_string(), &reply(words, asked)).await.remove(0);
+        assert_eq!(posted.err().and_then(|error| error.code()), (words == "four").then_some("GAL-X-BUDGET"), "{words}");
+        running.end().await;
+        spent = gateway.batches().into_iter().rev().filter_map(|batch| batch.cursor).find(|cursor| cursor.stream == "spent");
+    }
+    assert_eq!(api.shown().len(), 3);
+}
+
 #[tokio::test]
 async fn reading_pauses_at_the_cap_and_goes_on_when_the_day_turns() {
     const LOOK: &str = "GET /2/users/:id/mentions";
