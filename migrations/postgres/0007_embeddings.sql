@@ -3,6 +3,7 @@
 CREATE TABLE embeddings (
     seq bigint NOT NULL PRIMARY KEY REFERENCES memories (seq) ON DELETE CASCADE, -- the memory's
     model text NOT NULL,
+    width integer NOT NULL, -- how many numbers
     vector real[] NOT NULL
 );
 -- Numbers of a vector do not compress; trying costs time.

@@ -2,5 +2,6 @@
 CREATE TABLE embeddings (
     seq INTEGER PRIMARY KEY REFERENCES memories (seq) ON DELETE CASCADE, -- the memory's
     model TEXT NOT NULL,
+    width INTEGER NOT NULL, -- how many numbers
     vector BLOB NOT NULL
 ) STRICT;

@@ -18,7 +18,7 @@ pub const VARIABLES: &[Variable] = &[evaluators::INTERVAL, rights::OWNERS];
 
 /// The standard plugin.
 pub fn plugin() -> Plugin {
-    let known = Arc::new(known::Known::default());
+    let (known, meaning) = (Arc::new(known::Known::default()), Arc::new(meaning::Meaning::default()));
     Plugin::new("bootstrap", env!("CARGO_PKG_VERSION"), "What an agent knows and does without any other plugin")
         .action(actions::Reply)
         .action(actions::Ignore)
@@ -37,7 +37,7 @@ pub fn plugin() -> Plugin {
         .provider(providers::WorldProvider)
         .provider(providers::Entities)
         .provider(providers::Relationships)
-        .provider(providers::Facts(Arc::clone(&known)))
+        .provider(providers::Facts(Arc::clone(&known), Arc::clone(&meaning)))
         .provider(providers::Roles)
         .provider(providers::WorldSettings)
         .provider(providers::Choice)
@@ -48,5 +48,5 @@ pub fn plugin() -> Plugin {
         .provider(providers::Evaluators)
         .provider(providers::ActionState)
         .provider(providers::RecentMessages)
-        .evaluator(evaluators::Reflection(known))
+        .evaluator(evaluators::Reflection(known, meaning))
 }

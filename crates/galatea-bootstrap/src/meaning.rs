@@ -1,74 +1,132 @@
 //! Meaning: embeddings of what was learnt, and which of it is like what is being said.
 
 use galatea_core::{
-    Embedding, EmbeddingModel, EntityId, Error, Memory, MemoryId, MemoryKind, Result, Turn,
+    Embedding, EmbeddingModel, EntityId, Error, ErrorKind, Memory, MemoryKind, Result, Turn, Variable,
     store::{LikenessQuery, MemoryQuery},
 };
-use std::{sync::Arc, time::Duration};
-use tokio::time::timeout;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{sync::Semaphore, time::timeout};
 
 use crate::words;
 
-/// For the embedding of what is being said: half of what a provider has (elizaOS `PROVIDERS_TOTAL_TIMEOUT_MS`), so that facts are shown by age
-/// rather than not at all.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// What a provider has; half of it is waited for the embedding of what is being said, so that facts are shown by age rather than not at all.
+const LIMIT: Variable = Variable::new("PROVIDERS_TOTAL_TIMEOUT_MS", "The runtime's.").or("1000");
+/// Embeddings of what is being said that are asked for at once. Nobody waits long for one, but each is waited for to its end, so that a service that
+/// hangs is found out.
+const ASKED_AT_ONCE: usize = 4;
 /// Facts embedded after one reflection at most, with what an outage or another model left.
 const AT_ONCE: u32 = 100;
+/// Calls refused until the rest is left for later: it is not one text that is wrong.
+const REFUSED: usize = 10;
 
-/// What is being said in this turn, to be compared.
+/// What is known of embedding models.
+pub(crate) struct Meaning {
+    asking: Arc<Semaphore>,
+    /// Numbers of a model's last embedding, by its name.
+    widths: Mutex<HashMap<String, usize>>,
+}
+
+impl Default for Meaning {
+    fn default() -> Self {
+        Self { asking: Arc::new(Semaphore::new(ASKED_AT_ONCE)), widths: Mutex::default() }
+    }
+}
+
+/// What is being said in a turn, to be compared.
 pub(crate) struct Said {
     model: String,
     embedding: Embedding,
 }
 
-impl Said {
-    /// Asks the embedding model; none without one, or when it does not answer in time: then things are ordered by age.
-    pub(crate) async fn in_turn(turn: &Turn<'_>) -> Option<Self> {
-        let model = turn.models.embedding.as_ref()?;
-        let lines: Vec<String> =
-            turn.merged.iter().chain(std::iter::once(turn.message)).map(|message| words::line(&message.content.text, words::LONGEST)).collect();
-        let text = lines.join("\n");
-        if text.trim().is_empty() {
+impl Meaning {
+    /// Asks the embedding model what is being said; none without one, or when it does not answer in time: then things are ordered by age.
+    pub(crate) async fn said(&self, turn: &Turn<'_>) -> Option<Said> {
+        let model = Arc::clone(turn.models.embedding.as_ref()?);
+        let name = model.info().full_name();
+        // The newest first: it is cut at the end.
+        let said: Vec<&str> = std::iter::once(turn.message).chain(turn.merged.iter().rev()).map(|message| message.content.text.as_str()).collect();
+        let text = words::line(&said.join(" "), words::LONGEST);
+        if text.is_empty() {
             return None;
         }
-        let asked = timeout(PATIENCE, embed(model, vec![text])).await.unwrap_or_else(|_| Err(Error::unexpected("the embedding model took too long")));
-        match asked.map(|mut embeddings| embeddings.pop().flatten()) {
-            Ok(embedding) => Some(Self { model: model.info().full_name(), embedding: embedding? }),
+        let permit = Arc::clone(&self.asking).try_acquire_owned().ok()?;
+        let limit = turn.agent.settings.parse::<u64>(&LIMIT, "a whole number").ok().flatten().unwrap_or(1_000);
+        let asked = tokio::spawn(async move {
+            let answer = embed(&model, vec![text]).await;
+            drop(permit);
+            answer
+        });
+        let answer = match timeout(Duration::from_millis(limit / 2), asked).await {
+            Ok(Ok(answer)) => answer.map(|mut embeddings| embeddings.pop().flatten()),
+            Ok(Err(panicked)) => Err(Error::unexpected("the embedding model crashed").with_source(panicked)),
+            Err(_) => Err(Error::new(ErrorKind::Timeout, "the embedding model took too long")),
+        };
+        match answer {
+            Ok(embedding) => {
+                let embedding = embedding?;
+                self.note(&name, &embedding);
+                Some(Said { model: name, embedding })
+            }
             Err(error) => {
-                tracing::debug!(turn = %turn.id, error = %error.report(), "what is known is shown by age, not by meaning");
+                by_age(turn, &error);
                 None
             }
         }
     }
 
-    /// Facts of this room about somebody, the likest first.
-    pub(crate) async fn facts_about(&self, turn: &Turn<'_>, entity: EntityId, most: u32) -> Result<Vec<Memory>> {
-        let of = MemoryQuery { entity: Some(entity), ..MemoryQuery::new(turn.agent.identity.id(), most).room(turn.room.id).kind(MemoryKind::Facts) };
-        // However little alike: the newest would be shown in their place.
-        let query = LikenessQuery { of, model: self.model.clone(), embedding: self.embedding.clone(), at_least: -1.0 };
-        Ok(turn.store.alike(&query).await?.into_iter().map(|(fact, _)| fact).collect())
+    /// Embeds facts of this room that have no embedding, if there is a model for it: those just learnt, and after a change of the model all.
+    pub(crate) async fn embed_facts(&self, turn: &Turn<'_>) -> Result<()> {
+        let Some(model) = &turn.models.embedding else { return Ok(()) };
+        let (agent, name) = (turn.agent.identity.id(), model.info().full_name());
+        let facts = MemoryQuery::new(agent, AT_ONCE).room(turn.room.id).kind(MemoryKind::Facts);
+        let width = self.widths.lock().unwrap_or_else(PoisonError::into_inner).get(&name).copied();
+        let missing = turn.store.without_embedding(&facts, &name, width).await?;
+        let mut batches = vec![missing.as_slice()];
+        let mut refused = 0;
+        while let Some(batch) = batches.pop().filter(|batch| !batch.is_empty()) {
+            match embed(model, batch.iter().map(|fact| fact.content.text.clone()).collect()).await {
+                Ok(embeddings) => {
+                    let embeddings: Vec<(&Memory, Embedding)> = batch.iter().zip(embeddings).filter_map(|(fact, embedding)| Some((fact, embedding?))).collect();
+                    embeddings.iter().for_each(|(_, embedding)| self.note(&name, embedding));
+                    turn.store.save_embeddings(agent, &name, &embeddings).await?;
+                }
+                // One text that the service does not take must not keep back the others.
+                Err(error) if error.kind() == ErrorKind::Invalid && refused < REFUSED => {
+                    refused += 1;
+                    let (first, second) = batch.split_at(batch.len() / 2);
+                    batches.extend([second, first].into_iter().filter(|half| !half.is_empty() && half.len() < batch.len()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&self, model: &str, embedding: &Embedding) {
+        self.widths.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), embedding.width());
     }
 }
 
-/// Embeds the facts of this room that have no embedding, if there is a model for it: those just learnt, and after a change of the model all.
-pub(crate) async fn embed_facts(turn: &Turn<'_>) -> Result<()> {
-    let Some(model) = &turn.models.embedding else { return Ok(()) };
-    let (agent, name) = (turn.agent.identity.id(), model.info().full_name());
-    let facts = MemoryQuery::new(agent, AT_ONCE).room(turn.room.id).kind(MemoryKind::Facts);
-    // The model's width is known only once it has answered.
-    let mut width = None;
-    for _ in 0..2 {
-        let missing = turn.store.without_embedding(&facts, &name, width).await?;
-        if missing.is_empty() {
-            break;
-        }
-        let embeddings = embed(model, missing.iter().map(|fact| fact.content.text.clone()).collect()).await?;
-        let embeddings: Vec<(MemoryId, Embedding)> = missing.iter().zip(embeddings).filter_map(|(fact, embedding)| Some((fact.id, embedding?))).collect();
-        let Some((_, first)) = embeddings.first() else { break };
-        width = Some(first.width());
-        turn.store.save_embeddings(agent, &name, &embeddings).await?;
+impl Said {
+    /// Facts of this room about somebody, the likest first; none when they cannot be had.
+    pub(crate) async fn facts_about(&self, turn: &Turn<'_>, entity: EntityId, most: u32) -> Vec<Memory> {
+        let of = MemoryQuery { entity: Some(entity), ..MemoryQuery::new(turn.agent.identity.id(), most).room(turn.room.id).kind(MemoryKind::Facts) };
+        // However little alike: the newest would be shown in their place.
+        let query = LikenessQuery { of, model: self.model.clone(), embedding: self.embedding.clone(), at_least: -1.0 };
+        let found = turn.store.alike(&query).await.unwrap_or_else(|error| {
+            by_age(turn, &error);
+            Vec::new()
+        });
+        found.into_iter().map(|(fact, _)| fact).collect()
     }
-    Ok(())
+}
+
+fn by_age(turn: &Turn<'_>, error: &Error) {
+    tracing::debug!(turn = %turn.id, error = %error.report(), "what is known is shown by age, not by meaning");
 }
 
 /// One for each text; none for a text whose vector cannot be compared.

@@ -48,7 +48,7 @@ impl Embedding {
         }
         let product: f64 = self.0.iter().zip(other).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
         #[allow(clippy::cast_possible_truncation, reason = "about -1 to 1")]
-        let likeness = product as f32;
+        let likeness = product.clamp(-1.0, 1.0) as f32;
         Some(likeness)
     }
 }

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, Embedding, Memory, MemoryId, Result,
+    AgentId, Embedding, Memory, Result,
     store::{EmbeddingStore, LikenessQuery, MemoryQuery},
 };
 use serde::Serialize;
@@ -21,17 +21,23 @@ use crate::{
 
 pub(crate) const STEPS: &[Step] = &[(
     "embedding",
-    "INSERT INTO embeddings (seq, model, vector)
-        SELECT seq, b ->> 'model', (b ->> 'vector')::real[] FROM memories WHERE id = (b ->> 'id')::uuid AND agent_id = (b ->> 'agent')::uuid
-     ON CONFLICT (seq) DO UPDATE SET model = excluded.model, vector = excluded.vector;
+    // Locked, so that whoever replaces the text or deletes the memory in another process comes before or after. Text with U+0000, which
+    // cannot be compared here, is taken as it is.
+    "INSERT INTO embeddings (seq, model, width, vector)
+        SELECT seq, b ->> 'model', (b ->> 'width')::integer, (b ->> 'vector')::real[] FROM memories
+            WHERE id = (b ->> 'id')::uuid AND agent_id = (b ->> 'agent')::uuid
+            AND CASE WHEN content::text LIKE '%\\\\u0000%' THEN true ELSE coalesce(content ->> 'text', '') = b ->> 'text' END
+            FOR SHARE
+     ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = excluded.vector;
      GET DIAGNOSTICS touched = ROW_COUNT;",
 )];
 
-/// Schema and version of pgvector, ready to stand in a statement. Asked for with every search: it may be installed or removed while we run.
+/// Schema and version of pgvector, ready to stand in a statement, if we may use it. Asked for with every search: it may be installed or removed
+/// while we run.
 pub(crate) const PGVECTOR: &str = "SELECT quote_ident(n.nspname), e.extversion FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace \
-     WHERE e.extname = 'vector'";
+     WHERE e.extname = 'vector' AND has_schema_privilege(n.oid, 'USAGE')";
 
-pub(crate) const VECTORS: &str = "SELECT seq, vector FROM embeddings WHERE seq = ANY($1) AND model = $2 AND cardinality(vector) = $3";
+pub(crate) const VECTORS: &str = "SELECT seq, vector FROM embeddings WHERE seq = ANY($1) AND model = $2 AND width = $3";
 
 /// Vectors read in one answer: a few MB of those with 1,536 numbers.
 const PAGE: usize = 256;
@@ -44,7 +50,9 @@ fn found() -> String {
 struct Row<'a> {
     id: Uuid,
     agent: Uuid,
+    text: &'a str,
     model: &'a str,
+    width: usize,
     vector: String,
 }
 
@@ -129,20 +137,25 @@ fn width(query: &LikenessQuery) -> i32 {
 
 #[async_trait]
 impl EmbeddingStore for PostgresStore {
-    async fn save_embeddings(&self, agent: AgentId, model: &str, embeddings: &[(MemoryId, Embedding)]) -> Result<u64> {
+    async fn save_embeddings(&self, agent: AgentId, model: &str, embeddings: &[(&Memory, Embedding)]) -> Result<u64> {
         let mut change = self.change();
-        for (id, embedding) in embeddings {
-            change.push_answered("embedding", uuid(*id), &Row { id: uuid(*id), agent: uuid(agent), model, vector: array(embedding) })?;
+        for (memory, embedding) in embeddings {
+            let (id, text, width) = (uuid(memory.id), memory.content.text.as_str(), embedding.width());
+            change.push_answered("embedding", id, &Row { id, agent: uuid(agent), text, model, width, vector: array(embedding) })?;
         }
         Ok(self.write(change).await?.iter().sum())
     }
 
     async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>> {
         let filter = Filter::new(&query.of);
-        match self.one(select::<(String, String)>(PGVECTOR)).await? {
-            Some((schema, _)) => self.alike_there(query, &filter, &schema).await,
-            None => self.alike_here(query, &filter).await,
+        if let Some((schema, _)) = self.one(select::<(String, String)>(PGVECTOR)).await? {
+            match self.alike_there(query, &filter, &schema).await {
+                Ok(found) => return Ok(found),
+                // Removed in between, or of a version that does not understand us.
+                Err(error) => tracing::debug!(error = %error.report(), "pgvector could not be used, so embeddings are compared here"),
+            }
         }
+        self.alike_here(query, &filter).await
     }
 
     async fn without_embedding(&self, query: &MemoryQuery, model: &str, width: Option<usize>) -> Result<Vec<Memory>> {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, Embedding, Memory, MemoryId, Result,
+    AgentId, Embedding, Memory, Result,
     store::{EmbeddingStore, LikenessQuery, MemoryQuery},
 };
 use serde::Serialize;
@@ -18,10 +18,11 @@ use crate::{
 
 pub(crate) const TRIGGERS: &[Trigger] = &[(
     "embedding",
-    "INSERT INTO embeddings (seq, model, vector)
-        SELECT seq, NEW.body ->> 'model', unhex(NEW.body ->> 'vector') FROM memories
+    "INSERT INTO embeddings (seq, model, width, vector)
+        SELECT seq, NEW.body ->> 'model', NEW.body ->> 'width', unhex(NEW.body ->> 'vector') FROM memories
             WHERE id = unhex(NEW.body ->> 'id') AND agent_id = unhex(NEW.body ->> 'agent')
-     ON CONFLICT (seq) DO UPDATE SET model = excluded.model, vector = excluded.vector;
+            AND coalesce(content ->> '$.text', '') = NEW.body ->> 'text'
+     ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = excluded.vector;
      UPDATE answer SET hits = changes();",
 )];
 
@@ -29,13 +30,19 @@ pub(crate) const TRIGGERS: &[Trigger] = &[(
 struct Row<'a> {
     id: Hex,
     agent: Hex,
+    text: &'a str,
     model: &'a str,
+    width: usize,
     vector: String,
 }
 
 /// Little-endian 32-bit numbers, as sqlite-vec reads them.
 fn bytes(embedding: &Embedding) -> Vec<u8> {
     embedding.numbers().iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
+fn width(width: usize) -> i64 {
+    i64::try_from(width).unwrap_or(i64::MAX)
 }
 
 fn in_hex(bytes: &[u8]) -> String {
@@ -58,10 +65,11 @@ impl SqliteStore {
 
 #[async_trait]
 impl EmbeddingStore for SqliteStore {
-    async fn save_embeddings(&self, agent: AgentId, model: &str, embeddings: &[(MemoryId, Embedding)]) -> Result<u64> {
+    async fn save_embeddings(&self, agent: AgentId, model: &str, embeddings: &[(&Memory, Embedding)]) -> Result<u64> {
         let mut change = self.change();
-        for (id, embedding) in embeddings {
-            change.push_answered("embedding", &Row { id: hex(*id), agent: hex(agent), model, vector: in_hex(&bytes(embedding)) })?;
+        for (memory, embedding) in embeddings {
+            let (id, text, width) = (hex(memory.id), memory.content.text.as_str(), embedding.width());
+            change.push_answered("embedding", &Row { id, agent: hex(agent), text, model, width, vector: in_hex(&bytes(embedding)) })?;
         }
         Ok(self.write(change).await?.iter().sum())
     }
@@ -69,7 +77,7 @@ impl EmbeddingStore for SqliteStore {
     async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>> {
         let page = self.page_of(&query.of, |filter| {
             let select = filter.bind(select_built(filter.alike())).bind(i64::from(query.of.limit));
-            select.bind(query.model.clone()).bind(bytes(&query.embedding)).bind(f64::from(query.at_least))
+            select.bind(query.model.clone()).bind(width(query.embedding.width())).bind(bytes(&query.embedding)).bind(f64::from(query.at_least))
         });
         read_page_with(&page.await?)
     }
@@ -77,7 +85,7 @@ impl EmbeddingStore for SqliteStore {
     async fn without_embedding(&self, query: &MemoryQuery, model: &str, width: Option<usize>) -> Result<Vec<Memory>> {
         let page = self.page_of(query, |filter| {
             let select = filter.bind(select_built(filter.without_embedding())).bind(i64::from(query.limit));
-            select.bind(model.to_owned()).bind(width.map(|width| i64::try_from(width.saturating_mul(size_of::<f32>())).unwrap_or(i64::MAX)))
+            select.bind(model.to_owned()).bind(width.map(self::width))
         });
         read_page(&page.await?)
     }

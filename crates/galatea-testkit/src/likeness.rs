@@ -2,7 +2,7 @@
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 use galatea_core::{
-    Embedding, Memory, MemoryId, MemoryKind, Result, Store, Timestamp,
+    Embedding, Memory, MemoryKind, Result, Store, Timestamp,
     store::{LikenessQuery, MemoryQuery},
 };
 use std::{sync::Arc, time::Instant};
@@ -40,7 +40,7 @@ pub async fn measure(store: Arc<dyn Store>, facts: i64, width: usize) -> Result<
         let times = batch * BATCH..facts.min((batch + 1) * BATCH);
         let memories: Vec<Memory> =
             times.map(|at| Memory { kind: MemoryKind::Facts, created_at: Timestamp(at), ..scene.memory("Ada drinks tea", at) }).collect();
-        let embeddings = memories.iter().map(|memory| Ok((memory.id, numbers.embedding(width)?))).collect::<Result<Vec<(MemoryId, Embedding)>>>()?;
+        let embeddings = memories.iter().map(|memory| Ok((memory, numbers.embedding(width)?))).collect::<Result<Vec<(&Memory, Embedding)>>>()?;
         store.save_memories(&memories).await?;
         store.save_embeddings(scene.agent, "measured", &embeddings).await?;
     }

@@ -43,7 +43,7 @@ macro_rules! embedding_suite {
     ($make:expr) => {
         $crate::store_suite! { @each ($make)
             embeddings: the_likest_come_first, likeness_keeps_to_the_query, an_embedding_goes_with_its_memory, what_has_no_embedding_is_found,
-                many_vectors_are_ranked_exactly, odd_model_names_are_kept_apart;
+                many_vectors_are_ranked_exactly, odd_text_is_embedded, odd_model_names_are_kept_apart;
         }
     };
 }

@@ -10,14 +10,14 @@ use serde_json::{Map, json};
 use std::{sync::Arc, time::Duration};
 
 use super::lesson::{self, Fact, Tie};
-use crate::{known::Known, meaning, ties, words};
+use crate::{known::Known, meaning::Meaning, ties, words};
 
 /// How often to reflect.
 pub(crate) const INTERVAL: Variable =
     Variable::new("REFLECTION_INTERVAL", "Messages in a room between two reflections that learn facts and relationships; 0 switches them off.").or("8");
 
 /// Learns facts and relationships.
-pub(crate) struct Reflection(pub(crate) Arc<Known>);
+pub(crate) struct Reflection(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
 
 /// Facts and relationships taken from one reflection at most.
 const MOST: usize = 10;
@@ -75,7 +75,7 @@ impl Evaluator for Reflection {
         for tie in lesson.ties.iter().take(MOST) {
             relate(turn, tie).await?;
         }
-        meaning::embed_facts(turn).await
+        self.1.embed_facts(turn).await
     }
 }
 

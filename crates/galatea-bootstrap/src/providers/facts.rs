@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use galatea_core::{Fragment, Memory, MemoryKind, Provider, ProviderUse, Result, Turn, store::MemoryQuery};
 use std::sync::Arc;
 
-use crate::{known::Known, meaning::Said, words};
+use crate::{known::Known, meaning::Meaning, words};
 
 /// What was learnt about the speakers in this room.
-pub(crate) struct Facts(pub(crate) Arc<Known>);
+pub(crate) struct Facts(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
 
 /// Facts shown at most (elizaOS: two searches of 6).
 const MOST: usize = 12;
@@ -48,12 +48,13 @@ impl Provider for Facts {
         }
         let of_speakers = facts.iter().filter(|fact| speakers.iter().any(|speaker| speaker.entity_id == fact.entity_id)).count();
         // Only where a choice has to be made: an embedding is a call to a model.
-        let said = if of_speakers > MOST { Said::in_turn(turn).await } else { None };
+        let older = facts.len() >= usize::try_from(LOOKED_AT).unwrap_or(usize::MAX);
+        let said = if of_speakers > MOST || older { self.1.said(turn).await } else { None };
         let mut text = String::new();
         let mut left = MOST;
         for speaker in speakers {
             let likest = match &said {
-                Some(said) if left > 0 => said.facts_about(turn, speaker.entity_id, LIKEST).await?,
+                Some(said) if left > 0 => said.facts_about(turn, speaker.entity_id, LIKEST).await,
                 _ => Vec::new(),
             };
             let newest = facts.iter().filter(|fact| fact.entity_id == speaker.entity_id && !likest.iter().any(|known| known.id == fact.id));

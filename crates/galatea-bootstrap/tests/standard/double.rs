@@ -153,6 +153,7 @@ impl MemoryStore for Double {
     }
     async fn update_content(&self, agent: AgentId, id: MemoryId, content: &Content) -> Result<bool> {
         let mut tables = self.asked();
+        tables.embeddings.remove(&id);
         let found = tables.memories.iter_mut().find(|m| m.id == id && m.agent_id == agent);
         Ok(found.map(|m| m.content = content.clone()).is_some())
     }
@@ -160,16 +161,23 @@ impl MemoryStore for Double {
         let mut tables = self.asked();
         let before = tables.memories.len();
         tables.memories.retain(|m| m.agent_id != agent || !ids.contains(&m.id));
+        tables.embeddings.retain(|id, _| !ids.contains(id));
         Ok((before - tables.memories.len()) as u64)
     }
 }
 
 #[async_trait]
 impl EmbeddingStore for Double {
-    async fn save_embeddings(&self, _: AgentId, model: &str, embeddings: &[(MemoryId, Embedding)]) -> Result<u64> {
+    async fn save_embeddings(&self, _: AgentId, model: &str, embeddings: &[(&Memory, Embedding)]) -> Result<u64> {
         let mut tables = self.asked();
-        tables.embeddings.extend(embeddings.iter().map(|(id, embedding)| (*id, (model.to_owned(), embedding.clone()))));
-        Ok(embeddings.len() as u64)
+        let mut kept = 0;
+        for (memory, embedding) in embeddings {
+            if tables.memories.iter().any(|m| m.id == memory.id && m.content.text == memory.content.text) {
+                tables.embeddings.insert(memory.id, (model.to_owned(), embedding.clone()));
+                kept += 1;
+            }
+        }
+        Ok(kept)
     }
     async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>> {
         let tables = self.asked();

@@ -1,7 +1,7 @@
 //! Meaning: with an embedding model, what was learnt is found by what it means; without one, or with one that fails, by its age.
 
 use async_trait::async_trait;
-use galatea_core::{EmbeddingModel, Error, MemoryKind, ModelInfo, Result, Timestamp};
+use galatea_core::{Embedding, EmbeddingModel, Error, ErrorKind, MemoryKind, ModelInfo, Result, Timestamp};
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicBool, Ordering::Relaxed},
@@ -37,6 +37,9 @@ impl EmbeddingModel for Tea {
         self.asked.lock().unwrap().push(texts.to_vec());
         if self.hangs.load(Relaxed) {
             std::future::pending::<()>().await;
+        }
+        if texts.iter().any(|text| text.contains("unspeakable")) {
+            return Err(Error::new(ErrorKind::Invalid, "no"));
         }
         if self.fails.load(Relaxed) {
             return Err(Error::unexpected("down"));
@@ -77,8 +80,10 @@ async fn what_is_like_what_is_said_is_shown_before_the_newest() {
     let elsewhere = galatea_core::RoomId(uuid::Uuid::from_u128(101));
     for (who, room, text) in [(MARIA, elsewhere, "secret tea"), (crate::scene::BOB, scene.room.id, "Bob's tea")] {
         scene.keep(MemoryKind::Facts, someone(who), room, text, Timestamp(1));
+        let mut tables = scene.double.tables();
+        let id = tables.memories.last().unwrap().id;
+        tables.embeddings.insert(id, ("test small".into(), Embedding::new(vec![0.1, 1.0, 0.1]).unwrap()));
     }
-    scene.model.enqueue("{}");
     let shown = scene.shows("FACTS").await.text;
     assert!(!shown.contains("secret") && !shown.contains("Bob"), "{shown}");
 }
@@ -140,14 +145,44 @@ async fn what_is_learnt_is_embedded_and_an_outage_is_made_up_for() {
 async fn another_model_or_width_replaces_what_cannot_be_compared() {
     let lesson = r#"{"facts":[{"about":"Bob","fact":"Bob drinks tea"}]}"#;
     let mut scene = after(8);
-    for (model, width, another) in [("small", 3, "tea"), ("large", 3, "tea"), ("large", 4, "rum")] {
+    for (model, width) in [("small", 3), ("large", 3), ("large", 4)] {
         scene.models.embedding = Some(Tea::of(model, width));
-        scene.model.enqueue(lesson.replace("tea", another));
+        scene.model.enqueue(lesson);
+        if width == 4 {
+            // How wide a model's vectors are now is known once it was asked for one: more is known of Bob than is shown.
+            (0..12).for_each(|n| scene.keep(MemoryKind::Facts, someone(crate::scene::BOB), scene.room.id, &format!("fact {n}"), Timestamp(n)));
+            scene.shows("FACTS").await;
+        }
         reflects(&scene).await.unwrap();
         let tables = scene.double.tables();
-        assert_eq!(tables.embeddings.len(), tables.memories.len());
+        assert_eq!(tables.embeddings.len(), if width == 4 { 13 } else { 1 });
         assert!(tables.embeddings.values().all(|(of, embedding)| *of == format!("test {model}") && embedding.width() == width));
         drop(tables);
         say(&mut scene, 8);
     }
+}
+
+#[tokio::test]
+async fn one_text_that_is_refused_keeps_no_other_back() {
+    let model = Tea::of("small", 3);
+    let scene = after(8);
+    for n in 0..40 {
+        let text = if n == 17 { "unspeakable".to_owned() } else { format!("fact {n}") };
+        scene.keep(MemoryKind::Facts, someone(MARIA), scene.room.id, &text, Timestamp(n));
+    }
+    let mut scene = scene;
+    scene.models.embedding = Some(model.clone());
+    scene.model.enqueue("{}");
+    reflects(&scene).await.unwrap();
+    assert_eq!(scene.double.tables().embeddings.len(), 39);
+    assert!(model.asked.lock().unwrap().len() < 15, "by halves");
+    // A service that refuses everything is soon left alone.
+    for n in 0..40 {
+        scene.keep(MemoryKind::Facts, someone(MARIA), scene.room.id, &format!("unspeakable {n}"), Timestamp(100 + n));
+    }
+    let before = model.asked.lock().unwrap().len();
+    say(&mut scene, 8);
+    scene.model.enqueue("{}");
+    assert!(reflects(&scene).await.is_err());
+    assert_eq!(model.asked.lock().unwrap().len() - before, 11);
 }

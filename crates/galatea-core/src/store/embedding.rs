@@ -3,23 +3,20 @@
 use async_trait::async_trait;
 
 use super::MemoryQuery;
-use crate::{
-    embedding::Embedding,
-    error::Result,
-    ids::{AgentId, MemoryId},
-    memory::Memory,
-};
+use crate::{embedding::Embedding, error::Result, ids::AgentId, memory::Memory};
 
 /// Embeddings of memories. A memory has one at most, of the model that was used last, and it goes with its memory: when that is deleted, its
 /// person forgotten, or its text replaced.
 #[async_trait]
 pub trait EmbeddingStore: Send + Sync {
-    /// Keeps embeddings of this model for memories of this agent, in place of those they had; how many. Memories that are gone are passed over.
-    async fn save_embeddings(&self, agent: AgentId, model: &str, embeddings: &[(MemoryId, Embedding)]) -> Result<u64>;
+    /// Keeps embeddings of this model for memories of this agent, in place of those they had; how many. A memory that is gone, or says something
+    /// else by now, is passed over.
+    async fn save_embeddings(&self, agent: AgentId, model: &str, embeddings: &[(&Memory, Embedding)]) -> Result<u64>;
     /// Memories that match and are alike enough, the likest first, the newest first of equals; each with its likeness. Every one is looked at, so
     /// nothing is overlooked; `kinds` and a Room keep it fast.
     async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>>;
-    /// Memories that match and have no embedding of this model (and this width, where one is given), newest first.
+    /// Memories that match and have no embedding of this model (and this width, where one is given), in the order in
+    /// which memories are found without it.
     async fn without_embedding(&self, query: &MemoryQuery, model: &str, width: Option<usize>) -> Result<Vec<Memory>>;
 }
 

@@ -19,6 +19,9 @@ use crate::{
 /// Numbers that further keys may have, as further accounts of a platform do.
 const FURTHER_KEYS: std::ops::RangeInclusive<u8> = 2..=9;
 
+/// Longest time of one call for vectors: they are small models, and whoever waits for one shows things in another order instead.
+const EMBEDDING: Duration = Duration::from_secs(30);
+
 /// What builders need.
 pub(super) struct Context<'a> {
     pub(super) settings: &'a Settings,
@@ -122,10 +125,11 @@ impl<'a> Context<'a> {
 
     /// Behind its breaker and budget. Vectors are not streamed: no wire format has it.
     pub(super) fn embedding(&self, endpoint: &Endpoint, model: impl EmbeddingModel + 'static) -> Arc<dyn EmbeddingModel> {
-        let (total, info) = (self.times.total, model.info().clone());
+        let (total, info) = (self.times.total.min(EMBEDDING), model.info().clone());
         let name = info.full_name();
         let breaker = self.dependencies.breaker(endpoint, &info.model, &name, limits(total), self.clock.now());
-        let guarded = Guarded::new(Arc::new(model), breaker, self.allowed(), false, Arc::clone(&self.clock));
-        Arc::new(Retrying::new(Arc::new(guarded), self.policy(None), self.dependencies.budget(endpoint), Arc::clone(&self.clock)))
+        let guarded = Guarded::new(Arc::new(model), breaker, Allowed { total, fair: total }, false, Arc::clone(&self.clock));
+        let policy = RetryPolicy { total, ..self.policy(None) };
+        Arc::new(Retrying::new(Arc::new(guarded), policy, self.dependencies.budget(endpoint), Arc::clone(&self.clock)))
     }
 }

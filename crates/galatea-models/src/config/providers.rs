@@ -51,6 +51,11 @@ fn is_openai(url: &str) -> bool {
     url::Url::parse(url.trim()).is_ok_and(|url| url.host_str().is_some_and(|host| host == "api.openai.com"))
 }
 
+/// What is looked for at a service: its models for text, and the one for vectors.
+fn with(models: Vec<String>, embedding: &Option<String>) -> Vec<String> {
+    models.into_iter().chain(embedding.clone()).collect()
+}
+
 fn openai<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
     const NAMES: Names = Names { provider: "openai", label: "OpenAI", key: "OPENAI_API_KEY", url: "OPENAI_BASE_URL" };
     const OTHER: Names = Names { label: "the model server", ..NAMES };
@@ -63,16 +68,17 @@ fn openai<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
     let vision = context.set(&var::OPENAI_IMAGE_DESCRIPTION_MODEL).or_else(|| own.then(|| context.text_or_default(&var::OPENAI_IMAGE_DESCRIPTION_MODEL)));
     let longest = context.settings.parse(&var::OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS, "a whole number")?;
     let elsewhere = context.set(&var::OPENAI_EMBEDDING_URL);
-    let embedding = context.set(&var::OPENAI_EMBEDDING_MODEL);
+    let embedding =
+        context.set(&var::OPENAI_EMBEDDING_MODEL).or_else(|| (own || elsewhere.is_some()).then(|| context.text_or_default(&var::OPENAI_EMBEDDING_MODEL)));
+    let also = embedding.clone().filter(|_| elsewhere.is_none());
     let mut offer = Offer::new(
         endpoints,
         (context.model(&var::OPENAI_SMALL_MODEL, &SMALL_MODEL), context.model(&var::OPENAI_LARGE_MODEL, &LARGE_MODEL)),
         move |endpoint, model| Arc::new(OpenAiText::new(endpoint, context.info("openai", model, sees(model), true), dialect)),
-        |endpoint, models| Probe::OpenAi { endpoint, models },
+        move |endpoint, models| Probe::OpenAi { endpoint, models: with(models, &also) },
     );
     offer.vision = vision.map(|model| (model, longest));
-    if own || elsewhere.is_some() || embedding.is_some() {
-        let model = embedding.unwrap_or_else(|| context.text_or_default(&var::OPENAI_EMBEDDING_MODEL));
+    if let Some(model) = embedding {
         let at = match elsewhere {
             Some(url) => {
                 let auth = context.settings.secret(&var::OPENAI_EMBEDDING_API_KEY).map_or(Auth::None, Auth::Bearer);
@@ -101,6 +107,7 @@ fn openrouter<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
         |endpoint, models| Probe::OpenRouter { endpoint, models },
     );
     offer.vision = context.set(&var::OPENROUTER_IMAGE_MODEL).map(|model| (model, None));
+    // Its list of models has none for vectors, so the check does not look for it there.
     if let Some(model) = context.set(&var::OPENROUTER_EMBEDDING_MODEL) {
         let width = context.settings.parse(&var::OPENROUTER_EMBEDDING_DIMENSIONS, "a whole number")?;
         let at = offer.main().clone();
@@ -136,16 +143,17 @@ fn anthropic<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
 fn google<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
     const NAMES: Names = Names { provider: "google", label: "Google", key: "GOOGLE_GENERATIVE_AI_API_KEY", url: "GOOGLE_GENERATIVE_AI_BASE_URL" };
     let base = context.text_or_default(&var::GOOGLE_BASE_URL);
+    let embedding = context.text_or_default(&var::GOOGLE_EMBEDDING_MODEL);
+    let also = Some(embedding.clone());
     let mut offer = Offer::new(
         context.endpoints(NAMES, &base, &var::GOOGLE_API_KEY, |key| Auth::Header("x-goog-api-key", key))?,
         (context.model(&var::GOOGLE_SMALL_MODEL, &SMALL_MODEL), context.model(&var::GOOGLE_LARGE_MODEL, &LARGE_MODEL)),
         move |endpoint, model| Arc::new(GoogleText::new(endpoint, context.info("google", model, true, true))),
-        |endpoint, models| Probe::Google { endpoint, models },
+        move |endpoint, models| Probe::Google { endpoint, models: with(models, &also) },
     );
     offer.vision = context.set(&var::GOOGLE_IMAGE_MODEL).map(|model| (model, None));
-    let model = context.text_or_default(&var::GOOGLE_EMBEDDING_MODEL);
     let at = offer.main().clone();
-    offer.embedding = Some(context.embedding(&at, GoogleEmbedding::new(at.clone(), context.info("google", &model, false, false))));
+    offer.embedding = Some(context.embedding(&at, GoogleEmbedding::new(at.clone(), context.info("google", &embedding, false, false))));
     Ok(offer)
 }
 
@@ -160,7 +168,7 @@ fn ollama_models<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
         context.endpoints(NAMES, &base, &var::OLLAMA_API_KEY, Auth::Bearer)?,
         (context.model(&var::OLLAMA_SMALL_MODEL, &SMALL_MODEL), large),
         move |endpoint, model| Arc::new(OllamaText::new(endpoint, context.info("ollama", model, sees(model), false))),
-        move |endpoint, models| Probe::Ollama { endpoint, models: models.into_iter().chain(also.clone()).collect() },
+        move |endpoint, models| Probe::Ollama { endpoint, models: with(models, &also) },
     );
     if let Some(model) = embedding {
         let at = offer.main().clone();

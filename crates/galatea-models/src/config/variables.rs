@@ -156,7 +156,7 @@ pub const GOOGLE_LARGE_MODEL: Variable = Variable::new("GOOGLE_LARGE_MODEL", "Mo
 /// Google: vision model.
 pub const GOOGLE_IMAGE_MODEL: Variable = Variable::new("GOOGLE_IMAGE_MODEL", "Model that describes pictures; unset uses the large one.");
 /// Google: embedding model.
-pub const GOOGLE_EMBEDDING_MODEL: Variable = Variable::new("GOOGLE_EMBEDDING_MODEL", "Model for memory search.").or("text-embedding-004");
+pub const GOOGLE_EMBEDDING_MODEL: Variable = Variable::new("GOOGLE_EMBEDDING_MODEL", "Model for memory search.").or("gemini-embedding-001");
 
 /// Settings of Google.
 pub const GOOGLE: &[Variable] = &[GOOGLE_API_KEY, GOOGLE_BASE_URL, GOOGLE_SMALL_MODEL, GOOGLE_LARGE_MODEL, GOOGLE_IMAGE_MODEL, GOOGLE_EMBEDDING_MODEL];

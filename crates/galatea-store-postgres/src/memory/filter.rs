@@ -58,11 +58,11 @@ impl<'a> Filter<'a> {
         self.rows("")
     }
 
-    /// Of the matching rows those without an embedding; after the limit come model and width.
+    /// Of the matching rows those without an embedding; after the limit come model and width, or no width.
     pub(crate) fn without_embedding(&self) -> String {
         let next = self.conditions().1 + 2;
         self.rows(&format!(
-            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = m.seq AND e.model = ${next} AND cardinality(e.vector) = coalesce(${}::integer, cardinality(e.vector)))",
+            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = m.seq AND e.model = ${next} AND e.width = coalesce(${}::integer, e.width))",
             next + 1
         ))
     }
@@ -72,7 +72,7 @@ impl<'a> Filter<'a> {
         let (conditions, count) = self.all_conditions();
         format!(
             "SELECT m.seq, m.created_at FROM memories m JOIN embeddings e ON e.seq = m.seq \
-             WHERE {conditions} AND e.model = ${} AND cardinality(e.vector) = ${}",
+             WHERE {conditions} AND e.model = ${} AND e.width = ${}",
             count + 1,
             count + 2
         )
@@ -85,7 +85,7 @@ impl<'a> Filter<'a> {
         let [model, width, vector, least, limit] = [1, 2, 3, 4, 5].map(|n| count + n);
         let order = "n.likeness DESC, n.created_at DESC, n.seq DESC";
         format!(
-            "WITH near AS MATERIALIZED (SELECT m.seq, m.created_at, CASE WHEN cardinality(e.vector) = ${width} \
+            "WITH near AS MATERIALIZED (SELECT m.seq, m.created_at, CASE WHEN e.width = ${width} \
                 THEN 1 - (e.vector::{schema}.vector OPERATOR({schema}.<=>) ${vector}::real[]::{schema}.vector) END AS likeness \
                 FROM memories m JOIN embeddings e ON e.seq = m.seq WHERE {conditions} AND e.model = ${model}), \
              n AS MATERIALIZED (SELECT * FROM near n WHERE n.likeness >= ${least} ORDER BY {order} LIMIT ${limit}) \

@@ -31,7 +31,7 @@ async fn it_may_be_anywhere_and_go_while_we_run() {
     let memories: Vec<Memory> = (0..300).map(|n| scene.memory(&n.to_string(), n)).collect();
     store.save_memories(&memories).await.unwrap();
     let towards = |n: f32| Embedding::new(vec![(n / 50.0).sin(), (n / 50.0).cos()]).unwrap();
-    let embeddings: Vec<_> = memories.iter().zip(0_u16..).map(|(memory, n)| (memory.id, towards(f32::from(n)))).collect();
+    let embeddings: Vec<_> = memories.iter().zip(0_u16..).map(|(memory, n)| (memory, towards(f32::from(n)))).collect();
     store.save_embeddings(scene.agent, "test", &embeddings).await.unwrap();
     let query = LikenessQuery { of: MemoryQuery::new(scene.agent, 20), model: "test".to_owned(), embedding: towards(70.3), at_least: 0.5 };
 

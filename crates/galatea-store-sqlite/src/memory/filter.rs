@@ -70,25 +70,25 @@ impl<'a> Filter<'a> {
         page::of(&self.lines(""))
     }
 
-    /// Of the matching rows those without an embedding; after the limit come model and bytes of a vector.
+    /// Of the matching rows those without an embedding; after the limit come model and width, or no width.
     pub(crate) fn without_embedding(&self) -> String {
         let next = self.conditions().1 + 2;
         page::of(&self.lines(&format!(
-            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = m.seq AND e.model = ?{next} AND length(e.vector) = coalesce(?{}, length(e.vector)))",
+            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = m.seq AND e.model = ?{next} AND e.width = coalesce(?{}, e.width))",
             next + 1
         )))
     }
 
-    /// The likest of the matching rows, each with its likeness; after the limit come model, vector and least likeness. One distance is computed
+    /// The likest of the matching rows, each with its likeness; after the limit come model, width, vector and least likeness. One distance is computed
     /// for each embedding in question, by sqlite-vec, and never for one of another width.
     pub(crate) fn alike(&self) -> String {
         let (mut conditions, count) = self.conditions();
         conditions.extend(Self::kind_condition(&self.kinds()));
-        let [limit, model, vector, least] = [1, 2, 3, 4].map(|n| count + n);
+        let [limit, model, width, vector, least] = [1, 2, 3, 4, 5].map(|n| count + n);
         let order = "n.likeness DESC, n.created_at DESC, n.seq DESC";
         page::of(&format!(
             "WITH near AS MATERIALIZED (SELECT m.seq, m.created_at, \
-                CASE length(e.vector) WHEN length(?{vector}) THEN 1 - vec_distance_cosine(e.vector, ?{vector}) END AS likeness \
+                CASE e.width WHEN ?{width} THEN min(1.0, max(-1.0, 1 - vec_distance_cosine(e.vector, ?{vector}))) END AS likeness \
                 FROM {} CROSS JOIN embeddings e ON e.seq = m.seq WHERE {} AND e.model = ?{model}) \
              SELECT {} AS line FROM (SELECT * FROM near n WHERE n.likeness >= ?{least} ORDER BY {order} LIMIT +?{limit}) n \
                 JOIN memories m ON m.seq = n.seq ORDER BY {order}",

@@ -1,7 +1,7 @@
 //! Embeddings: kept with their memories, and search by likeness.
 
 use galatea_core::{
-    AgentId, Content, Embedding, EntityId, Memory, MemoryId, MemoryKind, Store, Timestamp, WorldId,
+    AgentId, Content, Embedding, EntityId, Memory, MemoryKind, Store, Timestamp, WorldId,
     store::{Effect, LikenessQuery, MemoryQuery},
 };
 use std::sync::Arc;
@@ -34,7 +34,7 @@ async fn texts(store: &Arc<dyn Store>, query: &LikenessQuery) -> Vec<String> {
 async fn stored(store: &Arc<dyn Store>, scene: Scene, all: &[(&str, f32)]) -> Vec<Memory> {
     let memories: Vec<Memory> = all.iter().zip(0..).map(|((text, _), at)| scene.memory(text, at)).collect();
     store.save_memories(&memories).await.unwrap();
-    let embeddings: Vec<(MemoryId, Embedding)> = memories.iter().zip(all).map(|(memory, (_, degrees))| (memory.id, towards(*degrees))).collect();
+    let embeddings: Vec<(&Memory, Embedding)> = memories.iter().zip(all).map(|(memory, (_, degrees))| (memory, towards(*degrees))).collect();
     assert_eq!(store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap(), all.len() as u64);
     memories
 }
@@ -70,7 +70,7 @@ pub async fn likeness_keeps_to_the_query(store: Arc<dyn Store>) {
     stored(&store, Scene { room: scene.room, ..stranger }, &[("a stranger's", 0.0)]).await;
     let fact = Memory { kind: MemoryKind::Facts, entity_id: EntityId::fresh(), ..scene.memory("a fact", 50) };
     store.save_memories(std::slice::from_ref(&fact)).await.unwrap();
-    store.save_embeddings(scene.agent, MODEL, &[(fact.id, towards(2.0))]).await.unwrap();
+    store.save_embeddings(scene.agent, MODEL, &[(&fact, towards(2.0))]).await.unwrap();
 
     let all = MemoryQuery::new(scene.agent, 100);
     let of = |of: MemoryQuery| LikenessQuery { of, ..query(scene, towards(0.0), 0.9) };
@@ -91,23 +91,25 @@ pub async fn an_embedding_goes_with_its_memory(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let memories = stored(&store, scene, &[("one", 0.0), ("two", 0.0), ("three", 0.0)]).await;
     let east = query(scene, towards(0.0), 0.9);
-    let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id).collect();
-    assert_eq!(store.save_embeddings(stranger.agent, MODEL, &[(ids[0], towards(90.0))]).await.unwrap(), 0, "another agent's");
-    assert_eq!(store.save_embeddings(scene.agent, MODEL, &[(MemoryId::fresh(), towards(0.0))]).await.unwrap(), 0, "not there");
+    assert_eq!(store.save_embeddings(stranger.agent, MODEL, &[(&memories[0], towards(90.0))]).await.unwrap(), 0, "another agent's");
+    assert_eq!(store.save_embeddings(scene.agent, MODEL, &[(&scene.memory("never stored", 1), towards(0.0))]).await.unwrap(), 0, "not there");
     assert_eq!(store.save_embeddings(scene.agent, MODEL, &[]).await.unwrap(), 0);
     assert_eq!(texts(&store, &east).await, ["three", "two", "one"]);
-    assert_eq!(store.save_embeddings(scene.agent, MODEL, &[(ids[0], towards(90.0))]).await.unwrap(), 1);
+    assert_eq!(store.save_embeddings(scene.agent, MODEL, &[(&memories[0], towards(90.0))]).await.unwrap(), 1);
     assert_eq!(texts(&store, &east).await, ["three", "two"], "replaced");
-    assert!(store.update_content(scene.agent, ids[1], &Content::text("something else")).await.unwrap());
+    assert!(store.update_content(scene.agent, memories[1].id, &Content::text("something else")).await.unwrap());
     assert_eq!(texts(&store, &east).await, ["three"], "what was said is not what it says now");
-    store.delete_memories(scene.agent, &[ids[2]]).await.unwrap();
+    assert_eq!(store.save_embeddings(scene.agent, MODEL, &[(&memories[1], towards(0.0))]).await.unwrap(), 0, "made of what it said before");
+    let edited = store.memory(memories[1].id).await.unwrap().unwrap();
+    assert_eq!(store.save_embeddings(scene.agent, MODEL, &[(&edited, towards(90.0))]).await.unwrap(), 1);
+    store.delete_memories(scene.agent, &[memories[2].id]).await.unwrap();
     assert_eq!(texts(&store, &east).await, Vec::<String>::new());
     // What takes a deleted one's place in the table has no embedding of it.
     store.save_memories(&[scene.memory("new", 9)]).await.unwrap();
     assert_eq!(texts(&store, &east).await, Vec::<String>::new());
     let message = scene.message("forget me", 10);
     store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
-    store.save_embeddings(scene.agent, MODEL, &[(message.memory.id, towards(0.0))]).await.unwrap();
+    store.save_embeddings(scene.agent, MODEL, &[(&message.memory, towards(0.0))]).await.unwrap();
     assert_eq!(texts(&store, &east).await, ["forget me"]);
     let mut record = scene.turn(&[&message]);
     record.effects = vec![Effect::ForgetPerson { entity: message.memory.entity_id }];
@@ -135,8 +137,8 @@ pub async fn what_has_no_embedding_is_found(store: Arc<dyn Store>) {
     assert_eq!(missing(&here.clone().kind(MemoryKind::Facts), MODEL, Some(4)).await, Vec::<String>::new());
 
     let wide = Embedding::new(vec![1.0, 0.0, 0.0, 0.0]).unwrap();
-    store.save_embeddings(scene.agent, MODEL, &[(memories[0].id, wide.clone())]).await.unwrap();
-    store.save_embeddings(scene.agent, "test large", &[(memories[1].id, towards(0.0))]).await.unwrap();
+    store.save_embeddings(scene.agent, MODEL, &[(&memories[0], wide.clone())]).await.unwrap();
+    store.save_embeddings(scene.agent, "test large", &[(&memories[1], towards(0.0))]).await.unwrap();
     assert_eq!(missing(&here, MODEL, Some(4)).await, ["three", "two"]);
     assert_eq!(texts(&store, &query(scene, towards(0.0), -1.0)).await, Vec::<String>::new());
     assert_eq!(texts(&store, &query(scene, wide, -1.0)).await, ["one"]);
@@ -157,7 +159,7 @@ pub async fn many_vectors_are_ranked_exactly(store: Arc<dyn Store>) {
         Embedding::new(numbers.collect()).unwrap()
     };
     let asked = made();
-    let embeddings: Vec<(MemoryId, Embedding)> = memories.iter().map(|memory| (memory.id, made())).collect();
+    let embeddings: Vec<(&Memory, Embedding)> = memories.iter().map(|memory| (memory, made())).collect();
     assert_eq!(store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap(), 600);
     let mut expected: Vec<(f32, String)> =
         embeddings.iter().enumerate().map(|(n, (_, vector))| (asked.likeness(vector.numbers()).unwrap(), n.to_string())).collect();
@@ -171,13 +173,25 @@ pub async fn many_vectors_are_ranked_exactly(store: Arc<dyn Store>) {
     }
 }
 
+/// Whatever letters it has, a text is compared with itself.
+pub async fn odd_text_is_embedded(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let odd = ["", "\0", "a\0b", "\\u0000 \\", "'\"`", "line\nfeed", "\u{FFFD}", "ﷺ"];
+    let memories: Vec<Memory> = odd.iter().map(|text| scene.memory(text, 1)).collect();
+    store.save_memories(&memories).await.unwrap();
+    let embeddings: Vec<(&Memory, Embedding)> = memories.iter().map(|memory| (memory, towards(0.0))).collect();
+    assert_eq!(store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap(), odd.len() as u64);
+    assert_eq!(texts(&store, &query(scene, towards(0.0), 0.9)).await.len(), odd.len());
+    assert_eq!(texts(&store, &query(scene, towards(180.0), -1.0)).await.len(), odd.len(), "the very opposite is -1, not less");
+}
+
 /// A model's name is a value.
 pub async fn odd_model_names_are_kept_apart(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memory = scene.memory("one", 1);
     store.save_memories(std::slice::from_ref(&memory)).await.unwrap();
     for model in ["", "'; DROP TABLE embeddings; --", "hf.co/nomic-ai/nomic-embed-text-v1.5:Q8_0", "ﷺ"] {
-        store.save_embeddings(scene.agent, model, &[(memory.id, towards(0.0))]).await.unwrap();
+        store.save_embeddings(scene.agent, model, &[(&memory, towards(0.0))]).await.unwrap();
         for other in ["", "'; DROP TABLE embeddings; --", "hf.co/nomic-ai/nomic-embed-text-v1.5:Q8_0", "ﷺ"] {
             let found = store.alike(&LikenessQuery { model: other.to_owned(), ..query(scene, towards(0.0), 0.0) }).await.unwrap();
             assert_eq!(found.len(), usize::from(model == other), "{model:?} {other:?}");
