@@ -73,6 +73,14 @@ impl Database {
         self.execute(format!("INSERT INTO leases (part, member_id, epoch, expires_at) VALUES ('{part}', {member}, 1, 9007199254740991)")).await;
     }
 
+    /// How many rows a table has.
+    pub async fn count(&self, table: &str) -> i64 {
+        let mut connection = PgConnection::connect(&self.url()).await.unwrap();
+        let count = sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM {table}"))).fetch_one(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        count
+    }
+
     async fn execute(&self, statement: String) {
         let mut connection = PgConnection::connect(&self.url()).await.unwrap();
         connection.execute(AssertSqlSafe(statement)).await.unwrap();

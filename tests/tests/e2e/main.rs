@@ -17,6 +17,7 @@ mod faults;
 mod init;
 mod ledger;
 mod matrix;
+mod meaning;
 mod order;
 mod places;
 mod postgres;

@@ -1,0 +1,86 @@
+//! What was learnt long ago comes back when it is spoken of: facts, embeddings and search, by the real program on both databases.
+
+use galatea_testkit::{
+    models::{Recorded, Reply},
+    postgres::Database,
+    process::Program,
+};
+use serde_json::json;
+use std::time::Duration;
+
+use crate::stage::Stage;
+
+const COUNT: &str = "SELECT count(*) FROM embeddings";
+
+fn is_vectors(request: &Recorded) -> bool {
+    request.path.ends_with("/embeddings")
+}
+
+fn is_reflection(request: &Recorded) -> bool {
+    request.body.to_string().contains("You read a conversation")
+}
+
+/// Two reflections teach ten facts each; twelve are shown of somebody, so the oldest is among them only for what it means.
+async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl AsyncFn() -> i64) {
+    let mut taught = 0;
+    stage.model.answer_with(move |request| {
+        if is_vectors(request) {
+            return Reply::Auto;
+        }
+        if !is_reflection(request) {
+            return Reply::text("I see.");
+        }
+        taught += 10;
+        let fact = |n| if n == 1 { "Ann keeps bees.".to_owned() } else { format!("Ann owns thing {n}.") };
+        let facts: Vec<_> = (taught - 9..=taught).map(|n| json!({ "about": "Ann", "fact": fact(n) })).collect();
+        Reply::text(json!({ "facts": facts }).to_string())
+    });
+    let program = program.env("OPENAI_EMBEDDING_MODEL", "test-embedding").env("REFLECTION_INTERVAL", "1").env("PROVIDERS_TOTAL_TIMEOUT_MS", "60000");
+    let running = program.arg("start").spawn();
+    running.wait_for_line("ready in").await;
+    let direct = stage.ann.direct();
+    for known in [10, 20] {
+        stage.ann.says(&direct, "let me tell you something").send();
+        while count().await < known {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    let before = stage.model.count();
+    stage.ann.says(&direct, "Ann keeps bees.").send();
+    let shown = loop {
+        let asked = stage.model.requests().into_iter().skip(before).find(|request| !is_vectors(request) && !is_reflection(request));
+        match asked {
+            Some(asked) => break asked.body["messages"].to_string(),
+            None => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    };
+    for fact in ["- Ann keeps bees.", "- Ann owns thing 20."] {
+        assert!(shown.contains(fact), "{fact} is missing in {shown}");
+    }
+    assert_eq!(shown.matches("- Ann owns thing ").count(), 11);
+    let asked = stage.model.requests().into_iter().skip(before).find(is_vectors).unwrap();
+    assert_eq!(asked.body["input"], json!(["Ann keeps bees."]), "and only what is being said");
+    drop(running);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_sqlite() {
+    let stage = Stage::set().await;
+    let file = stage.home.path().join(".galatea/galatea.db");
+    let count = async || {
+        let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}?mode=ro", file.display())).await.unwrap();
+        let count = sqlx::query_scalar(COUNT).fetch_one(&pool).await.unwrap();
+        pool.close().await;
+        count
+    };
+    the_oldest_comes_back(&stage, stage.program(), count).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_pgvector() {
+    let (stage, database) = (Stage::set().await, Database::with_pgvector().await);
+    let count = async || database.count("galatea.embeddings").await;
+    the_oldest_comes_back(&stage, stage.program().env("DATABASE_URL", database.url()), count).await;
+    let told = stage.program().env("DATABASE_URL", database.url()).args(["doctor", "--offline"]).run().await;
+    assert!(told.stdout.contains("pgvector "), "{}", told.stdout);
+}
