@@ -118,6 +118,8 @@ struct Book {
     spent: Usd,
     /// The cap was reached and somebody was told.
     told: bool,
+    /// Which cap: another one may leave room.
+    cap: Usd,
 }
 
 impl Budget {
@@ -180,7 +182,7 @@ impl Budget {
         let mut book = self.today(self.clock.now());
         if let Some(kept) = kept.filter(|kept| kept.day == book.day) {
             // What we know of is in both.
-            *book = Book { day: book.day, spent: book.spent.max(kept.spent), told: book.told || kept.told };
+            *book = Book { spent: book.spent.max(kept.spent), told: book.told || kept.told && kept.cap == self.limit, ..*book };
             self.save(&book);
         }
         Ok(())
@@ -217,6 +219,9 @@ impl Budget {
         let day = now.0.div_euclid(DAY);
         if book.day != day {
             *book = Book { day, ..Book::default() };
+        }
+        if book.cap != self.limit {
+            *book = Book { told: false, cap: self.limit, ..*book };
         }
         book
     }
@@ -260,6 +265,20 @@ mod tests {
         let budget = open();
         assert!(budget.exhausted().is_none());
         budget.take(Usd(15_000)).unwrap();
+    }
+
+    #[test]
+    fn a_cap_that_was_raised_counts_the_same_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = ManualClock::new();
+        let open = |cents| Budget::open(Usd::from_cents(cents), folder.path().join("spent.json"), clock.shared());
+        open(2).take(Usd(15_000)).unwrap();
+        assert!(open(2).take(Usd(15_000)).is_err());
+        assert!(open(2).exhausted().is_some());
+        let raised = open(3);
+        assert!(raised.exhausted().is_none());
+        raised.take(Usd(15_000)).unwrap();
+        assert!(raised.take(Usd(15_000)).is_err(), "what was spent before counts");
     }
 
     #[test]
