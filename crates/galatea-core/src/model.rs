@@ -88,10 +88,10 @@ impl Models {
 pub struct TextRequest {
     /// Instructions.
     pub system: Option<String>,
-    /// The conversation, oldest first.
-    pub messages: Vec<ChatMessage>,
-    /// Tools it may call.
-    pub tools: Vec<ToolSpec>,
+    /// The conversation, oldest first. Shared, since each layer that asks on may change something else of the request.
+    pub messages: Arc<Vec<ChatMessage>>,
+    /// Tools it may call. Shared, too.
+    pub tools: Arc<Vec<ToolSpec>>,
     /// Sampling; unset values are left to the provider.
     pub params: Sampling,
     /// Ask for a stream.
@@ -104,7 +104,7 @@ pub struct TextRequest {
 impl TextRequest {
     /// One prompt from the user's side.
     pub fn prompt(system: Option<String>, prompt: impl Into<String>) -> Self {
-        Self { system, messages: vec![ChatMessage::user(prompt)], ..Self::default() }
+        Self { system, messages: Arc::new(vec![ChatMessage::user(prompt)]), ..Self::default() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Verdict: why a message was or was not answered, in an order a person can follow.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// The decision about one message with every step that led to it. Stored with the message; `galatea explain` prints it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -38,11 +39,11 @@ pub enum Decision {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Rule or stage: `own-message`, `bots`, `muted`, `dm-policy`, `mention`, `model`, …
-    pub rule: String,
+    pub rule: Cow<'static, str>,
     /// What it did: `pass`, `answer`, `skip`, `note`.
-    pub outcome: String,
+    pub outcome: Cow<'static, str>,
     /// Why, in a sentence.
-    pub reason: String,
+    pub reason: Cow<'static, str>,
 }
 
 /// A setting and the value that would have changed the outcome.
@@ -56,7 +57,7 @@ pub struct Change {
 
 impl Verdict {
     /// Notes a step.
-    pub fn step(&mut self, rule: &str, outcome: &str, reason: impl Into<String>) {
-        self.steps.push(Step { rule: rule.to_owned(), outcome: outcome.to_owned(), reason: reason.into() });
+    pub fn step(&mut self, rule: &'static str, outcome: &'static str, reason: impl Into<Cow<'static, str>>) {
+        self.steps.push(Step { rule: rule.into(), outcome: outcome.into(), reason: reason.into() });
     }
 }

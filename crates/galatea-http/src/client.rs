@@ -29,7 +29,8 @@ pub struct HttpOptions {
     pub user_agent: String,
     /// How long an unused connection is kept.
     pub idle_connection: Duration,
-    /// How many unused connections are kept to one host. Each takes some 30 KiB here, and a place at the other end.
+    /// How many unused connections are kept to one host. Each takes some 30 KiB here, and a place at the other end;
+    /// where more are busy at once than are kept, each question beyond needs a new one.
     pub idle_connections: usize,
     /// Longest answer read, in bytes after decompression.
     pub max_body: usize,
@@ -42,14 +43,14 @@ pub struct HttpOptions {
 }
 
 impl Default for HttpOptions {
-    /// 5 s to connect, 120 s in all, 16 MiB; 32 unused connections to a host are kept for 90 s.
+    /// 5 s to connect, 120 s in all, 16 MiB; 128 unused connections to a host are kept for 90 s.
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(5),
             total_timeout: Duration::from_secs(120),
             user_agent: concat!("galatea/", env!("CARGO_PKG_VERSION")).to_owned(),
             idle_connection: Duration::from_secs(90),
-            idle_connections: 32,
+            idle_connections: 128,
             max_body: 16 << 20,
             proxy_from_environment: true,
             untrusted_exceptions: Vec::new(),

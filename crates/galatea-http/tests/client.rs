@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::{
+    collections::BTreeSet,
     net::SocketAddr,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -18,11 +19,11 @@ use axum::{
     response::{IntoResponse, Redirect},
     routing::{get, post},
 };
-use futures::StreamExt;
+use futures::{StreamExt, future::join_all};
 use galatea_core::{Error, ErrorKind, Leave, Retry, SecretString, Sent};
 use galatea_http::{Form, HttpClient, HttpOptions, Part, codes};
 use serde_json::{Value, json};
-use tokio::{io::AsyncReadExt, net::TcpListener};
+use tokio::{io::AsyncReadExt, net::TcpListener, sync::Barrier};
 
 async fn serve() -> String {
     let app = Router::new()
@@ -211,6 +212,32 @@ async fn connections_are_reused() {
     for _ in 0..20 {
         assert_eq!(http.get(&base).send().await.unwrap().text().await.unwrap(), "true");
     }
+}
+
+/// A program that answers in a hundred rooms at once must not connect anew for each answer.
+#[tokio::test]
+async fn connections_of_a_burst_are_kept_for_the_next_one() {
+    const AT_ONCE: usize = 100;
+    let (all, ports) = (Arc::new(Barrier::new(AT_ONCE)), Arc::new(Mutex::new(BTreeSet::new())));
+    let seen = ports.clone();
+    let app = Router::new().route(
+        "/",
+        get(move |ConnectInfo(peer): ConnectInfo<SocketAddr>| {
+            seen.lock().unwrap().insert(peer.port());
+            let all = all.clone();
+            async move { all.wait().await.is_leader().to_string() }
+        }),
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await });
+    let http = client();
+    for _ in 0..2 {
+        join_all((0..AT_ONCE).map(async |_| http.get(&base).send().await.unwrap().text().await.unwrap())).await;
+    }
+    // Some may not have come back to the pool when the second burst began.
+    let connections = ports.lock().unwrap().len();
+    assert!((AT_ONCE..AT_ONCE * 5 / 4).contains(&connections), "{connections}");
 }
 
 /// On a raw socket, as what arrives of it counts and not what a server makes of it.

@@ -157,7 +157,7 @@ fn tailored<'a>(request: &'a TextRequest, info: &ModelInfo, deadline: Timestamp)
     }
     let mut asked = TextRequest { deadline: Some(deadline), ..request.clone() };
     if !info.tools {
-        asked.tools.clear();
+        asked.tools = Arc::default();
     }
     Cow::Owned(asked)
 }

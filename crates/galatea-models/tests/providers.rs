@@ -54,7 +54,8 @@ fn request(stream: bool) -> TextRequest {
             ChatMessage::assistant("A picture. "),
             ChatMessage::assistant(" "),
             ChatMessage::user("Go on."),
-        ],
+        ]
+        .into(),
         tools: vec![
             ToolSpec {
                 name: "SEND_MESSAGE".into(),
@@ -62,7 +63,8 @@ fn request(stream: bool) -> TextRequest {
                 parameters: json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": { "to": { "type": "string" } }, "additionalProperties": false }).into(),
             },
             ToolSpec { name: "NONE".into(), description: "Nothing.".into(), parameters: json!({ "type": "null" }).into() },
-        ],
+        ]
+        .into(),
         params: Sampling {
             max_tokens: Some(500),
             temperature: Some(0.5),

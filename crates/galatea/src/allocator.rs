@@ -27,9 +27,12 @@ mod gnu {
     /// The heap grows by at least so much.
     const STEP: libc::c_int = 1 << 20;
 
-    /// One arena for each processor, and the sizes above. To be called before any other thread is started.
+    /// Two arenas for each processor, and the sizes above. To be called before any other thread is started.
+    ///
+    /// With one for each, our threads and those of SQLite waited for each other's: a flood took a fifth more processor time. Those above two took
+    /// no more memory and saved no more time.
     pub(crate) fn settle() {
-        let arenas = std::thread::available_parallelism().map_or(1, |n| libc::c_int::try_from(n.get()).unwrap_or(libc::c_int::MAX));
+        let arenas = std::thread::available_parallelism().map_or(2, |n| libc::c_int::try_from(2 * n.get()).unwrap_or(libc::c_int::MAX));
         let settings = [(libc::M_ARENA_MAX, arenas), (libc::M_TRIM_THRESHOLD, KEPT), (libc::M_MMAP_THRESHOLD, FROM_HEAP), (libc::M_TOP_PAD, STEP)];
         for (setting, value) in settings {
             // SAFETY: mallopt(3) changes a number of the allocator; no other thread runs yet.

@@ -39,10 +39,21 @@ use crate::{cli::Cli, context::Context, failure::Failure};
 
 fn main() -> ExitCode {
     allocator::settle();
-    run()
+    match tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build() {
+        Ok(runtime) => runtime.block_on(run()),
+        Err(error) => {
+            eprintln!("error: no threads could be started: {error}\n  fix: look at the limits of processes and threads (`ulimit -u`)");
+            ExitCode::FAILURE
+        }
+    }
 }
 
-#[tokio::main]
+/// Threads that run tasks. One processor is left to the threads of the database: as many of ours as processors take turns with them, wake each
+/// other for every message and wait for each other's memory. Measured with two processors, a flood takes a fifth less processor time so.
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(1, |processors| processors.get().saturating_sub(1).max(1))
+}
+
 async fn run() -> ExitCode {
     galatea_core::arm_kill_points();
     let cli = match Cli::from_arg_matches(&cli::command().get_matches()) {

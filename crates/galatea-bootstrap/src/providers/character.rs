@@ -3,6 +3,8 @@
 use async_trait::async_trait;
 use galatea_core::{Character, Fragment, Provider, ProviderUse, Result, Turn, character::Knowledge, room::ChannelType};
 
+use std::fmt::{self, Write};
+
 use crate::choose;
 
 /// Who the agent is and how it writes.
@@ -32,58 +34,62 @@ impl Provider for CharacterProvider {
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let character = &turn.agent.character;
-        let seed = turn.message.id;
         let name = &character.name;
         let feed = turn.room.kind == ChannelType::Feed;
-        let bio = choose::some(&character.bio, BIO, seed).into_iter().cloned().collect::<Vec<_>>().join("\n");
-        let topics = choose::some(&character.topics, TOPICS, seed).into_iter().cloned().collect::<Vec<_>>().join(", ");
-        let adjective = choose::some(&character.adjectives, 1, seed).first().map_or("", |a| a.as_str()).to_owned();
+        let bio = some(&character.bio, BIO, turn).join("\n");
+        let topics = some(&character.topics, TOPICS, turn).join(", ");
+        let adjective = some(&character.adjectives, 1, turn).first().copied().unwrap_or_default();
         let own_style = if feed { &character.style.post } else { &character.style.chat };
-        let style: Vec<&str> = character.style.all.iter().chain(own_style).map(String::as_str).collect();
-        let examples = if feed { posts(character, turn) } else { talks(character, turn) };
-        let knowledge: Vec<&str> =
-            character.knowledge.iter().filter_map(|k| if let Knowledge::Text(line) = k { Some(line.as_str()) } else { None }).take(KNOWLEDGE).collect();
+        let style = bullets(character.style.all.iter().chain(own_style).map(String::as_str));
+        let examples = if feed { some(&character.post_examples, POSTS, turn).join("\n") } else { talks(character, turn) };
+        let knowledge =
+            bullets(character.knowledge.iter().filter_map(|k| if let Knowledge::Text(line) = k { Some(line.as_str()) } else { None }).take(KNOWLEDGE));
 
-        let mut text = String::new();
-        section(&mut text, &format!("About {name}"), &bio);
-        if !adjective.is_empty() {
-            section(&mut text, &format!("{name} is"), &adjective);
-        }
-        section(&mut text, &format!("{name} likes to talk about"), &topics);
-        section(&mut text, &format!("What {name} knows"), &bullets(&knowledge));
-        section(&mut text, &format!("How {name} writes"), &bullets(&style));
-        section(&mut text, &format!("Examples of {name} (style only, not this conversation)"), &examples);
+        // The titles besides.
+        let mut text = String::with_capacity(bio.len() + topics.len() + style.len() + examples.len() + knowledge.len() + 200 + 4 * name.len());
+        section(&mut text, format_args!("About {name}"), &bio);
+        section(&mut text, format_args!("{name} is"), adjective);
+        section(&mut text, format_args!("{name} likes to talk about"), &topics);
+        section(&mut text, format_args!("What {name} knows"), &knowledge);
+        section(&mut text, format_args!("How {name} writes"), &style);
+        section(&mut text, format_args!("Examples of {name} (style only, not this conversation)"), &examples);
         Ok(Fragment::text(text)
             .value("agentName", name.as_str())
             .value("bio", bio)
-            .value("system", character.system.clone().unwrap_or_default())
+            .value("system", character.system.as_deref().unwrap_or_default())
             .value("topics", topics)
-            .value("topic", choose::some(&character.topics, 1, seed).first().map_or("", |t| t.as_str()))
+            .value("topic", some(&character.topics, 1, turn).first().copied().unwrap_or_default())
             .value("adjective", adjective)
             .value("adjectives", character.adjectives.join(", "))
             // Loaders put an old file's lore among the bio lines; the name stays for its templates.
             .value("lore", "")
-            .value("knowledge", bullets(&knowledge))
-            .value(if feed { "postDirections" } else { "messageDirections" }, bullets(&style))
+            .value("knowledge", knowledge)
+            .value(if feed { "postDirections" } else { "messageDirections" }, style)
             .value(if feed { "characterPostExamples" } else { "characterMessageExamples" }, examples))
     }
 }
 
-fn talks(character: &Character, turn: &Turn<'_>) -> String {
-    let talks = choose::some(&character.message_examples, EXAMPLES, turn.message.id);
-    let render = |talk: &Vec<galatea_core::character::MessageExample>| {
-        talk.iter().map(|line| format!("{}: {}", speaker(&line.name), speaker(&line.content.text))).collect::<Vec<_>>().join("\n")
-    };
-    talks.into_iter().map(render).collect::<Vec<_>>().join("\n\n")
+fn some<'a>(lines: &'a [String], count: usize, turn: &Turn<'_>) -> Vec<&'a str> {
+    choose::some(lines, count, turn.message.id).into_iter().map(String::as_str).collect()
 }
 
-fn posts(character: &Character, turn: &Turn<'_>) -> String {
-    choose::some(&character.post_examples, POSTS, turn.message.id).into_iter().cloned().collect::<Vec<_>>().join("\n")
+fn talks(character: &Character, turn: &Turn<'_>) -> String {
+    let mut text = String::new();
+    for (nth, talk) in choose::some(&character.message_examples, EXAMPLES, turn.message.id).into_iter().enumerate() {
+        text.push_str(if nth == 0 { "" } else { "\n\n" });
+        for (nth, line) in talk.iter().enumerate() {
+            text.push_str(if nth == 0 { "" } else { "\n" });
+            push_speaker(&mut text, &line.name);
+            text.push_str(": ");
+            push_speaker(&mut text, &line.content.text);
+        }
+    }
+    text
 }
 
 /// `{{user1}}` and the like stand for anybody; a template must not see them as its own.
-fn speaker(text: &str) -> String {
-    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+fn push_speaker(out: &mut String, text: &str) {
+    let mut rest = text;
     while let Some(at) = rest.find("{{") {
         out.push_str(&rest[..at]);
         if let Some((n, after)) = anybody(&rest[at..]) {
@@ -96,7 +102,6 @@ fn speaker(text: &str) -> String {
         }
     }
     out.push_str(rest);
-    out
 }
 
 /// The number of a placeholder that `text` begins with, and what follows.
@@ -106,17 +111,20 @@ fn anybody(text: &str) -> Option<(char, &str)> {
     inner[1..].strip_prefix("}}").map(|after| (n, after))
 }
 
-fn bullets(lines: &[&str]) -> String {
-    lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
+fn bullets<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(if text.is_empty() { "- " } else { "\n- " });
+        text.push_str(line);
+    }
+    text
 }
 
-fn section(text: &mut String, title: &str, body: &str) {
+fn section(text: &mut String, title: fmt::Arguments<'_>, body: &str) {
     if !body.trim().is_empty() {
-        if !text.is_empty() {
-            text.push_str("\n\n");
-        }
-        text.push_str("# ");
-        text.push_str(title);
+        text.push_str(if text.is_empty() { "# " } else { "\n\n# " });
+        // Writing to a String does not fail.
+        let _ = text.write_fmt(title);
         text.push('\n');
         text.push_str(body.trim());
     }
@@ -124,10 +132,15 @@ fn section(text: &mut String, title: &str, body: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::speaker;
+    use super::push_speaker;
 
     #[test]
     fn placeholders_become_somebody() {
+        let speaker = |text| {
+            let mut out = String::new();
+            push_speaker(&mut out, text);
+            out
+        };
         assert_eq!(speaker("{{user1}}: hi {{name5}}, {{user6}} {{{user2}}} {{user10}} {{"), "Person 1: hi Person 5, {{user6}} {Person 2} {{user10}} {{");
         assert_eq!(speaker("{{{{name3}} é{{usér1}}"), "{{Person 3 é{{usér1}}");
     }

@@ -51,5 +51,11 @@ impl Provider for Evaluators {
 }
 
 fn bullets(list: &[(String, String)]) -> String {
-    list.iter().map(|(name, about)| format!("- {name}: {about}")).collect::<Vec<_>>().join("\n")
+    let mut text = String::new();
+    for (name, about) in list {
+        for piece in [if text.is_empty() { "- " } else { "\n- " }, name, ": ", about] {
+            text.push_str(piece);
+        }
+    }
+    text
 }

@@ -88,7 +88,7 @@ pub(super) fn encode<'a>(request: &'a TextRequest, model: &'a str) -> Body<'a> {
 /// Roles take turns, the user's side first, no block is empty, and the last does not end in white space of the model's side.
 fn messages(request: &TextRequest) -> Vec<Message<'_>> {
     let mut out: Vec<Message<'_>> = Vec::with_capacity(request.messages.len());
-    for message in &request.messages {
+    for message in request.messages.iter() {
         let content: Vec<Block<'_>> = message.parts.iter().filter_map(block).collect();
         if content.is_empty() {
             continue;

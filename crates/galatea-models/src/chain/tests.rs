@@ -174,7 +174,7 @@ async fn a_stand_in_without_tools_gets_none() {
         assert_eq!(request.tools.len(), 1);
         Err(fault())
     });
-    let request = TextRequest { tools: vec![tool], ..TextRequest::prompt(None, "hi") };
+    let request = TextRequest { tools: vec![tool].into(), ..TextRequest::prompt(None, "hi") };
     chain(vec![link(&first, "s", 1), link(&plain, "t", 2)], &Arc::default()).generate(&request, &|_| ()).await.unwrap();
     assert_eq!((calls(&first), calls(&plain)), (1, 1));
 }
@@ -183,7 +183,7 @@ async fn a_stand_in_without_tools_gets_none() {
 async fn a_stand_in_that_sees_nothing_is_not_shown_pictures() {
     let (first, blind) = (bad("a", fault), good("b"));
     let picture = ChatPart::Image { mime: "image/png".into(), data: String::new() };
-    let request = TextRequest { messages: vec![ChatMessage { role: ChatRole::User, parts: vec![picture] }], ..TextRequest::default() };
+    let request = TextRequest { messages: vec![ChatMessage { role: ChatRole::User, parts: vec![picture] }].into(), ..TextRequest::default() };
     chain(vec![link(&first, "s", 1), link(&blind, "t", 2)], &Arc::default()).generate(&request, &|_| ()).await.unwrap_err();
     assert_eq!((calls(&first), calls(&blind)), (1, 0));
 }

@@ -187,7 +187,7 @@ async fn the_newest_message_is_answered_and_a_restart_changes_nothing() {
     use galatea_core::model::ChatMessage;
     let request = TextRequest {
         system: Some("You are a pirate.".to_owned()),
-        messages: vec![ChatMessage::user("my boat sank"), ChatMessage::assistant("whatever"), ChatMessage::user("hmm")],
+        messages: vec![ChatMessage::user("my boat sank"), ChatMessage::assistant("whatever"), ChatMessage::user("hmm")].into(),
         stream: true,
         ..TextRequest::default()
     };

@@ -100,7 +100,7 @@ pub(super) fn encode(request: &TextRequest) -> Body<'_> {
 
 fn contents(request: &TextRequest) -> Vec<Content<'_>> {
     let mut out: Vec<Content<'_>> = Vec::with_capacity(request.messages.len());
-    for message in &request.messages {
+    for message in request.messages.iter() {
         let role = match message.role {
             ChatRole::User => "user",
             ChatRole::Assistant => "model",

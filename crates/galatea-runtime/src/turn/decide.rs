@@ -78,9 +78,10 @@ fn note_finish(answer: &TextAnswer, verdict: &mut Verdict) {
 /// Into the last message of the other side: some providers refuse two messages of one role in a row.
 fn remind(request: &mut TextRequest) {
     const REMINDER: &str = "(Your last answer could not be read. Answer with plain text.)";
-    match request.messages.last_mut() {
+    let messages = Arc::make_mut(&mut request.messages);
+    match messages.last_mut() {
         Some(last) if last.role == ChatRole::User => last.parts.push(ChatPart::Text { text: REMINDER.to_owned() }),
-        _ => request.messages.push(ChatMessage::user(REMINDER)),
+        _ => messages.push(ChatMessage::user(REMINDER)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Gate: answer at all? A pure function; every step it takes is recorded, so that `explain` can tell.
 
 use galatea_core::{Character, Decision, Memory, ParticipantState, Timestamp, Verdict, room::ChannelType, store::Envelope, verdict::Change};
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use crate::config::{DmPolicy, GroupPolicy, Policy};
 
@@ -251,11 +251,11 @@ fn with_room(allowed: &[String], case: &Case<'_>) -> String {
 struct Log(Verdict);
 
 impl Log {
-    fn note(&mut self, rule: &str, outcome: &str, reason: impl Into<String>) {
+    fn note(&mut self, rule: &'static str, outcome: &'static str, reason: impl Into<Cow<'static, str>>) {
         self.0.step(rule, outcome, reason);
     }
 
-    fn pass(&mut self, rule: &str, reason: &str) {
+    fn pass(&mut self, rule: &'static str, reason: impl Into<Cow<'static, str>>) {
         self.note(rule, "pass", reason);
     }
 
@@ -263,13 +263,13 @@ impl Log {
         self.0.change = Some(Change { setting: setting.to_owned(), value: value.to_owned() });
     }
 
-    fn answer(mut self, rule: &str, reason: &str) -> Judged {
+    fn answer(mut self, rule: &'static str, reason: impl Into<Cow<'static, str>>) -> Judged {
         self.note(rule, "answer", reason);
         self.0.decision = Decision::Answer;
         Judged::Answer(self.0)
     }
 
-    fn skip(mut self, rule: &str, reason: impl Into<String>, change: Option<(&str, &str)>) -> Judged {
+    fn skip(mut self, rule: &'static str, reason: impl Into<Cow<'static, str>>, change: Option<(&str, &str)>) -> Judged {
         self.note(rule, "skip", reason);
         if let Some((setting, value)) = change {
             self.change(setting, value);

@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
     /// What was stored.
-    pub(crate) entry: Box<InboxEntry>,
+    pub(crate) entry: Arc<InboxEntry>,
     /// When it was stored.
     pub(crate) received_at: Timestamp,
     /// Turns begun for it in earlier runs of the program.
@@ -49,7 +49,7 @@ const LOSING: Duration = Duration::from_secs(2);
 pub(crate) fn enqueue(agent: &Agent, entry: InboxEntry) {
     if let Some(tenure) = admitted(agent, &entry) {
         let received_at = agent.clock.now();
-        push(agent, Waiting { entry: Box::new(entry), received_at, attempts: 0, read_back: false, look_again: false, tenure });
+        push(agent, Waiting { entry: Arc::new(entry), received_at, attempts: 0, read_back: false, look_again: false, tenure });
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) async fn enqueue_again(agent: &Agent, id: MemoryId) -> Result<()> {
     if let Some(InboxItem { entry, received_at, attempts, .. }) = item
         && let Some(tenure) = admitted(agent, &entry)
     {
-        push(agent, Waiting { entry: Box::new(entry), received_at, attempts, read_back: true, look_again: true, tenure });
+        push(agent, Waiting { entry: Arc::new(entry), received_at, attempts, read_back: true, look_again: true, tenure });
     }
     Ok(())
 }
@@ -108,7 +108,7 @@ pub(super) fn queue(agent: &Agent, waiting: Waiting) {
 /// None when the Room is another process's.
 pub(super) fn waiting(agent: &Agent, item: InboxItem) -> Option<Waiting> {
     let tenure = agent.shares.room(&item.entry.source, item.entry.memory.room_id)?;
-    Some(Waiting { entry: Box::new(item.entry), received_at: item.received_at, attempts: item.attempts, read_back: true, look_again: false, tenure })
+    Some(Waiting { entry: Arc::new(item.entry), received_at: item.received_at, attempts: item.attempts, read_back: true, look_again: false, tenure })
 }
 
 /// Works one lane until it is empty.

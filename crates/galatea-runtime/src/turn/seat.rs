@@ -70,7 +70,9 @@ impl Seat {
         for memory in agent.store.shared_memories(&query).await? {
             let own = std::iter::once(&mut self.message).chain(&mut self.merged).find(|w| w.entry.memory.id == memory.id);
             if let Some(own) = own {
-                own.entry.memory.content.clone_from(&memory.content);
+                if own.entry.memory.content != memory.content {
+                    Arc::make_mut(&mut own.entry).memory.content.clone_from(&memory.content);
+                }
                 later = false;
                 continue;
             }
@@ -93,7 +95,7 @@ impl Seat {
 
     /// The same, to be changed.
     pub(super) fn memories_mut(&mut self) -> impl Iterator<Item = &mut Memory> {
-        self.merged_memories.iter_mut().chain(std::iter::once(&mut self.message.entry.memory))
+        self.merged_memories.iter_mut().chain(std::iter::once(&mut Arc::make_mut(&mut self.message.entry).memory))
     }
 
     /// The view plugin code gets.

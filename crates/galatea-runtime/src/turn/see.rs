@@ -104,7 +104,7 @@ async fn look(agent: &Agent, seat: &Seat, media: &Media, deadline: Timestamp) ->
     let mime = picture(&bytes).ok_or_else(|| Error::invalid("it is none of PNG, JPEG, GIF and WebP"))?;
     let Some(model) = &agent.models.vision else { return Err(Error::invalid("no model sees pictures")) };
     let parts = vec![ChatPart::Text { text: PROMPT.to_owned() }, ChatPart::Image { mime: mime.to_owned(), data: BASE64_STANDARD.encode(&bytes) }];
-    let request = TextRequest { messages: vec![ChatMessage { role: ChatRole::User, parts }], deadline: Some(deadline), ..TextRequest::default() };
+    let request = TextRequest { messages: vec![ChatMessage { role: ChatRole::User, parts }].into(), deadline: Some(deadline), ..TextRequest::default() };
     let answer = model.generate(&request, &|_| {}).await?;
     match answer.text.trim() {
         "" => Err(Error::invalid("the model said nothing about it")),

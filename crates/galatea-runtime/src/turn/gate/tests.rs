@@ -75,14 +75,14 @@ impl Setup {
 
     fn skipped_by(&self) -> (String, Option<String>) {
         match self.judge() {
-            Judged::Skip(v) | Judged::Expired(v) | Judged::Pair(v) => (v.steps.last().unwrap().rule.clone(), v.change.map(|c| c.setting)),
+            Judged::Skip(v) | Judged::Expired(v) | Judged::Pair(v) => (v.steps.last().unwrap().rule.to_string(), v.change.map(|c| c.setting)),
             other => panic!("expected silence, got {other:?}"),
         }
     }
 
     fn answered_by(&self) -> String {
         match self.judge() {
-            Judged::Answer(v) => v.steps.last().unwrap().rule.clone(),
+            Judged::Answer(v) => v.steps.last().unwrap().rule.to_string(),
             other => panic!("expected an answer, got {other:?}"),
         }
     }

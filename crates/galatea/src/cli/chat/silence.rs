@@ -38,7 +38,7 @@ impl Silence for Verdicts {
             if item.state == InboxState::New || !store.deliveries_of(turn).await.is_ok_and(|parts| parts.is_empty()) {
                 continue;
             }
-            let why = verdict.steps.last().map_or_else(|| "no reason was noted".to_owned(), |step| step.reason.clone());
+            let why = verdict.steps.last().map_or_else(|| "no reason was noted".to_owned(), |step| step.reason.to_string());
             let message = match verdict.decision {
                 Decision::Expired => "the message was too old when its turn came",
                 Decision::Failed => "the answer failed and was given up",

@@ -91,7 +91,7 @@ mod tests {
     };
 
     fn explanation() -> Explanation {
-        let step = |rule: &str, outcome: &str, reason: &str| Step { rule: rule.into(), outcome: outcome.into(), reason: reason.into() };
+        let step = |rule: &'static str, outcome: &'static str, reason: &'static str| Step { rule: rule.into(), outcome: outcome.into(), reason: reason.into() };
         Explanation {
             memory: MemoryId(galatea_core::ids::uuid_of("x")),
             remote: RemoteId::new("-1001234:7"),
