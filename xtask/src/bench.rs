@@ -111,7 +111,8 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     eprintln!("--- machine");
     let machine = machine::look(folder.path())?;
     let plan = Plan::new(bench.quick);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the loopback servers")?;
+    // One thread: the servers leave the machine to whom is measured.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().context("cannot start the loopback servers")?;
     if bench.only_postgres {
         return runtime.block_on(measure_postgres(root, &binary, folder.path(), &plan));
     }

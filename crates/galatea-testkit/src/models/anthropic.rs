@@ -152,28 +152,28 @@ fn messages(body: &Value, shape: &mut Shape<'_>) -> Route {
     }
     let list = shape.list("messages", fields.get("messages"));
     for (i, message) in list.iter().enumerate() {
-        let at = format!("messages[{i}]");
-        shape.object(&at, message, &["role", "content"], &[]);
+        let at = format_args!("messages[{i}]");
+        shape.object(at, message, &["role", "content"], &[]);
         let expected = if i % 2 == 0 { "user" } else { "assistant" };
-        shape.require(message["role"] == expected, &format!("{at}.role: not {expected}; roles take turns, user first"));
-        content(&at, &message["content"], message["role"] == "assistant" && i + 1 == list.len(), shape);
+        shape.require(message["role"] == expected, format_args!("{at}.role: not {expected}; roles take turns, user first"));
+        content(at, &message["content"], message["role"] == "assistant" && i + 1 == list.len(), shape);
     }
     if fields.contains_key("tools") {
         for (i, tool) in shape.list("tools", fields.get("tools")).iter().enumerate() {
-            let at = format!("tools[{i}]");
-            shape.object(&at, tool, &["name", "input_schema"], &["description"]);
-            shape.tool_name(&format!("{at}.name"), tool.get("name"));
-            shape.schema(&format!("{at}.input_schema"), tool.get("input_schema"));
+            let at = format_args!("tools[{i}]");
+            shape.object(at, tool, &["name", "input_schema"], &["description"]);
+            shape.tool_name(format_args!("{at}.name"), tool.get("name"));
+            shape.schema(format_args!("{at}.input_schema"), tool.get("input_schema"));
         }
     }
     Route::Chat { model: body["model"].as_str().unwrap_or_default().to_owned(), stream: body["stream"].as_bool().unwrap_or(false), usage: true }
 }
 
-fn content(at: &str, content: &Value, last_assistant: bool, shape: &mut Shape<'_>) {
+fn content(at: impl std::fmt::Display + Copy, content: &Value, last_assistant: bool, shape: &mut Shape<'_>) {
     let mut text_ok = |text: Option<&Value>| {
         let text = text.and_then(Value::as_str).unwrap_or_default();
-        shape.require(!text.trim().is_empty(), &format!("{at}: text content blocks must be non-empty"));
-        shape.require(!last_assistant || text.trim_end() == text, &format!("{at}: final assistant content cannot end with trailing whitespace"));
+        shape.require(!text.trim().is_empty(), format_args!("{at}: text content blocks must be non-empty"));
+        shape.require(!last_assistant || text.trim_end() == text, format_args!("{at}: final assistant content cannot end with trailing whitespace"));
     };
     match content {
         Value::String(_) => text_ok(Some(content)),
@@ -186,15 +186,15 @@ fn content(at: &str, content: &Value, last_assistant: bool, shape: &mut Shape<'_
                 }
             }
             for (n, block) in blocks.iter().enumerate() {
-                let at = format!("{at}.content[{n}]");
+                let at = format_args!("{at}.content[{n}]");
                 if block["type"] == "image" {
-                    shape.object(&at, block, &["type", "source"], &[]);
-                    shape.object(&at, &block["source"], &["type", "media_type", "data"], &[]);
+                    shape.object(at, block, &["type", "source"], &[]);
+                    shape.object(at, &block["source"], &["type", "media_type", "data"], &[]);
                     let kind = block["source"]["media_type"].as_str().unwrap_or_default();
-                    shape.require(["image/jpeg", "image/png", "image/gif", "image/webp"].contains(&kind), &format!("{at}.media_type: {kind}"));
-                    shape.base64(&at, block["source"].get("data"));
+                    shape.require(["image/jpeg", "image/png", "image/gif", "image/webp"].contains(&kind), format_args!("{at}.media_type: {kind}"));
+                    shape.base64(at, block["source"].get("data"));
                 } else {
-                    shape.object(&at, block, &["type", "text"], &[]);
+                    shape.object(at, block, &["type", "text"], &[]);
                 }
             }
         }

@@ -145,29 +145,29 @@ fn generate(model: &str, stream: bool, body: &Value, shape: &mut Shape<'_>) -> R
         shape.text("systemInstruction.parts[0].text", system["parts"][0].get("text"));
     }
     for (i, content) in shape.list("contents", fields.get("contents")).iter().enumerate() {
-        let at = format!("contents[{i}]");
-        shape.object(&at, content, &["role", "parts"], &[]);
-        shape.require(matches!(content["role"].as_str(), Some("user" | "model")), &format!("{at}.role: neither user nor model"));
+        let at = format_args!("contents[{i}]");
+        shape.object(at, content, &["role", "parts"], &[]);
+        shape.require(matches!(content["role"].as_str(), Some("user" | "model")), format_args!("{at}.role: neither user nor model"));
         shape.require(i > 0 || content["role"] == "user", "contents: the first is not the user's");
-        for (n, part) in shape.list(&format!("{at}.parts"), content.get("parts")).iter().enumerate() {
-            let at = format!("{at}.parts[{n}]");
+        for (n, part) in shape.list(format_args!("{at}.parts"), content.get("parts")).iter().enumerate() {
+            let at = format_args!("{at}.parts[{n}]");
             if part.get("inlineData").is_some() {
-                shape.object(&at, part, &["inlineData"], &[]);
-                shape.object(&at, &part["inlineData"], &["mimeType", "data"], &[]);
-                shape.base64(&at, part["inlineData"].get("data"));
+                shape.object(at, part, &["inlineData"], &[]);
+                shape.object(at, &part["inlineData"], &["mimeType", "data"], &[]);
+                shape.base64(at, part["inlineData"].get("data"));
             } else {
-                shape.object(&at, part, &["text"], &[]);
-                shape.require(part["text"].is_string(), &format!("{at}.text: not a string"));
+                shape.object(at, part, &["text"], &[]);
+                shape.require(part["text"].is_string(), format_args!("{at}.text: not a string"));
             }
         }
     }
     for (i, tool) in fields.get("tools").and_then(Value::as_array).into_iter().flatten().enumerate() {
-        shape.object(&format!("tools[{i}]"), tool, &["functionDeclarations"], &[]);
+        shape.object(format_args!("tools[{i}]"), tool, &["functionDeclarations"], &[]);
         for (n, function) in shape.list("functionDeclarations", tool.get("functionDeclarations")).iter().enumerate() {
-            let at = format!("tools[{i}].functionDeclarations[{n}]");
-            shape.object(&at, function, &["name", "description", "parametersJsonSchema"], &[]);
-            shape.tool_name(&at, function.get("name"));
-            shape.schema(&at, function.get("parametersJsonSchema"));
+            let at = format_args!("tools[{i}].functionDeclarations[{n}]");
+            shape.object(at, function, &["name", "description", "parametersJsonSchema"], &[]);
+            shape.tool_name(at, function.get("name"));
+            shape.schema(at, function.get("parametersJsonSchema"));
         }
     }
     if let Some(config) = fields.get("generationConfig") {
@@ -191,10 +191,10 @@ fn embed(model: &str, body: &Value, shape: &mut Shape<'_>) -> Route {
     shape.require(list.len() <= 100, "requests: more than 100");
     let mut texts = Vec::new();
     for (i, request) in list.iter().enumerate() {
-        let at = format!("requests[{i}]");
-        shape.object(&at, request, &["model", "content"], &["taskType", "title", "outputDimensionality"]);
-        shape.require(request["model"] == format!("models/{model}"), &format!("{at}.model: differs from the path"));
-        shape.text(&at, request["content"]["parts"][0].get("text"));
+        let at = format_args!("requests[{i}]");
+        shape.object(at, request, &["model", "content"], &["taskType", "title", "outputDimensionality"]);
+        shape.require(request["model"] == format!("models/{model}"), format_args!("{at}.model: differs from the path"));
+        shape.text(at, request["content"]["parts"][0].get("text"));
         texts.push(request["content"]["parts"][0]["text"].as_str().unwrap_or_default().to_owned());
     }
     Route::Embed { model: model.to_owned(), texts, width: 8 }

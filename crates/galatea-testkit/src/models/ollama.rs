@@ -122,14 +122,14 @@ fn chat(body: &Value, shape: &mut Shape<'_>) -> Route {
     shape.text("model", fields.get("model"));
     shape.flag("stream", fields.get("stream"));
     for (i, message) in shape.list("messages", fields.get("messages")).iter().enumerate() {
-        let at = format!("messages[{i}]");
-        shape.object(&at, message, &["role", "content"], &["images", "tool_calls", "tool_name"]);
+        let at = format_args!("messages[{i}]");
+        shape.object(at, message, &["role", "content"], &["images", "tool_calls", "tool_name"]);
         let role = message["role"].as_str().unwrap_or_default();
-        shape.require(["system", "user", "assistant", "tool"].contains(&role), &format!("{at}.role: unknown"));
-        shape.require(role != "system" || i == 0, &format!("{at}: instructions after the first message"));
-        shape.require(message["content"].is_string(), &format!("{at}.content: not a string"));
+        shape.require(["system", "user", "assistant", "tool"].contains(&role), format_args!("{at}.role: unknown"));
+        shape.require(role != "system" || i == 0, format_args!("{at}: instructions after the first message"));
+        shape.require(message["content"].is_string(), format_args!("{at}.content: not a string"));
         for image in message["images"].as_array().into_iter().flatten() {
-            shape.base64(&format!("{at}.images"), Some(image));
+            shape.base64(format_args!("{at}.images"), Some(image));
         }
     }
     if let Some(options) = fields.get("options") {
@@ -138,18 +138,18 @@ fn chat(body: &Value, shape: &mut Shape<'_>) -> Route {
             let Some(value) = options.get(name) else { continue };
             match name {
                 "stop" => shape.texts("options.stop", Some(value), usize::MAX),
-                "num_predict" | "top_k" | "seed" | "num_ctx" | "num_keep" => shape.integer(&format!("options.{name}"), Some(value), i64::MIN),
-                _ => shape.number(&format!("options.{name}"), Some(value), f64::MIN, f64::MAX),
+                "num_predict" | "top_k" | "seed" | "num_ctx" | "num_keep" => shape.integer(format_args!("options.{name}"), Some(value), i64::MIN),
+                _ => shape.number(format_args!("options.{name}"), Some(value), f64::MIN, f64::MAX),
             }
         }
     }
     if fields.contains_key("tools") {
         for (i, tool) in shape.list("tools", fields.get("tools")).iter().enumerate() {
-            let at = format!("tools[{i}]");
-            shape.require(tool["type"] == "function", &format!("{at}.type: not function"));
-            shape.object(&format!("{at}.function"), &tool["function"], &["name", "description", "parameters"], &[]);
-            shape.tool_name(&format!("{at}.function.name"), tool["function"].get("name"));
-            shape.schema(&format!("{at}.function.parameters"), tool["function"].get("parameters"));
+            let at = format_args!("tools[{i}]");
+            shape.require(tool["type"] == "function", format_args!("{at}.type: not function"));
+            shape.object(format_args!("{at}.function"), &tool["function"], &["name", "description", "parameters"], &[]);
+            shape.tool_name(format_args!("{at}.function.name"), tool["function"].get("name"));
+            shape.schema(format_args!("{at}.function.parameters"), tool["function"].get("parameters"));
         }
     }
     // Ollama streams unless told otherwise.

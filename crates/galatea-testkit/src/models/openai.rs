@@ -2,6 +2,7 @@
 
 use galatea_core::model::Finish;
 use serde_json::{Value, json};
+use std::fmt::Write;
 
 use super::{
     reply::{Answer, Fault},
@@ -71,14 +72,12 @@ impl Dialect for OpenAi {
         if self.comments {
             out.push_str(": OPENROUTER PROCESSING\n\n");
         }
+        let head = json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000, "model": model }).to_string();
+        let head = head.trim_end_matches('}');
         let mut chunk = |choices: Value, usage: Option<&Value>| {
-            let mut body = json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000, "model": model, "choices": choices });
-            if let Some(usage) = usage {
-                body["usage"] = usage.clone();
-            }
-            out.push_str("data: ");
-            out.push_str(&body.to_string());
-            out.push_str("\n\n");
+            let usage = usage.map(|usage| format!(",\"usage\":{usage}")).unwrap_or_default();
+            // Writing to a String does not fail.
+            let _ = write!(out, "data: {head},\"choices\":{choices}{usage}}}\n\n");
         };
         let delta = |delta: Value, finish: Value| json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
         chunk(delta(json!({ "role": "assistant", "content": "" }), Value::Null), None);
@@ -212,7 +211,7 @@ impl OpenAi {
         let reasoning = ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix));
         if reasoning {
             for name in ["max_tokens", "temperature", "top_p", "frequency_penalty", "presence_penalty", "stop"] {
-                shape.require(!fields.contains_key(name), &format!("{name}: unsupported parameter for {model}"));
+                shape.require(!fields.contains_key(name), format_args!("{name}: unsupported parameter for {model}"));
             }
         }
         if let Some(options) = fields.get("stream_options") {
@@ -224,12 +223,12 @@ impl OpenAi {
         }
         if fields.contains_key("tools") {
             for (i, tool) in shape.list("tools", fields.get("tools")).iter().enumerate() {
-                let at = format!("tools[{i}]");
-                shape.object(&at, tool, &["type", "function"], &[]);
-                shape.require(tool["type"] == "function", &format!("{at}.type: not function"));
-                shape.object(&format!("{at}.function"), &tool["function"], &["name"], &["description", "parameters", "strict"]);
-                shape.tool_name(&format!("{at}.function.name"), tool["function"].get("name"));
-                shape.schema(&format!("{at}.function.parameters"), tool["function"].get("parameters"));
+                let at = format_args!("tools[{i}]");
+                shape.object(at, tool, &["type", "function"], &[]);
+                shape.require(tool["type"] == "function", format_args!("{at}.type: not function"));
+                shape.object(format_args!("{at}.function"), &tool["function"], &["name"], &["description", "parameters", "strict"]);
+                shape.tool_name(format_args!("{at}.function.name"), tool["function"].get("name"));
+                shape.schema(format_args!("{at}.function.parameters"), tool["function"].get("parameters"));
             }
         }
         Route::Chat { model, stream, usage: body["stream_options"]["include_usage"].as_bool().unwrap_or(false) }
@@ -237,10 +236,10 @@ impl OpenAi {
 }
 
 fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
-    let at = format!("messages[{i}]");
-    shape.object(&at, message, &["role", "content"], &["name", "tool_calls", "tool_call_id"]);
+    let at = format_args!("messages[{i}]");
+    shape.object(at, message, &["role", "content"], &["name", "tool_calls", "tool_call_id"]);
     match message["role"].as_str() {
-        Some("system" | "developer") => shape.require(i == 0, &format!("{at}: instructions after the first message")),
+        Some("system" | "developer") => shape.require(i == 0, format_args!("{at}: instructions after the first message")),
         Some("user" | "assistant" | "tool") => {}
         _ => shape.fail(format!("{at}.role: unknown")),
     }
@@ -248,16 +247,19 @@ fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
         Value::String(_) => {}
         Value::Array(parts) if message["role"] == "user" && !parts.is_empty() => {
             for (n, part) in parts.iter().enumerate() {
-                let at = format!("{at}.content[{n}]");
+                let at = format_args!("{at}.content[{n}]");
                 match part["type"].as_str() {
                     Some("text") => {
-                        shape.object(&at, part, &["type", "text"], &[]);
+                        shape.object(at, part, &["type", "text"], &[]);
                     }
                     Some("image_url") => {
-                        shape.object(&at, part, &["type", "image_url"], &[]);
+                        shape.object(at, part, &["type", "image_url"], &[]);
                         let url = part["image_url"]["url"].as_str().unwrap_or_default();
                         let data = url.strip_prefix("data:image/").and_then(|rest| rest.split_once(";base64,"));
-                        shape.require(url.starts_with("https://") || data.is_some_and(|(_, data)| !data.is_empty()), &format!("{at}: not a picture's address"));
+                        shape.require(
+                            url.starts_with("https://") || data.is_some_and(|(_, data)| !data.is_empty()),
+                            format_args!("{at}: not a picture's address"),
+                        );
                     }
                     _ => shape.fail(format!("{at}.type: unknown")),
                 }

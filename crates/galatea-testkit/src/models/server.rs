@@ -13,6 +13,7 @@ use std::{
 
 use axum::{
     Router,
+    body::Bytes,
     extract::{Request, State},
     http::HeaderMap,
     response::Response,
@@ -105,6 +106,23 @@ impl Recorded {
     }
 }
 
+/// A request, its body as it came: thousands of taken apart ones would cost the machine more than those who send them.
+struct Kept {
+    /// Without its body.
+    head: Recorded,
+    body: Bytes,
+}
+
+impl Kept {
+    fn recorded(&self) -> Recorded {
+        Recorded { body: parse(&self.body), ..self.head.clone() }
+    }
+}
+
+fn parse(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or(Value::Null)
+}
+
 type Script = dyn FnMut(&Recorded) -> Reply + Send;
 
 /// A model server on loopback; stops when dropped.
@@ -118,7 +136,7 @@ struct Shared<D> {
     key: Option<String>,
     queue: Mutex<VecDeque<Reply>>,
     script: Mutex<Option<Box<Script>>>,
-    requests: Mutex<VecDeque<Recorded>>,
+    requests: Mutex<VecDeque<Kept>>,
     violations: Mutex<Vec<String>>,
     count: AtomicUsize,
     chunk: AtomicUsize,
@@ -201,12 +219,12 @@ impl<D: Dialect> ModelServer<D> {
 
     /// The requests, oldest first; the last 4,096 are kept.
     pub fn requests(&self) -> Vec<Recorded> {
-        lock(&self.shared.requests).iter().cloned().collect()
+        lock(&self.shared.requests).iter().map(Kept::recorded).collect()
     }
 
     /// The newest request.
     pub fn last(&self) -> Option<Recorded> {
-        lock(&self.shared.requests).back().cloned()
+        lock(&self.shared.requests).back().map(Kept::recorded)
     }
 
     /// What clients did against the document.
@@ -242,12 +260,12 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let bytes = axum::body::to_bytes(body, MAX_REQUEST).await.unwrap_or_default();
-    let recorded = Recorded {
+    let mut recorded = Recorded {
         method: head.method.as_str().to_owned(),
         path: head.uri.path().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
         headers: head.headers,
-        body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        body: parse(&bytes),
     };
     shared.count.fetch_add(1, Ordering::Relaxed);
 
@@ -256,12 +274,13 @@ async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Reque
     let route = shared.dialect.inspect(&recorded, &mut violations);
     let reply = lock(&shared.queue).pop_front().unwrap_or_else(|| lock(&shared.script).as_mut().map_or(Reply::Auto, |script| script(&recorded)));
     let bad_key = shared.key.as_ref().is_some_and(|expected| key.as_ref() != Some(expected));
+    recorded.body = Value::Null;
     {
         let mut requests = lock(&shared.requests);
         if requests.len() == KEEP {
             requests.pop_front();
         }
-        requests.push_back(recorded);
+        requests.push_back(Kept { head: recorded, body: bytes });
     }
     let key = key.unwrap_or_default();
     if !violations.is_empty() {

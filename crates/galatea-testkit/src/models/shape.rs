@@ -1,6 +1,7 @@
 //! Strict checks of JSON against an API document.
 
 use serde_json::{Map, Value};
+use std::fmt::Display;
 
 /// Collects what a document forbids, with the place.
 pub(super) struct Shape<'a> {
@@ -12,14 +13,14 @@ impl Shape<'_> {
         self.violations.push(what.into());
     }
 
-    pub(super) fn require(&mut self, holds: bool, what: &str) {
+    pub(super) fn require(&mut self, holds: bool, what: impl Display) {
         if !holds {
-            self.fail(what);
+            self.fail(what.to_string());
         }
     }
 
     /// An object with only these fields, `required` among them.
-    pub(super) fn object<'v>(&mut self, at: &str, value: &'v Value, required: &[&str], optional: &[&str]) -> Option<&'v Map<String, Value>> {
+    pub(super) fn object<'v>(&mut self, at: impl Display, value: &'v Value, required: &[&str], optional: &[&str]) -> Option<&'v Map<String, Value>> {
         let Some(object) = value.as_object() else {
             self.fail(format!("{at}: not an object"));
             return None;
@@ -41,43 +42,43 @@ impl Shape<'_> {
     }
 
     /// A number within bounds, if present.
-    pub(super) fn number(&mut self, at: &str, value: Option<&Value>, low: f64, high: f64) {
+    pub(super) fn number(&mut self, at: impl Display, value: Option<&Value>, low: f64, high: f64) {
         if let Some(value) = value {
             let good = value.as_f64().is_some_and(|n| (low..=high).contains(&n));
-            self.require(good, &format!("{at}: not a number from {low} to {high}"));
+            self.require(good, format_args!("{at}: not a number from {low} to {high}"));
         }
     }
 
     /// An integer of at least `low`, if present.
-    pub(super) fn integer(&mut self, at: &str, value: Option<&Value>, low: i64) {
+    pub(super) fn integer(&mut self, at: impl Display, value: Option<&Value>, low: i64) {
         if let Some(value) = value {
             let good = value.as_i64().is_some_and(|n| n >= low);
-            self.require(good, &format!("{at}: not an integer of at least {low}"));
+            self.require(good, format_args!("{at}: not an integer of at least {low}"));
         }
     }
 
     /// A string, not empty.
-    pub(super) fn text(&mut self, at: &str, value: Option<&Value>) {
+    pub(super) fn text(&mut self, at: impl Display, value: Option<&Value>) {
         let good = value.is_some_and(|v| v.as_str().is_some_and(|s| !s.is_empty()));
-        self.require(good, &format!("{at}: not a non-empty string"));
+        self.require(good, format_args!("{at}: not a non-empty string"));
     }
 
     /// A boolean, if present.
-    pub(super) fn flag(&mut self, at: &str, value: Option<&Value>) {
-        self.require(value.is_none_or(Value::is_boolean), &format!("{at}: not a boolean"));
+    pub(super) fn flag(&mut self, at: impl Display, value: Option<&Value>) {
+        self.require(value.is_none_or(Value::is_boolean), format_args!("{at}: not a boolean"));
     }
 
     /// A list of at most `most` non-empty strings, if present.
-    pub(super) fn texts(&mut self, at: &str, value: Option<&Value>, most: usize) {
+    pub(super) fn texts(&mut self, at: impl Display, value: Option<&Value>, most: usize) {
         if let Some(value) = value {
             let good =
                 value.as_array().is_some_and(|list| (1..=most).contains(&list.len()) && list.iter().all(|item| item.as_str().is_some_and(|s| !s.is_empty())));
-            self.require(good, &format!("{at}: not a list of 1 to {most} non-empty strings"));
+            self.require(good, format_args!("{at}: not a list of 1 to {most} non-empty strings"));
         }
     }
 
     /// A non-empty list.
-    pub(super) fn list<'v>(&mut self, at: &str, value: Option<&'v Value>) -> &'v [Value] {
+    pub(super) fn list<'v>(&mut self, at: impl Display, value: Option<&'v Value>) -> &'v [Value] {
         match value.and_then(Value::as_array) {
             Some(list) if !list.is_empty() => list,
             _ => {
@@ -88,25 +89,25 @@ impl Shape<'_> {
     }
 
     /// A tool's name: letters, digits, `_`, `-`, at most 64.
-    pub(super) fn tool_name(&mut self, at: &str, value: Option<&Value>) {
+    pub(super) fn tool_name(&mut self, at: impl Display, value: Option<&Value>) {
         let good = value
             .and_then(Value::as_str)
             .is_some_and(|name| (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'));
-        self.require(good, &format!("{at}: not a tool name"));
+        self.require(good, format_args!("{at}: not a tool name"));
     }
 
     /// A JSON Schema of an object.
-    pub(super) fn schema(&mut self, at: &str, value: Option<&Value>) {
+    pub(super) fn schema(&mut self, at: impl Display, value: Option<&Value>) {
         let good = value.is_some_and(|v| v.get("type").and_then(Value::as_str) == Some("object"));
-        self.require(good, &format!("{at}: not a JSON Schema with type object"));
+        self.require(good, format_args!("{at}: not a JSON Schema with type object"));
     }
 
     /// Base64 of the standard alphabet.
-    pub(super) fn base64(&mut self, at: &str, value: Option<&Value>) {
+    pub(super) fn base64(&mut self, at: impl Display, value: Option<&Value>) {
         let good = value.and_then(Value::as_str).is_some_and(|text| {
             !text.is_empty() && text.len() % 4 == 0 && text.trim_end_matches('=').bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/')
         });
-        self.require(good, &format!("{at}: not base64"));
+        self.require(good, format_args!("{at}: not base64"));
     }
 }
 
