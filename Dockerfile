@@ -7,11 +7,9 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
-# For example: docker build --build-arg FEATURES=nats .
-ARG FEATURES=""
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
-    cargo build --release --locked --package galatea --features "$FEATURES" \
+    cargo build --release --locked --package galatea \
  && install -D target/release/galatea /out/galatea
 
 # ---- run: the binary, OpenSSL and the root certificates, nothing else ----

@@ -2,6 +2,7 @@
 
 mod child;
 mod figures;
+mod growth;
 mod load;
 mod machine;
 mod proc;
@@ -101,7 +102,8 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     }
     let target = target(root)?;
     let binary = match &bench.binary {
-        Some(binary) => std::path::absolute(binary).with_context(|| format!("cannot find {}", binary.display()))?,
+        Some(binary) => std::path::absolute(binary)
+            .with_context(|| format!("cannot find {}", binary.display()))?,
         None => build(root, &target)?,
     };
     let folder = tempfile::Builder::new()
@@ -112,7 +114,11 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     let machine = machine::look(folder.path())?;
     let plan = Plan::new(bench.quick);
     // One thread: the servers leave the machine to whom is measured.
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().context("cannot start the loopback servers")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .context("cannot start the loopback servers")?;
     if bench.only_postgres {
         return runtime.block_on(measure_postgres(root, &binary, folder.path(), &plan));
     }
@@ -134,12 +140,16 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
         bail!("{misplaced} answers came out of turn, twice, or to nothing");
     }
     if !violations.is_empty() {
-        bail!("the program broke the rules of a service, so these figures are not to be trusted:\n{}", violations.join("\n"));
+        bail!(
+            "the program broke the rules of a service, so these figures are not to be trusted:\n{}",
+            violations.join("\n")
+        );
     }
     if bench.write {
         let page = root.join(PAGE);
         let text = fs::read_to_string(&page).with_context(|| format!("cannot read {PAGE}"))?;
-        fs::write(&page, table::insert(&text, &table)?).with_context(|| format!("cannot write {PAGE}"))?;
+        fs::write(&page, table::insert(&text, &table)?)
+            .with_context(|| format!("cannot write {PAGE}"))?;
         eprintln!("--- written into {PAGE}");
     }
     Ok(())
@@ -148,8 +158,13 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
 /// Slow servers would make the program look slow.
 fn again_with_optimisation(root: &Path) -> Result<()> {
     eprintln!("--- building the loopback servers with optimisation");
-    let mut command = cargo(root, &["run", "--quiet", "--release", "--locked", "--package", "xtask", "--"]);
-    let status = command.args(std::env::args_os().skip(1)).current_dir(std::env::current_dir()?).status().context("cannot start cargo")?;
+    let mut command =
+        cargo(root, &["run", "--quiet", "--release", "--locked", "--package", "xtask", "--"]);
+    let status = command
+        .args(std::env::args_os().skip(1))
+        .current_dir(std::env::current_dir()?)
+        .status()
+        .context("cannot start cargo")?;
     if !status.success() {
         bail!("the run with optimisation ended with {status}");
     }
@@ -158,13 +173,19 @@ fn again_with_optimisation(root: &Path) -> Result<()> {
 
 /// The build's target folder.
 pub(crate) fn target(root: &Path) -> Result<PathBuf> {
-    let metadata = cargo_metadata::MetadataCommand::new().current_dir(root).no_deps().other_options(vec!["--locked".to_owned()]).exec();
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .current_dir(root)
+        .no_deps()
+        .other_options(vec!["--locked".to_owned()])
+        .exec();
     Ok(metadata.context("cargo metadata failed")?.target_directory.into_std_path_buf())
 }
 
 fn build(root: &Path, target: &Path) -> Result<PathBuf> {
     eprintln!("--- building the program");
-    let status = cargo(root, &["build", "--release", "--locked", "--package", "galatea"]).status().context("cannot start cargo")?;
+    let status = cargo(root, &["build", "--release", "--locked", "--package", "galatea"])
+        .status()
+        .context("cannot start cargo")?;
     if !status.success() {
         bail!("the release build failed ({status})");
     }
@@ -178,13 +199,28 @@ fn version(binary: &Path) -> Command {
 }
 
 /// Starts first, because they need a quiet machine most; then memory, then loads, one platform after the other. With the figures come the program's violations.
-async fn measure(root: &Path, binary: &Path, folder: &Path, plan: &Plan) -> Result<(Figures, Vec<String>)> {
-    let size = fs::metadata(binary).with_context(|| format!("cannot find {}", binary.display()))?.len() as f64 / f64::from(1 << 20);
+async fn measure(
+    root: &Path,
+    binary: &Path,
+    folder: &Path,
+    plan: &Plan,
+) -> Result<(Figures, Vec<String>)> {
+    let size = fs::metadata(binary)
+        .with_context(|| format!("cannot find {}", binary.display()))?
+        .len() as f64
+        / f64::from(1 << 20);
     let characters = characters(folder)?;
     let stage = Stage::set().await?;
     let off = stage.settings_offstage();
     let (telegram, discord) = (stage.telegram(), stage.discord());
-    let scene = |name, platform: &Platform| Scene { name, platform: platform.clone(), settings: stage.settings(platform), root, binary, folder };
+    let scene = |name, platform: &Platform| Scene {
+        name,
+        platform: platform.clone(),
+        settings: stage.settings(platform),
+        root,
+        binary,
+        folder,
+    };
     let (on_telegram, on_discord) = (scene("Telegram", &telegram), scene("Discord", &discord));
 
     let telegram_starts = on_telegram.starts(plan.starts).await?;
@@ -194,7 +230,13 @@ async fn measure(root: &Path, binary: &Path, folder: &Path, plan: &Plan) -> Resu
     let mut bare = Vec::new();
     for count in [1, Memory::MANY] {
         let data = folder.join(format!("agents-{count}"));
-        let child = Child::start(&Launch { binary, home: folder, data: &data, characters: &characters[..count], settings: &off })?;
+        let child = Child::start(&Launch {
+            binary,
+            home: folder,
+            data: &data,
+            characters: &characters[..count],
+            settings: &off,
+        })?;
         child.ready().await?;
         bare.push(rested(&child).await?);
         child.stop().await?;
@@ -211,7 +253,8 @@ async fn measure_postgres(root: &Path, binary: &Path, folder: &Path, plan: &Plan
     let stage = Stage::set().await?;
     for (name, platform) in [("Telegram", stage.telegram()), ("Discord", stage.discord())] {
         let settings = stage.settings(&platform);
-        let load = Scene { name, platform, settings, root, binary, folder }.on_postgres(plan).await?;
+        let load =
+            Scene { name, platform, settings, root, binary, folder }.on_postgres(plan).await?;
         if load.misplaced > 0 {
             bail!("{} answers came out of turn, twice, or to nothing", load.misplaced);
         }
@@ -223,7 +266,13 @@ async fn measure_postgres(root: &Path, binary: &Path, folder: &Path, plan: &Plan
 }
 
 /// The loads of one platform alone, for work on the line.
-async fn measure_one(root: &Path, binary: &Path, folder: &Path, plan: &Plan, only: Only) -> Result<()> {
+async fn measure_one(
+    root: &Path,
+    binary: &Path,
+    folder: &Path,
+    plan: &Plan,
+    only: Only,
+) -> Result<()> {
     let stage = Stage::set().await?;
     let (name, platform) = match only {
         Only::Telegram => ("Telegram", stage.telegram()),
@@ -265,8 +314,17 @@ impl Scene<'_> {
     }
 
     fn start_with(&self, data: &str, settings: &[(&'static str, String)]) -> Result<Child> {
-        let (data, helper) = (self.folder.join(format!("{}-{data}", self.name)), [self.root.join("characters/helper.json")]);
-        Child::start(&Launch { binary: self.binary, home: self.folder, data: &data, characters: &helper, settings })
+        let (data, helper) = (
+            self.folder.join(format!("{}-{data}", self.name)),
+            [self.root.join("characters/helper.json")],
+        );
+        Child::start(&Launch {
+            binary: self.binary,
+            home: self.folder,
+            data: &data,
+            characters: &helper,
+            settings,
+        })
     }
 
     /// First starts and restarts.
@@ -284,10 +342,27 @@ impl Scene<'_> {
         Ok((median(first)?, median(again)?))
     }
 
-    async fn loads(&self, plan: &Plan, (first_start, restart): (Start, Start)) -> Result<OnPlatform> {
-        let OnSqlite { one_room, rooms, flood, half, large, idle, after_load, rested } = self.on_sqlite(plan).await?;
+    async fn loads(
+        &self,
+        plan: &Plan,
+        (first_start, restart): (Start, Start),
+    ) -> Result<OnPlatform> {
+        let OnSqlite { one_room, rooms, flood, half, large, idle, after_load, rested } =
+            self.on_sqlite(plan).await?;
         let postgres = self.on_postgres(plan).await?;
-        Ok(OnPlatform { one_room, rooms, flood, half, large, postgres, first_start, restart, idle, after_load, rested })
+        Ok(OnPlatform {
+            one_room,
+            rooms,
+            flood,
+            half,
+            large,
+            postgres,
+            first_start,
+            restart,
+            idle,
+            after_load,
+            rested,
+        })
     }
 
     async fn on_sqlite(&self, plan: &Plan) -> Result<OnSqlite> {
@@ -295,16 +370,28 @@ impl Scene<'_> {
         child.ready().await?;
         let idle = rested(&child).await?;
         eprintln!("--- {}: {idle:.1} MiB at rest", self.name);
-        load::run(&self.platform, &child, plan.warm_up).await.with_context(|| format!("warming up on {}", self.name))?;
+        load::run(&self.platform, &child, plan.warm_up)
+            .await
+            .with_context(|| format!("warming up on {}", self.name))?;
         let one_room = self.step("one room, one question at a time", &child, plan.one_room).await?;
         let rooms = self.step("100 rooms, one question each", &child, plan.rooms).await?;
         let flood = self.step("100 rooms, flood", &child, plan.flood).await?;
-        let half = self.step("100 rooms, half the pace of the flood", &child, Amount::paced(flood.per_second / 2.0, plan.half)).await?;
+        let half = self
+            .step(
+                "100 rooms, half the pace of the flood",
+                &child,
+                Amount::paced(flood.per_second / 2.0, plan.half),
+            )
+            .await?;
         let large = self.step("1,000 rooms at once", &child, plan.large).await?;
         let after_load = proc::resident(child.pid())?;
         tokio::time::sleep(REST_AFTER_LOADS).await;
         let rested = proc::resident(child.pid())?;
-        eprintln!("--- {}: {after_load:.1} MiB after the loads, {rested:.1} MiB {} s later", self.name, REST_AFTER_LOADS.as_secs());
+        eprintln!(
+            "--- {}: {after_load:.1} MiB after the loads, {rested:.1} MiB {} s later",
+            self.name,
+            REST_AFTER_LOADS.as_secs()
+        );
         child.stop().await?;
         Ok(OnSqlite { one_room, rooms, flood, half, large, idle, after_load, rested })
     }
@@ -312,22 +399,32 @@ impl Scene<'_> {
     /// The flood with a PostgreSQL of this machine, durable as it comes (`fsync` and `synchronous_commit` on).
     async fn on_postgres(&self, plan: &Plan) -> Result<Load> {
         self.platform.forget();
-        let server = tokio::task::spawn_blocking(Server::durable).await.context("no PostgreSQL could be started")?;
+        let server = tokio::task::spawn_blocking(Server::durable)
+            .await
+            .context("no PostgreSQL could be started")?;
         let database = Database::on(server.clone()).await;
         let mut settings = self.settings.clone();
         settings.push(("DATABASE_URL", database.url()));
         let child = self.start_with("postgres", &settings)?;
         child.ready().await?;
-        load::run(&self.platform, &child, plan.warm_up).await.with_context(|| format!("warming up on {} with PostgreSQL", self.name))?;
+        load::run(&self.platform, &child, plan.warm_up)
+            .await
+            .with_context(|| format!("warming up on {} with PostgreSQL", self.name))?;
         let (before, first) = (proc::cpu_of_family(server.pid())?, database.writes().await);
         let load = self.step("PostgreSQL, 100 rooms, flood", &child, plan.flood).await?;
-        let used = proc::cpu_of_family(server.pid())?.saturating_sub(before).as_secs_f64() * 1000.0 / load.answers as f64;
+        let used = proc::cpu_of_family(server.pid())?.saturating_sub(before).as_secs_f64() * 1000.0
+            / load.answers as f64;
         let commits = (database.writes().await - first) as f64 / load.answers as f64;
         let statements = load.statements.unwrap_or_default();
-        eprintln!("--- {}: PostgreSQL itself: {used:.2} ms of processor time, {statements:.2} statements and {commits:.2} commits per answer", self.name);
+        eprintln!(
+            "--- {}: PostgreSQL itself: {used:.2} ms of processor time, {statements:.2} statements and {commits:.2} commits per answer",
+            self.name
+        );
         child.stop().await?;
         drop(database);
-        tokio::task::spawn_blocking(move || server.end()).await.context("PostgreSQL did not end")?;
+        tokio::task::spawn_blocking(move || server.end())
+            .await
+            .context("PostgreSQL did not end")?;
         Ok(load)
     }
 
@@ -337,7 +434,8 @@ impl Scene<'_> {
         eprintln!("--- {name}");
         let load = load::run(&self.platform, child, amount).await.with_context(|| name.clone())?;
         let Load { answers, per_second, wait, cpu, misplaced, .. } = &load;
-        let out = if *misplaced == 0 { String::new() } else { format!(", {misplaced} OUT OF TURN") };
+        let out =
+            if *misplaced == 0 { String::new() } else { format!(", {misplaced} OUT OF TURN") };
         let held = proc::resident(child.pid())?;
         eprintln!(
             "--- {name}: {answers} answers, {per_second:.0}/s, p50 {:?}, p99 {:?}, {cpu:.2} ms of processor time each, {held:.0} MiB{out}",
@@ -375,7 +473,8 @@ fn characters(folder: &Path) -> Result<Vec<PathBuf>> {
                 { "name": format!("Bench Agent {n}"), "content": { "text": format!("Number {n}.") } },
             ]],
         });
-        fs::write(&path, character.to_string()).with_context(|| format!("cannot write {}", path.display()))?;
+        fs::write(&path, character.to_string())
+            .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(path)
     };
     (1..=Memory::MANY).map(write).collect()

@@ -1,11 +1,17 @@
-//! The project's own chores: `cargo xtask ci | tidy | gen | scaffold | bench | soak | chaos`. Talk goes to stderr; the exit code says whether all is well.
+//! The project's own chores: `cargo xtask ci | long | tidy | gen | advisories | scaffold | bench | soak | matrix | chaos | cluster`.
+//! Progress goes to stderr; the exit code is 0 when everything passed.
 
+mod advisories;
 mod bench;
 mod chaos;
 mod ci;
+mod cluster;
+mod fuzz;
 #[path = "gen/mod.rs"]
 mod generate;
+mod long;
 mod scaffold;
+mod step;
 mod tidy;
 
 use anyhow::{Context, Result, bail};
@@ -24,8 +30,16 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Everything CI checks, in its order.
+    /// What to run before a change is handed in: lints, generated files, advisories, tests.
     Ci,
+    /// What CI runs after that: crash matrix, chaos, soak, a new connector.
+    Long,
+    /// A crash at every kill point, on every platform and database.
+    Matrix,
+    /// Feeds every reader of strangers' bytes with mutated ones, guided by coverage.
+    Fuzz(fuzz::Fuzz),
+    /// Compares the lock file with known advisories.
+    Advisories(advisories::Advisories),
     /// Who imports whom, file heads, connector folders, machine paths, long files.
     Tidy,
     /// Writes the reference docs, the character schema and .env.example.
@@ -40,6 +54,8 @@ enum Chore {
     Bench(bench::Bench),
     /// Kills the program at random instants under load: nothing may be lost, answered twice or out of order.
     Chaos(chaos::Chaos),
+    /// Kills, pauses, adds and replaces processes that share a database, and measures how long rooms stay silent.
+    Cluster(cluster::Cluster),
     /// Answers at an even pace for an hour, and looks whether memory grows.
     Soak(bench::soak::Soak),
 }
@@ -58,18 +74,26 @@ fn run(chore: &Chore) -> Result<()> {
     let root = root()?;
     match chore {
         Chore::Ci => ci::run(&root),
+        Chore::Long => long::run(&root),
+        Chore::Matrix => long::matrix(&root),
+        Chore::Fuzz(fuzz) => fuzz::run(&root, fuzz),
+        Chore::Advisories(advisories) => advisories::run(&root, advisories),
         Chore::Tidy => tidy::run(&root),
         Chore::Gen { check } => generate::run(&root, *check),
         Chore::Scaffold => scaffold::run(&root),
         Chore::Bench(bench) => bench::run(&root, bench),
         Chore::Chaos(chaos) => chaos::run(&root, chaos),
+        Chore::Cluster(cluster) => cluster::run(&root, cluster),
         Chore::Soak(soak) => bench::soak::run(&root, soak),
     }
 }
 
 /// The workspace's folder: the parent of this package's.
 fn root() -> Result<PathBuf> {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).context("xtask has no parent folder")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map(Path::to_path_buf)
+        .context("xtask has no parent folder")
 }
 
 /// A cargo command in the workspace, the cargo that runs this program.
@@ -82,9 +106,13 @@ fn cargo(root: &Path, arguments: &[&str]) -> Command {
 /// What a command prints; its own complaints stay visible.
 fn output(mut command: Command) -> Result<String> {
     let shown = format!("{command:?}");
-    let output = command.stderr(std::process::Stdio::inherit()).output().with_context(|| format!("cannot start {shown}"))?;
+    let output = command
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start {shown}"))?;
     if !output.status.success() {
         bail!("{shown} failed ({})", output.status);
     }
-    String::from_utf8(output.stdout).with_context(|| format!("{shown} printed something that is not text"))
+    String::from_utf8(output.stdout)
+        .with_context(|| format!("{shown} printed something that is not text"))
 }

@@ -12,7 +12,7 @@ use std::{
     process::Command,
 };
 
-use crate::{bench, cargo, output, tidy};
+use crate::{bench, cargo, output, step::succeed, tidy};
 
 /// A name in which every spelling differs, long enough to move line ends.
 const NAME: &str = "scaffold-trial";
@@ -40,9 +40,26 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let target = bench::target(root)?;
     let copy = copy(root, &target)?;
     let path = copy.to_str().context("the target folder's path is not text")?;
-    let arguments = ["run", "--quiet", "--locked", "--package", "galatea", "--", "connector", "new", NAME, "--json", "--path", path];
-    let new: New = serde_json::from_str(&output(cargo(root, &arguments))?).context("`galatea connector new --json` printed something else")?;
-    ensure!(new.files.iter().all(|file| copy.join(&new.folder).join(file).is_file()), "not every file was written");
+    let arguments = [
+        "run",
+        "--quiet",
+        "--locked",
+        "--package",
+        "galatea",
+        "--",
+        "connector",
+        "new",
+        NAME,
+        "--json",
+        "--path",
+        path,
+    ];
+    let new: New = serde_json::from_str(&output(cargo(root, &arguments))?)
+        .context("`galatea connector new --json` printed something else")?;
+    ensure!(
+        new.files.iter().all(|file| copy.join(&new.folder).join(file).is_file()),
+        "not every file was written"
+    );
     ensure!(new.edits.len() == 2, "{} lines outside the folder are too many", new.edits.len());
     for edit in &new.edits {
         add(&copy, edit)?;
@@ -64,7 +81,18 @@ fn prove(copy: &Path, target: &Path, package: &str) -> Result<()> {
     // The first command writes the new crate into the copy's lock file; from then on it is final.
     succeed(here(&["build", "--quiet", "--offline", "--package", "galatea"]))?;
     succeed(here(&["fmt", "--package", package, "--", "--check"]))?;
-    succeed(here(&["clippy", "--quiet", "--offline", "--locked", "--package", package, "--all-targets", "--", "-D", "warnings"]))?;
+    succeed(here(&[
+        "clippy",
+        "--quiet",
+        "--offline",
+        "--locked",
+        "--package",
+        package,
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
     succeed(here(&["test", "--quiet", "--offline", "--locked", "--package", package]))?;
     tidy::run(copy)?;
     let program = |arguments: &[&str]| {
@@ -75,7 +103,10 @@ fn prove(copy: &Path, target: &Path, package: &str) -> Result<()> {
     let code = format!("GAL-{}-401", NAME.to_ascii_uppercase());
     ensure!(program(&["explain", &code])?.contains(&code), "the program has no page for {code}");
     let settings = program(&["reference", "env"])?;
-    ensure!(settings.contains(&format!("{SETTINGS}_TOKEN")), "the reference lacks the new settings");
+    ensure!(
+        settings.contains(&format!("{SETTINGS}_TOKEN")),
+        "the reference lacks the new settings"
+    );
     Ok(())
 }
 
@@ -90,7 +121,8 @@ fn copy(root: &Path, target: &Path) -> Result<PathBuf> {
         succeed(git)?;
     }
     for old in tidy::listed(&copy)?.into_iter().filter(|old| !listed.contains(old)) {
-        fs::remove_file(copy.join(&old)).with_context(|| format!("cannot remove {old} from the copy"))?;
+        fs::remove_file(copy.join(&old))
+            .with_context(|| format!("cannot remove {old} from the copy"))?;
     }
     // Git lists no folders, and `connector new` refuses one that exists.
     let last = copy.join("connectors").join(format!("galatea-{NAME}"));
@@ -105,7 +137,8 @@ fn copy(root: &Path, target: &Path) -> Result<PathBuf> {
             continue;
         }
         if let Some(folder) = to.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot create {}", folder.display()))?;
         }
         fs::write(&to, bytes).with_context(|| format!("cannot write {}", to.display()))?;
     }
@@ -115,7 +148,8 @@ fn copy(root: &Path, target: &Path) -> Result<PathBuf> {
 fn add(copy: &Path, edit: &Edit) -> Result<()> {
     let path = copy.join(&edit.file);
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", edit.file))?;
-    let text = inserted(&text, edit).with_context(|| format!("{} has no line {:?}", edit.file, edit.below))?;
+    let text = inserted(&text, edit)
+        .with_context(|| format!("{} has no line {:?}", edit.file, edit.below))?;
     fs::write(&path, text).with_context(|| format!("cannot write {}", edit.file))
 }
 
@@ -123,12 +157,6 @@ fn add(copy: &Path, edit: &Edit) -> Result<()> {
 fn inserted(text: &str, edit: &Edit) -> Option<String> {
     let at = text.find(&format!("{}\n", edit.below))? + edit.below.len() + 1;
     Some(format!("{}{}\n{}", &text[..at], edit.line, &text[at..]))
-}
-
-fn succeed(mut command: Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(status.success(), "{command:?} ended with {status}");
-    Ok(())
 }
 
 #[cfg(test)]

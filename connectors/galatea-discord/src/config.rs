@@ -1,9 +1,12 @@
 //! Settings of this connector, under elizaOS's names.
 
-use galatea_core::{Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings, Source, Variable};
+use galatea_core::{
+    Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings,
+    Source, Variable,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use url::Url;
 
 use crate::{
@@ -11,23 +14,41 @@ use crate::{
     error::{self, codes},
 };
 
-const TOKEN: Variable = Variable::new("DISCORD_API_TOKEN", "the token from the application's Bot page").alias(&["DISCORD_BOT_TOKEN"]).secret().required();
-const APPLICATION: Variable = Variable::new("DISCORD_APPLICATION_ID", "the application's id; asked for with the token when unset");
-const API_ROOT: Variable = Variable::new("DISCORD_API_ROOT", "address of the Discord API").or("https://discord.com");
-const BOT_URL: Variable =
-    Variable::new("DISCORD_BOT_URL", "address of a page about this bot; Discord wants one in the User-Agent; the bot's profile when unset");
+const TOKEN: Variable =
+    Variable::new("DISCORD_API_TOKEN", "the token from the application's Bot page")
+        .alias(&["DISCORD_BOT_TOKEN"])
+        .secret()
+        .required();
+const APPLICATION: Variable = Variable::new(
+    "DISCORD_APPLICATION_ID",
+    "the application's id; asked for with the token when unset",
+);
+const API_ROOT: Variable =
+    Variable::new("DISCORD_API_ROOT", "address of the Discord API").or("https://discord.com");
+const BOT_URL: Variable = Variable::new(
+    "DISCORD_BOT_URL",
+    "address of a page about this bot; Discord wants one in the User-Agent; the bot's profile when unset",
+);
 const CHANNELS: Variable = Variable::new(
     "CHANNEL_IDS",
     "channel ids the agent answers in, separated by commas or as a JSON list; all channels when unset; DISCORD_ALLOWED_CHATS is stronger",
 )
 .alias(&["DISCORD_CHANNEL_IDS", "discord.allowedChannelIds"]);
-const LISTEN: Variable =
-    Variable::new("DISCORD_LISTEN_CHANNEL_IDS", "channel ids where it only listens: what is said there is remembered, and nothing is answered");
-const IGNORE_BOTS: Variable = Variable::new("DISCORD_SHOULD_IGNORE_BOT_MESSAGES", "do not answer other bots").alias(&["discord.shouldIgnoreBotMessages"]);
+const LISTEN: Variable = Variable::new(
+    "DISCORD_LISTEN_CHANNEL_IDS",
+    "channel ids where it only listens: what is said there is remembered, and nothing is answered",
+);
+const IGNORE_BOTS: Variable =
+    Variable::new("DISCORD_SHOULD_IGNORE_BOT_MESSAGES", "do not answer other bots")
+        .alias(&["discord.shouldIgnoreBotMessages"]);
 const IGNORE_DIRECT: Variable =
-    Variable::new("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "do not answer direct messages").alias(&["discord.shouldIgnoreDirectMessages"]);
-const ONLY_MENTIONS: Variable =
-    Variable::new("DISCORD_SHOULD_RESPOND_ONLY_TO_MENTIONS", "in servers answer mentions and replies only").alias(&["discord.shouldRespondOnlyToMentions"]);
+    Variable::new("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "do not answer direct messages")
+        .alias(&["discord.shouldIgnoreDirectMessages"]);
+const ONLY_MENTIONS: Variable = Variable::new(
+    "DISCORD_SHOULD_RESPOND_ONLY_TO_MENTIONS",
+    "in servers answer mentions and replies only",
+)
+.alias(&["discord.shouldRespondOnlyToMentions"]);
 
 /// Settings of one Discord application.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -47,9 +68,40 @@ pub struct DiscordConfig {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub bot_url: Option<Url>,
+    /// How long the gateway may be silent.
+    #[serde(default)]
+    pub patience: Patience,
     /// Where token and address were set, for messages.
     #[serde(skip)]
     pub(crate) origins: Origins,
+}
+
+/// How long the gateway may be silent at each step before the connection counts as deaf. Discord names none of these times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Patience {
+    /// From the connection to its greeting (HELLO).
+    pub greeting: Duration,
+    /// From identify or resume to READY or RESUMED, counted anew with each event: a resume replays what was missed first. Twice what
+    /// discord.js waits for READY.
+    pub beginning: Duration,
+    /// Without any event, before the gateway is asked for something that is answered by one.
+    pub quiet: Duration,
+    /// Until that answer; also the quiet after a resume, before anything was heard again.
+    pub answer: Duration,
+}
+
+impl Default for Patience {
+    /// 10 s, 30 s, 5 min and 30 s.
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            greeting: seconds(10),
+            beginning: seconds(30),
+            quiet: seconds(300),
+            answer: seconds(30),
+        }
+    }
 }
 
 /// Where settings come from, as people are told: `DISCORD_API_TOKEN from .env line 4`.
@@ -61,14 +113,20 @@ pub(crate) struct Origins {
 
 impl Origins {
     fn read(settings: &Settings) -> Self {
-        let from = |variable: &Variable| settings.find(variable).map(|setting| format!("{} from {}", variable.name, setting.origin));
+        let from = |variable: &Variable| {
+            settings
+                .find(variable)
+                .map(|setting| format!("{} from {}", variable.name, setting.origin))
+        };
         Self { token: from(&TOKEN), root: from(&API_ROOT) }
     }
 
     /// The error with the place of the setting it is about.
     pub(crate) fn add(&self, error: Error) -> Error {
         let place = match error.code() {
-            Some(codes::TOKEN | codes::UNAUTHORIZED | codes::INTENTS | codes::IDENTIFY) => &self.token,
+            Some(codes::TOKEN | codes::UNAUTHORIZED | codes::INTENTS | codes::IDENTIFY) => {
+                &self.token
+            }
             Some(codes::CONNECT | codes::TIMEOUT | codes::GARBAGE) => &self.root,
             _ => &None,
         };
@@ -80,14 +138,24 @@ impl Origins {
 }
 
 fn default_root() -> Url {
-    #[allow(clippy::expect_used, reason = "a constant address that parses; every build of the defaults' test proves it")]
+    #[allow(
+        clippy::expect_used,
+        reason = "a constant address that parses; every build of the defaults' test proves it"
+    )]
     Url::parse("https://discord.com").expect("a valid address")
 }
 
 impl DiscordConfig {
     /// Defaults for everything but the token.
     pub fn new(token: SecretString) -> Self {
-        Self { token, application: None, api_root: default_root(), bot_url: None, origins: Origins::default() }
+        Self {
+            token,
+            application: None,
+            api_root: default_root(),
+            bot_url: None,
+            patience: Patience::default(),
+            origins: Origins::default(),
+        }
     }
 
     /// The bot's id, which the token's first part spells: known without asking Discord.
@@ -101,16 +169,24 @@ impl DiscordConfig {
             return Err(error::token_shape(what));
         }
         let parts: Vec<&str> = token.split('.').collect();
-        let plain = |p: &&str| !p.is_empty() && p.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        let plain = |p: &&str| {
+            !p.is_empty()
+                && p.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+        };
         let [id, _, _] = parts.as_slice() else { return Err(error::token_shape("")) };
         if !parts.iter().all(plain) {
             return Err(error::token_shape(""));
         }
         let engine = base64::engine::GeneralPurpose::new(
             &base64::alphabet::URL_SAFE,
-            base64::engine::GeneralPurposeConfig::new().with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
+            base64::engine::GeneralPurposeConfig::new()
+                .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
         );
-        let id = engine.decode(id).ok().and_then(|b| String::from_utf8(b).ok()).filter(|id| id.parse::<u64>().is_ok_and(|n| n > 0));
+        let id = engine
+            .decode(id)
+            .ok()
+            .and_then(|b| String::from_utf8(b).ok())
+            .filter(|id| id.parse::<u64>().is_ok_and(|n| n > 0));
         id.map(Account).ok_or_else(|| error::token_shape(""))
     }
 }
@@ -135,16 +211,34 @@ fn mistaken(token: &str) -> Option<&'static str> {
 }
 
 fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
-    let Some(url) = settings.parse::<Url>(variable, "an address such as https://host")? else { return Ok(None) };
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() || !url.username().is_empty() || url.password().is_some() {
-        return Err(settings.complain(variable, "is not an http or https address without a user name"));
+    let Some(url) = settings.parse::<Url>(variable, "an address such as https://host")? else {
+        return Ok(None);
+    };
+    if !matches!(url.scheme(), "http" | "https")
+        || url.host_str().is_none()
+        || !url.username().is_empty()
+        || url.password().is_some()
+    {
+        return Err(
+            settings.complain(variable, "is not an http or https address without a user name")
+        );
     }
     Ok(Some(url))
 }
 
 impl ConnectorConfig for DiscordConfig {
     const SOURCE: Source = crate::SOURCE;
-    const VARIABLES: &'static [Variable] = &[TOKEN, APPLICATION, API_ROOT, BOT_URL, CHANNELS, LISTEN, IGNORE_BOTS, IGNORE_DIRECT, ONLY_MENTIONS];
+    const VARIABLES: &'static [Variable] = &[
+        TOKEN,
+        APPLICATION,
+        API_ROOT,
+        BOT_URL,
+        CHANNELS,
+        LISTEN,
+        IGNORE_BOTS,
+        IGNORE_DIRECT,
+        ONLY_MENTIONS,
+    ];
 
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
@@ -178,6 +272,10 @@ impl ConnectorConfig for DiscordConfig {
             policy.push(("DISCORD_GROUP_POLICY", "mention,reply".to_owned()));
         }
         Ok(policy)
+    }
+
+    fn is_person_id(text: &str) -> bool {
+        galatea_core::people::is_number(text)
     }
 
     fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
@@ -232,15 +330,23 @@ mod tests {
             let error = config.account().unwrap_err();
             assert_eq!(error.code(), Some("GAL-DC-TOKEN"), "{wrong}");
             assert!(error.to_string().contains(told), "{error}");
-            assert!(!format!("{error} {error:?} {} {config:?}", error.report()).to_lowercase().contains("canary"), "{wrong}");
+            assert!(
+                !format!("{error} {error:?} {} {config:?}", error.report())
+                    .to_lowercase()
+                    .contains("canary"),
+                "{wrong}"
+            );
         }
     }
 
     #[test]
     fn settings_that_make_no_sense_are_refused_with_their_place() {
-        for (name, value) in
-            [("DISCORD_API_ROOT", "ftp://x"), ("DISCORD_API_ROOT", "https://user:pw@host"), ("DISCORD_APPLICATION_ID", "x"), ("DISCORD_BOT_URL", "x")]
-        {
+        for (name, value) in [
+            ("DISCORD_API_ROOT", "ftp://x"),
+            ("DISCORD_API_ROOT", "https://user:pw@host"),
+            ("DISCORD_APPLICATION_ID", "x"),
+            ("DISCORD_BOT_URL", "x"),
+        ] {
             let error = read(&[("DISCORD_API_TOKEN", GOOD), (name, value)]).unwrap_err();
             assert!(error.message().contains(name), "{name}: {error}");
         }

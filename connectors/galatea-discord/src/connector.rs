@@ -2,13 +2,14 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    COMMANDS, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host, ReadBack, Result, SecretString, SendHandler, Severity, TextUnit, Timestamp,
+    ADMIN_COMMANDS, COMMANDS, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway,
+    Host, ReadBack, Result, SecretString, SendHandler, Severity, TextUnit, Timestamp,
 };
 use galatea_http::Tunnels;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use serenity::{
-    all::{CommandOptionType, GatewayIntents},
+    all::{CommandOptionType, GatewayIntents, Permissions},
     builder::{CreateCommand, CreateCommandOption},
 };
 use std::{convert::Infallible, fmt, sync::Arc};
@@ -48,13 +49,19 @@ const PERMISSIONS: u64 = 274_878_024_768;
 /// Sessions left for a day that are worth a warning: of 1,000.
 const FEW_SESSIONS: u64 = 200;
 /// What it works without.
-const NO_CONTENT: &str = "without Message Content it hears direct messages and messages that mention it only";
+const NO_CONTENT: &str =
+    "without Message Content it hears direct messages and messages that mention it only";
 
 /// As Discord asks for it ("User Agent"): a page about the bot, and the version. Where neither the operator nor the program's own metadata
 /// names a page, the bot's profile on Discord is one: it is there, and it is this bot's.
 fn user_agent(page: Option<&Url>, bot: u64) -> String {
-    let project = [env!("CARGO_PKG_HOMEPAGE"), env!("CARGO_PKG_REPOSITORY")].into_iter().find(|url| !url.is_empty());
-    let page = page.map(ToString::to_string).or_else(|| project.map(str::to_owned)).unwrap_or_else(|| format!("https://discord.com/users/{bot}"));
+    let project = [env!("CARGO_PKG_HOMEPAGE"), env!("CARGO_PKG_REPOSITORY")]
+        .into_iter()
+        .find(|url| !url.is_empty());
+    let page = page
+        .map(ToString::to_string)
+        .or_else(|| project.map(str::to_owned))
+        .unwrap_or_else(|| format!("https://discord.com/users/{bot}"));
     format!("DiscordBot ({page}, {})", env!("CARGO_PKG_VERSION"))
 }
 
@@ -72,7 +79,10 @@ pub struct DiscordConnector {
 
 impl fmt::Debug for DiscordConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DiscordConnector").field("info", &self.info).field("api", &self.api).finish_non_exhaustive()
+        f.debug_struct("DiscordConnector")
+            .field("info", &self.info)
+            .field("api", &self.api)
+            .finish_non_exhaustive()
     }
 }
 
@@ -101,7 +111,13 @@ impl DiscordConnector {
         let api = Api::new(&config, user_agent(config.bot_url.as_ref(), id), host.clock.clone())?;
         let book = Arc::new(Book::default());
         let directory = Arc::new(Directory::default());
-        let sender = Arc::new(DiscordSender::new(api.clone(), book.clone(), directory.clone(), id, host.data_dir.clone()));
+        let sender = Arc::new(DiscordSender::new(
+            api.clone(),
+            book.clone(),
+            directory.clone(),
+            id,
+            host.data_dir.clone(),
+        ));
         let capabilities = Capabilities {
             max_text: MAX_TEXT,
             text_unit: TextUnit::Utf16,
@@ -116,7 +132,16 @@ impl DiscordConnector {
             public: true,
         };
         let token = Arc::new(config.token.clone());
-        Ok(Self { info: ConnectorInfo { source: SOURCE, account, capabilities }, config, api, book, sender, directory, token, id })
+        Ok(Self {
+            info: ConnectorInfo { source: SOURCE, account, capabilities },
+            config,
+            api,
+            book,
+            sender,
+            directory,
+            token,
+            id,
+        })
     }
 
     /// The outbound side, as it is registered on the gateway.
@@ -125,12 +150,19 @@ impl DiscordConnector {
     }
 
     async fn get(&self, template: &'static str, path: &str) -> Result<Value> {
-        self.api.call(Call::new(template, "", path.to_owned())).await.map_err(|f| self.api.error(f, template))
+        self.api
+            .call(Call::new(template, "", path.to_owned()))
+            .await
+            .map_err(|f| self.api.error(f, template))
     }
 
     fn garbage(&self, what: &'static str) -> Error {
-        let error = Error::unexpected(what).with_code(codes::GARBAGE).with("cause", format!("{} answered so", self.api.host()));
-        self.api.placed(error.with_fix("check DISCORD_API_ROOT: it must be the address of the Discord API"))
+        let error = Error::unexpected(what)
+            .with_code(codes::GARBAGE)
+            .with("cause", format!("{} answered so", self.api.host()));
+        self.api.placed(
+            error.with_fix("check DISCORD_API_ROOT: it must be the address of the Discord API"),
+        )
     }
 
     async fn me(&self) -> Result<Me> {
@@ -138,15 +170,25 @@ impl DiscordConnector {
         if id(&me["id"]) != Some(self.id) {
             return Err(self.garbage("the API says this token belongs to another bot"));
         }
-        let name = me["global_name"].as_str().or_else(|| me["username"].as_str()).unwrap_or("the bot").to_owned();
+        let name = me["global_name"]
+            .as_str()
+            .or_else(|| me["username"].as_str())
+            .unwrap_or("the bot")
+            .to_owned();
         Ok(Me { id: self.id, name })
     }
 
     async fn application(&self) -> Result<Application> {
         let told = self.get("GET /applications/@me", "/applications/@me").await?;
-        let application = Application::deserialize(told).map_err(|_| self.garbage("the API describes the application in a way nobody documented"))?;
+        let application = Application::deserialize(told).map_err(|_| {
+            self.garbage("the API describes the application in a way nobody documented")
+        })?;
         if let Some(wanted) = self.config.application.filter(|wanted| *wanted != application.id) {
-            tracing::warn!(wanted, found = application.id, "DISCORD_APPLICATION_ID is another application's; the token's is used");
+            tracing::warn!(
+                wanted,
+                found = application.id,
+                "DISCORD_APPLICATION_ID is another application's; the token's is used"
+            );
         }
         Ok(application)
     }
@@ -158,19 +200,39 @@ impl DiscordConnector {
             .iter()
             .map(|(name, what)| {
                 let command = CreateCommand::new(*name).description(*what);
+                // Members do not see what they may not do; a server's admins can give it to others (Discord, "Permissions": commands).
+                let command = if ADMIN_COMMANDS.contains(name) {
+                    command.default_member_permissions(Permissions::MANAGE_GUILD)
+                } else {
+                    command
+                };
                 if *name == "ask" {
-                    command.add_option(CreateCommandOption::new(CommandOptionType::String, "question", "What you want to know").required(true))
+                    command.add_option(
+                        CreateCommandOption::new(
+                            CommandOptionType::String,
+                            "question",
+                            "What you want to know",
+                        )
+                        .required(true),
+                    )
                 } else {
                     command
                 }
             })
             .collect();
         let wanted = serde_json::to_value(wanted).unwrap_or_default();
-        let known = self.api.call(Call::new("GET /applications/{}/commands", application, path.clone())).await;
+        let known = self
+            .api
+            .call(Call::new("GET /applications/{}/commands", application, path.clone()))
+            .await;
         if known.as_ref().is_ok_and(|known| same_commands(known, &wanted)) {
             return;
         }
-        if let Err(failure) = self.api.call(Call::new("PUT /applications/{}/commands", application, path).json(wanted)).await {
+        if let Err(failure) = self
+            .api
+            .call(Call::new("PUT /applications/{}/commands", application, path).json(wanted))
+            .await
+        {
             tracing::warn!(error = %self.api.error(failure, "set commands"), "the command menu could not be set");
         }
     }
@@ -179,10 +241,18 @@ impl DiscordConnector {
     async fn entry(&self) -> Result<(Url, u16, StartLimit)> {
         let told = self.get("GET /gateway/bot", "/gateway/bot").await?;
         let address = told["url"].as_str().and_then(|u| Url::parse(u).ok());
-        let address = address.filter(|u| u.scheme() == "wss" || (u.scheme() == "ws" && self.api.root().scheme() == "http"));
-        let address = address.ok_or_else(|| self.garbage("the API names no gateway that can be trusted"))?;
-        let shards = told["shards"].as_u64().and_then(|n| u16::try_from(n).ok()).unwrap_or(1).max(1);
-        Ok((address, shards, StartLimit::deserialize(&told["session_start_limit"]).unwrap_or_default()))
+        let address = address.filter(|u| {
+            u.scheme() == "wss" || (u.scheme() == "ws" && self.api.root().scheme() == "http")
+        });
+        let address =
+            address.ok_or_else(|| self.garbage("the API names no gateway that can be trusted"))?;
+        let shards =
+            told["shards"].as_u64().and_then(|n| u16::try_from(n).ok()).unwrap_or(1).max(1);
+        Ok((
+            address,
+            shards,
+            StartLimit::deserialize(&told["session_start_limit"]).unwrap_or_default(),
+        ))
     }
 
     /// From the first call to the end of the last session.
@@ -190,6 +260,7 @@ impl DiscordConnector {
         self.directory.clear();
         let start = async {
             let me = self.me().await?;
+            self.book.introduce(&me.name);
             let application = self.application().await?;
             gateway.register_send_handler(self.sender.clone());
             self.set_commands(application.id).await;
@@ -203,10 +274,28 @@ impl DiscordConnector {
         let quota = Arc::new(Quota::open(&gateway, shards, &limit).await?);
         let lacking = (application.flags & CONTENT == 0).then_some(NO_CONTENT);
         let name = me.name.clone();
-        let intake = Intake::new(self.api.clone(), self.book.clone(), self.directory.clone(), Arc::new(me), gateway.clone(), inner.clone());
+        let intake = Intake::new(
+            self.api.clone(),
+            self.book.clone(),
+            self.directory.clone(),
+            Arc::new(me),
+            gateway.clone(),
+            inner.clone(),
+        );
+        intake.restore_asked().await;
         let board = Arc::new(Board::new(gateway, name, shards, lacking, intake.directory.clone()));
         let intents = intents(application.flags).bits();
-        let fleet = Fleet { intake, token: self.token.clone(), address, tunnels: Tunnels::from_environment(), shards, intents, quota, board: board.clone() };
+        let fleet = Fleet {
+            intake,
+            token: self.token.clone(),
+            address,
+            tunnels: Tunnels::from_environment(),
+            shards,
+            intents,
+            quota,
+            board: board.clone(),
+            patience: self.config.patience,
+        };
         let mut tasks = JoinSet::new();
         for number in 0..shards {
             tasks.spawn(shard::run(fleet.clone(), number));
@@ -214,7 +303,9 @@ impl DiscordConnector {
         let running = async {
             let mut outcome = Ok(());
             while let Some(ended) = tasks.join_next().await {
-                let ended = ended.unwrap_or_else(|e| Err(Error::unexpected("a shard ended in a panic").with_source(e)));
+                let ended = ended.unwrap_or_else(|e| {
+                    Err(Error::unexpected("a shard ended in a panic").with_source(e))
+                });
                 inner.cancel();
                 // The first failure tells why; the others follow from it.
                 outcome = outcome.and(ended.map_err(|e| self.api.placed(e)));
@@ -224,6 +315,7 @@ impl DiscordConnector {
         tokio::select! {
             outcome = running => outcome,
             never = watch_guard(self.api.guard().resting(), &board) => match never {},
+            never = watch_muted(&self.book, &board) => match never {},
         }
     }
 }
@@ -231,9 +323,25 @@ impl DiscordConnector {
 /// Whether Discord knows these commands already; it adds fields of its own.
 fn same_commands(known: &Value, wanted: &Value) -> bool {
     let brief = |list: &Value| -> Vec<Value> {
-        let option = |o: &Value| json!([o["type"], o["name"], o["description"], o["required"].as_bool().unwrap_or(false)]);
-        let options = |c: &Value| c["options"].as_array().into_iter().flatten().map(option).collect::<Vec<_>>();
-        let mut all: Vec<Value> = list.as_array().into_iter().flatten().map(|c| json!([c["name"], c["description"], options(c)])).collect();
+        let option = |o: &Value| {
+            json!([
+                o["type"],
+                o["name"],
+                o["description"],
+                o["required"].as_bool().unwrap_or(false)
+            ])
+        };
+        let options = |c: &Value| {
+            c["options"].as_array().into_iter().flatten().map(option).collect::<Vec<_>>()
+        };
+        let mut all: Vec<Value> = list
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|c| {
+                json!([c["name"], c["description"], c["default_member_permissions"], options(c)])
+            })
+            .collect();
         all.sort_by_key(ToString::to_string);
         all
     };
@@ -257,7 +365,9 @@ fn intents(flags: u64) -> GatewayIntents {
 }
 
 fn invite(application: u64) -> String {
-    format!("https://discord.com/oauth2/authorize?client_id={application}&scope=bot+applications.commands&permissions={PERMISSIONS}")
+    format!(
+        "https://discord.com/oauth2/authorize?client_id={application}&scope=bot+applications.commands&permissions={PERMISSIONS}"
+    )
 }
 
 #[async_trait]
@@ -272,21 +382,50 @@ impl Connector for DiscordConnector {
             Err(error) => return vec![failed(&error)],
         };
         let cause = format!("GET /applications/@me answered on {}", self.api.host());
-        let mut findings =
-            vec![Finding::ok(codes::TOKEN, "connector", format!("token valid: {} (app {})", application.name, application.id)).with_cause(cause)];
+        let mut findings = vec![
+            Finding::ok(
+                codes::TOKEN,
+                "connector",
+                format!("token valid: {} (app {})", application.name, application.id),
+            )
+            .with_cause(cause),
+        ];
         findings.push(if application.flags & CONTENT != 0 {
-            Finding::ok(codes::INTENTS, "connector", "Message Content intent is on: it hears every message of its channels")
+            Finding::ok(
+                codes::INTENTS,
+                "connector",
+                "Message Content intent is on: it hears every message of its channels",
+            )
         } else {
-            Finding::new(Severity::Warning, codes::INTENTS, "connector", format!("Message Content intent is off: starts anyway; {NO_CONTENT}"))
-                .with_fix(GRANT)
-                .with_repair(format!("Switch on the Message Content intent of {}?", application.name))
+            Finding::new(
+                Severity::Warning,
+                codes::INTENTS,
+                "connector",
+                format!("Message Content intent is off: starts anyway; {NO_CONTENT}"),
+            )
+            .with_fix(GRANT)
+            .with_repair(format!("Switch on the Message Content intent of {}?", application.name))
         });
         let link = format!("invite it: {}", invite(application.id));
         findings.push(match application.approximate_guild_count {
-            Some(0) => Finding::new(Severity::Warning, codes::INVITE, "connector", "it is in no server yet").with_fix(link),
+            Some(0) => Finding::new(
+                Severity::Warning,
+                codes::INVITE,
+                "connector",
+                "it is in no server yet",
+            )
+            .with_fix(link),
             Some(1) => Finding::ok(codes::INVITE, "connector", "in 1 server").with_fix(link),
-            Some(n) => Finding::ok(codes::INVITE, "connector", format!("in {n} servers")).with_fix(link),
-            None => Finding::new(Severity::Info, codes::INVITE, "connector", "Discord does not tell how many servers it is in").with_fix(link),
+            Some(n) => {
+                Finding::ok(codes::INVITE, "connector", format!("in {n} servers")).with_fix(link)
+            }
+            None => Finding::new(
+                Severity::Info,
+                codes::INVITE,
+                "connector",
+                "Discord does not tell how many servers it is in",
+            )
+            .with_fix(link),
         });
         findings.extend(self.entry().await.ok().map(|(_, _, limit)| sessions(limit.remaining)));
         findings
@@ -294,10 +433,13 @@ impl Connector for DiscordConnector {
 
     async fn repair(&self, finding: &Finding) -> Result<()> {
         if finding.id != codes::INTENTS {
-            return Err(Error::invalid("this cannot be repaired from here").with("finding", &finding.id));
+            return Err(
+                Error::invalid("this cannot be repaired from here").with("finding", &finding.id)
+            );
         }
         let flags = self.application().await?.flags | CONTENT_LIMITED;
-        let call = Call::new("PATCH /applications/@me", "", "/applications/@me".to_owned()).json(json!({ "flags": flags }));
+        let call = Call::new("PATCH /applications/@me", "", "/applications/@me".to_owned())
+            .json(json!({ "flags": flags }));
         self.api.call(call).await.map_err(|f| self.api.error(f, "PATCH /applications/@me"))?;
         Ok(())
     }
@@ -329,11 +471,25 @@ async fn watch_guard(mut resting: watch::Receiver<Option<Timestamp>>, board: &Bo
     }
 }
 
+/// Shows where it was addressed and cannot write.
+async fn watch_muted(book: &Book, board: &Board) -> Infallible {
+    let mut changes = book.muted.changes();
+    loop {
+        board.muted(book.muted.told());
+        if changes.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 /// How many sessions may still be begun today.
 fn sessions(left: u64) -> Finding {
     if left < FEW_SESSIONS {
-        let message = format!("only {left} sessions may be begun until Discord counts anew; at none the token is reset");
-        return Finding::new(Severity::Warning, codes::IDENTIFY, "connector", message).with_fix("find out what restarts the bot again and again");
+        let message = format!(
+            "only {left} sessions may be begun until Discord counts anew; at none the token is reset"
+        );
+        return Finding::new(Severity::Warning, codes::IDENTIFY, "connector", message)
+            .with_fix("find out what restarts the bot again and again");
     }
     Finding::ok(codes::IDENTIFY, "connector", format!("{left} sessions may still be begun today"))
 }

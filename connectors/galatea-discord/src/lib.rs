@@ -9,10 +9,12 @@ mod connector;
 mod decode;
 mod encode;
 mod error;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod receive;
 mod send;
 
-pub use config::DiscordConfig;
+pub use config::{DiscordConfig, Patience};
 pub use connector::DiscordConnector;
 pub use decode::parse_link;
 
@@ -37,7 +39,10 @@ pub(crate) fn snowflake_at(at: galatea_core::Timestamp) -> u64 {
 ///
 /// # Errors
 /// `Invalid` for what is no id of Discord.
-pub(crate) fn snowflake(id: &galatea_core::RemoteId, what: &'static str) -> galatea_core::Result<u64> {
+pub(crate) fn snowflake(
+    id: &galatea_core::RemoteId,
+    what: &'static str,
+) -> galatea_core::Result<u64> {
     id.as_str().parse().ok().filter(|n| *n > 0).ok_or_else(|| {
         galatea_core::Error::invalid("not an id of Discord")
             .with_code(error::codes::INVALID)

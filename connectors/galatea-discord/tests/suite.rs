@@ -1,8 +1,14 @@
 //! The suite every connector passes, over a loopback Discord.
-#![allow(clippy::unwrap_used, reason = "a test's harness: what is missing here is a fault of the test")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test's harness: what is missing here is a fault of the test"
+)]
 
 use async_trait::async_trait;
-use galatea_core::{AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, RemoteId, SecretString, SystemClock};
+use galatea_core::{
+    AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, RemoteId, SecretString,
+    SystemClock,
+};
 use galatea_discord::DiscordConfig;
 use galatea_testkit::{
     connector_suite::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind},
@@ -48,8 +54,12 @@ impl ConnectorHarness for DiscordHarness {
         let folder = tempfile::tempdir().unwrap();
         let mut config = DiscordConfig::new(SecretString::from(self.api.token()));
         config.api_root = self.api.url().parse().unwrap();
-        let host =
-            Host { agent: AgentIdentity::new(None, "Galatea"), agent_name: "Galatea".into(), data_dir: folder.path().to_owned(), clock: Arc::new(SystemClock) };
+        let host = Host {
+            agent: AgentIdentity::new(None, "Galatea"),
+            agent_name: "Galatea".into(),
+            data_dir: folder.path().to_owned(),
+            clock: Arc::new(SystemClock),
+        };
         self.folders.lock().unwrap().push(folder);
         config.build(&host).unwrap()
     }
@@ -64,10 +74,23 @@ impl ConnectorHarness for DiscordHarness {
         let (world, room, parent, channel) = match kind {
             SpotKind::Direct => (self.ann.direct().id, self.ann.direct().id, None, ChannelType::Dm),
             SpotKind::Group => (guild, self.guild.general().id, None, ChannelType::Group),
-            SpotKind::Thread => (guild, self.thread.id, Some(RemoteId::new(self.guild.general().id)), ChannelType::Thread),
+            SpotKind::Thread => (
+                guild,
+                self.thread.id,
+                Some(RemoteId::new(self.guild.general().id)),
+                ChannelType::Thread,
+            ),
         };
         let speaker = RemoteId::new(self.ann.id);
-        Some(Spot { kind, world: RemoteId::new(world), room: RemoteId::new(room), parent, channel, speaker, speaker_name: "Ann".into() })
+        Some(Spot {
+            kind,
+            world: RemoteId::new(world),
+            room: RemoteId::new(room),
+            parent,
+            channel,
+            speaker,
+            speaker_name: "Ann".into(),
+        })
     }
 
     async fn say(&self, spot: &Spot, said: Said) -> RemoteId {
@@ -75,7 +98,8 @@ impl ConnectorHarness for DiscordHarness {
         if self.api.identified() == 0 {
             self.api.wait_connected(1).await;
         }
-        let text = if said.mention { format!("{} {}", self.api.mention(), said.text) } else { said.text };
+        let text =
+            if said.mention { format!("{} {}", self.api.mention(), said.text) } else { said.text };
         let mut saying = self.ann.says(&self.place(spot), &text);
         if let Some(id) = &said.reply_to {
             saying = saying.reply_to(number(id));
@@ -104,7 +128,11 @@ impl ConnectorHarness for DiscordHarness {
 
     async fn shown(&self, spot: &Spot, count: usize) -> Vec<Shown> {
         let channel = self.place(spot).id;
-        let all = if count == 0 { self.api.shown(channel) } else { self.api.wait_shown(channel, count).await };
+        let all = if count == 0 {
+            self.api.shown(channel)
+        } else {
+            self.api.wait_shown(channel, count).await
+        };
         all.into_iter()
             .map(|m| Shown {
                 id: RemoteId::new(m.id),

@@ -1,6 +1,9 @@
 //! Settings of this connector, under elizaOS's names.
 
-use galatea_core::{Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings, Source, Variable};
+use galatea_core::{
+    Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings,
+    Source, Variable,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -11,20 +14,52 @@ use crate::{
     error::{self, codes},
 };
 
-const TOKEN: Variable = Variable::new("TELEGRAM_BOT_TOKEN", "the token @BotFather gave for the bot").secret().required();
-const API_ROOT: Variable = Variable::new("TELEGRAM_API_ROOT", "address of the Bot API server").or("https://api.telegram.org");
+const TOKEN: Variable =
+    Variable::new("TELEGRAM_BOT_TOKEN", "the token @BotFather gave for the bot")
+        .secret()
+        .required();
+const API_ROOT: Variable = Variable::new("TELEGRAM_API_ROOT", "address of the Bot API server")
+    .or("https://api.telegram.org");
 /// Declared and applied by the runtime's gate; looked at here because elizaOS's users write it as a JSON list by hand.
 const ALLOWED_CHATS: Variable = Variable::new("TELEGRAM_ALLOWED_CHATS", "a list of chat ids");
-const MODE: Variable = Variable::new("TELEGRAM_MODE", "how messages arrive: polling or webhook").or("polling");
-const WEBHOOK_URL: Variable = Variable::new("TELEGRAM_WEBHOOK_URL", "public https address Telegram calls in webhook mode");
-const WEBHOOK_LISTEN: Variable = Variable::new("TELEGRAM_WEBHOOK_LISTEN", "address and port the webhook listens on").or("127.0.0.1:8443");
-const WEBHOOK_SECRET: Variable =
-    Variable::new("TELEGRAM_WEBHOOK_SECRET", "what Telegram must send along: 1-256 letters, digits, _ or -; made up and kept when unset").secret();
-const DROP_PENDING: Variable = Variable::new("TELEGRAM_DROP_PENDING", "forget messages that came while the agent was not running").or("false");
-const POLL_TIMEOUT: Variable = Variable::new("TELEGRAM_POLL_TIMEOUT", "seconds Telegram may hold a poll open, 0 to 50").or("50");
+const MODE: Variable =
+    Variable::new("TELEGRAM_MODE", "how messages arrive: polling or webhook").or("polling");
+const WEBHOOK_URL: Variable =
+    Variable::new("TELEGRAM_WEBHOOK_URL", "public https address Telegram calls in webhook mode");
+const WEBHOOK_LISTEN: Variable =
+    Variable::new("TELEGRAM_WEBHOOK_LISTEN", "address and port the webhook listens on")
+        .or("127.0.0.1:8443");
+const WEBHOOK_SECRET: Variable = Variable::new(
+    "TELEGRAM_WEBHOOK_SECRET",
+    "what Telegram must send along: 1-256 letters, digits, _ or -; made up and kept when unset",
+)
+.secret();
+const DROP_PENDING: Variable = Variable::new(
+    "TELEGRAM_DROP_PENDING",
+    "forget messages that came while the agent was not running",
+)
+.or("false");
+const POLL_TIMEOUT: Variable =
+    Variable::new("TELEGRAM_POLL_TIMEOUT", "seconds Telegram may hold a poll open, 0 to 50")
+        .or("50");
 
 /// Longest time Telegram holds a poll open (tdlib/telegram-bot-api, `LONG_POLL_MAX_TIMEOUT`).
 const MAX_POLL: u64 = 50;
+
+/// Host of Telegram's own Bot API server, whose tokens have one shape.
+const OFFICIAL: &str = "api.telegram.org";
+
+/// The digits before a token's colon, of a token as @BotFather gives it.
+fn bot_id(token: &str) -> Option<&str> {
+    let (id, secret) = token.split_once(':')?;
+    let digits = !id.is_empty()
+        && id.len() <= 19
+        && id.bytes().all(|b| b.is_ascii_digit())
+        && id.parse::<i64>().is_ok();
+    let plain = !secret.is_empty()
+        && secret.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    (digits && plain).then_some(id)
+}
 
 /// How messages arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -84,7 +119,10 @@ pub(crate) struct Origins {
 }
 
 fn default_root() -> Url {
-    #[allow(clippy::expect_used, reason = "a constant address that parses; every build of the defaults' test proves it")]
+    #[allow(
+        clippy::expect_used,
+        reason = "a constant address that parses; every build of the defaults' test proves it"
+    )]
     Url::parse("https://api.telegram.org").expect("a valid address")
 }
 
@@ -112,16 +150,28 @@ impl TelegramConfig {
         }
     }
 
-    /// The bot's id: the digits before the token's colon, known without asking Telegram.
+    /// The bot's id: the digits before the token's colon, known without asking Telegram. A Bot API server of one's own may have tokens of
+    /// another shape; then it is a name made of the token.
     ///
     /// # Errors
-    /// `Invalid` with `GAL-TG-TOKEN` for anything that is not shaped like a token. The token is not repeated.
+    /// `Invalid` with `GAL-TG-TOKEN` for anything that is not shaped like a token, or, for another server than Telegram's, that is certainly
+    /// something else or cannot stand in an address. The token is not repeated.
     pub fn account(&self) -> Result<Account> {
         let token = self.token.expose_secret();
-        let (id, secret) = token.split_once(':').ok_or_else(|| error::token_shape(token))?;
-        let digits = !id.is_empty() && id.len() <= 19 && id.bytes().all(|b| b.is_ascii_digit()) && id.parse::<i64>().is_ok();
-        let plain = !secret.is_empty() && secret.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-        if digits && plain { Ok(Account(id.to_owned())) } else { Err(error::token_shape(token)) }
+        if let Some(id) = bot_id(token) {
+            return Ok(Account(id.to_owned()));
+        }
+        let sendable = !token.is_empty()
+            && token.bytes().all(|b| b.is_ascii_graphic() && !b"/?#%\\".contains(&b));
+        if self.api_root.host_str() == Some(OFFICIAL)
+            || !sendable
+            || error::mistaken(token).is_some()
+        {
+            return Err(error::token_shape(token));
+        }
+        // 32 bits of a hash: enough to tell two bots apart, too few to find the token by.
+        let name: String = galatea_core::ids::uuid_of(token).to_string().chars().take(8).collect();
+        Ok(Account(format!("bot-{name}")))
     }
 
     /// How long a poll may stay open.
@@ -134,15 +184,22 @@ impl TelegramConfig {
         if self.mode == Mode::Webhook && self.webhook_url.is_none() {
             return Err(Error::invalid("webhook mode needs a public address")
                 .with_code("GAL-CFG-VALUE")
-                .with_fix("set TELEGRAM_WEBHOOK_URL=https://your.host/telegram, or TELEGRAM_MODE=polling"));
+                .with_fix(
+                    "set TELEGRAM_WEBHOOK_URL=https://your.host/telegram, or TELEGRAM_MODE=polling",
+                ));
         }
         if let Some(secret) = &self.webhook_secret {
             let secret = secret.expose_secret();
             // Bot API, setWebhook.secret_token.
-            if secret.is_empty() || secret.len() > 256 || !secret.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')) {
-                return Err(Error::invalid("TELEGRAM_WEBHOOK_SECRET must have 1 to 256 letters, digits, _ or -")
-                    .with_code("GAL-CFG-VALUE")
-                    .with_fix("choose another, or leave it unset: one is made up and kept"));
+            if secret.is_empty()
+                || secret.len() > 256
+                || !secret.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+            {
+                return Err(Error::invalid(
+                    "TELEGRAM_WEBHOOK_SECRET must have 1 to 256 letters, digits, _ or -",
+                )
+                .with_code("GAL-CFG-VALUE")
+                .with_fix("choose another, or leave it unset: one is made up and kept"));
             }
             if secret == self.token.expose_secret() {
                 return Err(Error::invalid("TELEGRAM_WEBHOOK_SECRET must not be the bot token")
@@ -155,40 +212,71 @@ impl TelegramConfig {
 }
 
 fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
-    let Some(url) = settings.parse::<Url>(variable, "an address such as https://host/path")? else { return Ok(None) };
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() || !url.username().is_empty() || url.password().is_some() {
-        return Err(settings.complain(variable, "is not an http or https address without a user name"));
+    let Some(url) = settings.parse::<Url>(variable, "an address such as https://host/path")? else {
+        return Ok(None);
+    };
+    if !matches!(url.scheme(), "http" | "https")
+        || url.host_str().is_none()
+        || !url.username().is_empty()
+        || url.password().is_some()
+    {
+        return Err(
+            settings.complain(variable, "is not an http or https address without a user name")
+        );
     }
     Ok(Some(url))
 }
 
 impl ConnectorConfig for TelegramConfig {
     const SOURCE: Source = crate::SOURCE;
-    const VARIABLES: &'static [Variable] = &[TOKEN, API_ROOT, MODE, WEBHOOK_URL, WEBHOOK_LISTEN, WEBHOOK_SECRET, DROP_PENDING, POLL_TIMEOUT];
+    const VARIABLES: &'static [Variable] = &[
+        TOKEN,
+        API_ROOT,
+        MODE,
+        WEBHOOK_URL,
+        WEBHOOK_LISTEN,
+        WEBHOOK_SECRET,
+        DROP_PENDING,
+        POLL_TIMEOUT,
+    ];
 
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
         let mut config = Self::new(token);
-        let from = |variable: &Variable| settings.find(variable).map(|setting| format!("{} from {}", variable.name, setting.origin));
+        let from = |variable: &Variable| {
+            settings
+                .find(variable)
+                .map(|setting| format!("{} from {}", variable.name, setting.origin))
+        };
         config.origins = Origins { token: from(&TOKEN), root: from(&API_ROOT) };
-        config.account().map_err(|e| config.origins.add(e))?;
         if let Some(root) = address(settings, &API_ROOT)? {
             config.api_root = root;
         }
-        config.mode = match settings.text(&MODE).as_deref().map(str::trim).map(str::to_ascii_lowercase).as_deref() {
+        config.account().map_err(|e| config.origins.add(e))?;
+        config.mode = match settings
+            .text(&MODE)
+            .as_deref()
+            .map(str::trim)
+            .map(str::to_ascii_lowercase)
+            .as_deref()
+        {
             None | Some("polling") => Mode::Polling,
             Some("webhook") => Mode::Webhook,
             Some(_) => return Err(settings.complain(&MODE, "is neither polling nor webhook")),
         };
         config.webhook_url = address(settings, &WEBHOOK_URL)?;
-        if let Some(listen) = settings.parse(&WEBHOOK_LISTEN, "an address with a port, such as 127.0.0.1:8443")? {
+        if let Some(listen) =
+            settings.parse(&WEBHOOK_LISTEN, "an address with a port, such as 127.0.0.1:8443")?
+        {
             config.webhook_listen = listen;
         }
         config.webhook_secret = settings.secret(&WEBHOOK_SECRET);
         config.drop_pending = settings.flag(&DROP_PENDING)?;
         if let Some(seconds) = settings.parse(&POLL_TIMEOUT, "a number of seconds")? {
             if seconds > MAX_POLL {
-                return Err(settings.complain(&POLL_TIMEOUT, "is more than the 50 seconds Telegram allows"));
+                return Err(
+                    settings.complain(&POLL_TIMEOUT, "is more than the 50 seconds Telegram allows")
+                );
             }
             config.poll_timeout = seconds;
         }
@@ -196,6 +284,10 @@ impl ConnectorConfig for TelegramConfig {
         settings.list(&ALLOWED_CHATS)?;
         config.validate()?;
         Ok(Some(config))
+    }
+
+    fn is_person_id(text: &str) -> bool {
+        galatea_core::people::is_number(text)
     }
 
     fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
@@ -207,7 +299,9 @@ impl Origins {
     /// The error with the place of the setting it is about.
     pub(crate) fn add(&self, error: Error) -> Error {
         let place = match error.code() {
-            Some(codes::TOKEN | codes::UNAUTHORIZED | codes::CONFLICT | codes::WEBHOOK) => &self.token,
+            Some(codes::TOKEN | codes::UNAUTHORIZED | codes::CONFLICT | codes::WEBHOOK) => {
+                &self.token
+            }
             Some(codes::CONNECT | codes::TIMEOUT | codes::GARBAGE) => &self.root,
             _ => &None,
         };
@@ -244,14 +338,25 @@ mod tests {
         let config = read(&[("TELEGRAM_BOT_TOKEN", GOOD)]).unwrap().unwrap();
         assert_eq!(config.account().unwrap().0, "123456789");
         assert_eq!(config.api_root.as_str(), "https://api.telegram.org/");
-        assert_eq!((config.mode, config.poll_timeout, config.drop_pending), (Mode::Polling, 50, false));
+        assert_eq!(
+            (config.mode, config.poll_timeout, config.drop_pending),
+            (Mode::Polling, 50, false)
+        );
         assert_eq!(config.webhook_listen, "127.0.0.1:8443".parse().unwrap());
         assert!(read(&[]).unwrap().is_none());
     }
 
     #[test]
     fn pasted_quotes_and_spaces_around_a_token_do_no_harm() {
-        assert_eq!(read(&[("TELEGRAM_BOT_TOKEN", &format!(" \"{GOOD}\" "))]).unwrap().unwrap().account().unwrap().0, "123456789");
+        assert_eq!(
+            read(&[("TELEGRAM_BOT_TOKEN", &format!(" \"{GOOD}\" "))])
+                .unwrap()
+                .unwrap()
+                .account()
+                .unwrap()
+                .0,
+            "123456789"
+        );
     }
 
     #[test]
@@ -268,7 +373,45 @@ mod tests {
             let inner = TelegramConfig::new(SecretString::from(wrong.clone()));
             let error = inner.account().unwrap_err();
             assert_eq!(error.code(), Some("GAL-TG-TOKEN"), "{wrong}");
-            assert!(!format!("{error} {error:?} {} {inner:?}", error.report()).to_lowercase().contains("canary"), "{wrong}");
+            assert!(
+                !format!("{error} {error:?} {} {inner:?}", error.report())
+                    .to_lowercase()
+                    .contains("canary"),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_server_of_ones_own_may_have_tokens_of_another_shape() {
+        let with_root = |token: &str| {
+            read(&[("TELEGRAM_BOT_TOKEN", token), ("TELEGRAM_API_ROOT", "http://127.0.0.1:8081")])
+                .map(|c| c.unwrap().account().unwrap())
+        };
+        for token in ["test-token", "abc:def", "botty", "1:a.b~c", "9999999999999999999999:x"] {
+            let account = with_root(token).unwrap();
+            assert!(
+                account.0.starts_with("bot-")
+                    && account.0.len() == 12
+                    && !account.0.contains(token),
+                "{account:?}"
+            );
+            assert_eq!(account, with_root(token).unwrap(), "the same after a restart");
+            assert_eq!(
+                read(&[("TELEGRAM_BOT_TOKEN", token)]).unwrap_err().code(),
+                Some("GAL-TG-TOKEN"),
+                "{token}: Telegram has one shape only"
+            );
+        }
+        assert_ne!(with_root("test-token").unwrap(), with_root("test-tokem").unwrap());
+        assert_eq!(with_root(GOOD).unwrap().0, "123456789");
+        for something_else in ["sk-proj-canary", "123456789", "a b", "a/b", "a?b", "ü", "bot12:AA"]
+        {
+            assert_eq!(
+                with_root(something_else).unwrap_err().code(),
+                Some("GAL-TG-TOKEN"),
+                "{something_else}"
+            );
         }
     }
 
@@ -286,14 +429,21 @@ mod tests {
             ("TELEGRAM_WEBHOOK_SECRET", "with space"),
         ] {
             let error = read(&[("TELEGRAM_BOT_TOKEN", GOOD), (name, value)]).unwrap_err();
-            assert!(error.message().contains(name) || error.fix().is_some_and(|f| f.contains(name)), "{name}: {error}");
+            assert!(
+                error.message().contains(name) || error.fix().is_some_and(|f| f.contains(name)),
+                "{name}: {error}"
+            );
         }
-        let error = read(&[("TELEGRAM_BOT_TOKEN", GOOD), ("TELEGRAM_MODE", "webhook")]).unwrap_err();
+        let error =
+            read(&[("TELEGRAM_BOT_TOKEN", GOOD), ("TELEGRAM_MODE", "webhook")]).unwrap_err();
         assert!(error.fix().unwrap().contains("TELEGRAM_WEBHOOK_URL"));
     }
 
     #[test]
     fn chats_may_be_numbers_or_strings() {
-        assert!(read(&[("TELEGRAM_BOT_TOKEN", GOOD), ("TELEGRAM_ALLOWED_CHATS", "[-100123, \"42\"]")]).is_ok());
+        assert!(
+            read(&[("TELEGRAM_BOT_TOKEN", GOOD), ("TELEGRAM_ALLOWED_CHATS", "[-100123, \"42\"]")])
+                .is_ok()
+        );
     }
 }

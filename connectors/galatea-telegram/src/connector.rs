@@ -3,12 +3,15 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use galatea_core::{
-    COMMANDS, Capabilities, Clock, Connector, ConnectorInfo, Error, ErrorKind, ExposeSecret, Finding, Gateway, Health, Host, ReadBack, Result, SendHandler,
-    Severity, TextUnit,
+    COMMANDS, Capabilities, Clock, Connector, ConnectorInfo, Error, ErrorKind, ExposeSecret,
+    Finding, Gateway, Health, Host, ReadBack, Result, SendHandler, Severity, TextUnit,
 };
 use std::{fmt, path::PathBuf, sync::Arc};
 use teloxide::{
-    payloads::{DeleteWebhook, DeleteWebhookSetters, GetMyCommands, SetMyCommands, SetWebhook, SetWebhookSetters},
+    payloads::{
+        DeleteWebhook, DeleteWebhookSetters, GetMyCommands, SetMyCommands, SetWebhook,
+        SetWebhookSetters,
+    },
     types::BotCommand,
 };
 use tokio_util::sync::CancellationToken;
@@ -44,7 +47,10 @@ pub struct TelegramConnector {
 
 impl fmt::Debug for TelegramConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TelegramConnector").field("info", &self.info).field("api", &self.api).finish_non_exhaustive()
+        f.debug_struct("TelegramConnector")
+            .field("info", &self.info)
+            .field("api", &self.api)
+            .finish_non_exhaustive()
     }
 }
 
@@ -54,7 +60,8 @@ impl TelegramConnector {
         let clock: Arc<dyn Clock> = host.clock.clone();
         let api = Api::new(&config, clock.clone())?;
         let book = Arc::new(Book::default());
-        let sender = Arc::new(TelegramSender::new(api.clone(), book.clone(), clock, &host.data_dir));
+        let sender =
+            Arc::new(TelegramSender::new(api.clone(), book.clone(), clock, &host.data_dir));
         let capabilities = Capabilities {
             max_text: MAX_TEXT,
             text_unit: TextUnit::Utf16,
@@ -68,7 +75,14 @@ impl TelegramConnector {
             read_back: ReadBack::Find,
             public: true,
         };
-        Ok(Self { info: ConnectorInfo { source: SOURCE, account, capabilities }, config, api, book, sender, folder: host.data_dir.clone() })
+        Ok(Self {
+            info: ConnectorInfo { source: SOURCE, account, capabilities },
+            config,
+            api,
+            book,
+            sender,
+            folder: host.data_dir.clone(),
+        })
     }
 
     /// The outbound side, as it is registered on the gateway.
@@ -90,15 +104,27 @@ impl TelegramConnector {
     /// As any call.
     pub async fn remove_webhook(&self) -> Result<()> {
         let request = DeleteWebhook::new().drop_pending_updates(false);
-        self.api.request::<_, bool>(&request).await.map_err(|f| self.api.error(f, "deleteWebhook"))?;
+        self.api
+            .request::<_, bool>(&request)
+            .await
+            .map_err(|f| self.api.error(f, "deleteWebhook"))?;
         Ok(())
     }
 
     async fn me(&self) -> Result<Myself> {
         let me = self.api.me().await.map_err(|f| self.api.error(f, "getMe"))?;
-        if me.id.to_string() != self.info.account.0 {
-            let error = Error::unexpected("the Bot API server says this token belongs to another bot").with_code(codes::GARBAGE);
-            return Err(self.api.placed(error.with("cause", format!("getMe at {} answered with another id", self.api.host()))));
+        // A token of another shape says nothing of the id.
+        let told = self.info.account.0.bytes().all(|b| b.is_ascii_digit());
+        if told && me.id.to_string() != self.info.account.0 {
+            let error =
+                Error::unexpected("the Bot API server says this token belongs to another bot")
+                    .with_code(codes::GARBAGE);
+            return Err(self.api.placed(
+                error.with(
+                    "cause",
+                    format!("getMe at {} answered with another id", self.api.host()),
+                ),
+            ));
         }
         Ok(me)
     }
@@ -106,7 +132,8 @@ impl TelegramConnector {
     /// True when the webhook was set by us.
     fn is_ours(&self, found: &Webhook) -> bool {
         let same = |url: &str| Url::parse(url).ok() == Url::parse(&found.url).ok();
-        self.config.webhook_url.as_ref().is_some_and(|u| same(u.as_str())) || webhook::Keep::open(&self.folder).url().is_some_and(same)
+        self.config.webhook_url.as_ref().is_some_and(|u| same(u.as_str()))
+            || webhook::Keep::open(&self.folder).url().is_some_and(same)
     }
 
     async fn clear_the_way(&self) -> Result<()> {
@@ -116,14 +143,18 @@ impl TelegramConnector {
         }
         if !found.url.is_empty() || (self.config.drop_pending && found.pending_update_count > 0) {
             let request = DeleteWebhook::new().drop_pending_updates(self.config.drop_pending);
-            self.api.request::<_, bool>(&request).await.map_err(|f| self.api.error(f, "deleteWebhook"))?;
+            self.api
+                .request::<_, bool>(&request)
+                .await
+                .map_err(|f| self.api.error(f, "deleteWebhook"))?;
         }
         Ok(())
     }
 
     /// Sets the commands when they differ. A bot without a menu still works, so a failure is only told.
     async fn set_commands(&self) {
-        let wanted: Vec<BotCommand> = COMMANDS.iter().map(|(name, what)| BotCommand::new(*name, *what)).collect();
+        let wanted: Vec<BotCommand> =
+            COMMANDS.iter().map(|(name, what)| BotCommand::new(*name, *what)).collect();
         let known = self.api.request::<_, Vec<BotCommand>>(&GetMyCommands::new()).await;
         if known.as_ref().is_ok_and(|known| *known == wanted) {
             return;
@@ -134,7 +165,9 @@ impl TelegramConnector {
     }
 
     async fn webhook(&self, intake: Intake, up: Health) -> Result<()> {
-        let address = self.config.webhook_url.clone().ok_or_else(|| Error::invalid("webhook mode needs TELEGRAM_WEBHOOK_URL").with_code(codes::WEBHOOK))?;
+        let address = self.config.webhook_url.clone().ok_or_else(|| {
+            Error::invalid("webhook mode needs TELEGRAM_WEBHOOK_URL").with_code(codes::WEBHOOK)
+        })?;
         let listener = webhook::bind(self.config.webhook_listen).await?;
         let mut keep = webhook::Keep::open(&self.folder);
         let secret = match &self.config.webhook_secret {
@@ -187,27 +220,51 @@ impl Connector for TelegramConnector {
             Ok(me) => me,
             Err(error) => return vec![failed(&error)],
         };
-        let mut findings =
-            vec![Finding::ok("GAL-TG-TOKEN", "connector", format!("@{}", me.username)).with_cause(format!("getMe answered on {}", self.api.host()))];
+        let mut findings = vec![
+            Finding::ok("GAL-TG-TOKEN", "connector", format!("@{}", me.username))
+                .with_cause(format!("getMe answered on {}", self.api.host())),
+        ];
         findings.push(match self.api.webhook().await {
             Err(failure) => failed(&self.api.error(failure, "getWebhookInfo")),
-            Ok(found) if found.url.is_empty() => Finding::ok(codes::WEBHOOK, "connector", "no webhook in the way"),
-            Ok(found) if self.is_ours(&found) => match (self.config.mode, &found.last_error_message) {
-                (Mode::Webhook, Some(why)) => {
-                    Finding::new(Severity::Warning, codes::WEBHOOK, "connector", "the webhook is set, but Telegram's last call failed")
-                        .with_cause(galatea_http::redact(&galatea_http::shorten(why, 200), &[]))
-                        .with_fix("check that TELEGRAM_WEBHOOK_URL reaches this machine")
-                }
-                (Mode::Webhook, None) => Finding::ok(codes::WEBHOOK, "connector", format!("webhook to {} is ours", found.host())),
-                (Mode::Polling, _) => Finding::ok(codes::WEBHOOK, "connector", "our earlier webhook is removed at the next start"),
-            },
-            Ok(found) if self.config.mode == Mode::Webhook => {
-                Finding::new(Severity::Warning, codes::WEBHOOK, "connector", format!("a webhook to {} is replaced at the next start", found.host()))
+            Ok(found) if found.url.is_empty() => {
+                Finding::ok(codes::WEBHOOK, "connector", "no webhook in the way")
             }
+            Ok(found) if self.is_ours(&found) => {
+                match (self.config.mode, &found.last_error_message) {
+                    (Mode::Webhook, Some(why)) => Finding::new(
+                        Severity::Warning,
+                        codes::WEBHOOK,
+                        "connector",
+                        "the webhook is set, but Telegram's last call failed",
+                    )
+                    .with_cause(galatea_http::redact(&galatea_http::shorten(why, 200), &[]))
+                    .with_fix("check that TELEGRAM_WEBHOOK_URL reaches this machine"),
+                    (Mode::Webhook, None) => Finding::ok(
+                        codes::WEBHOOK,
+                        "connector",
+                        format!("webhook to {} is ours", found.host()),
+                    ),
+                    (Mode::Polling, _) => Finding::ok(
+                        codes::WEBHOOK,
+                        "connector",
+                        "our earlier webhook is removed at the next start",
+                    ),
+                }
+            }
+            Ok(found) if self.config.mode == Mode::Webhook => Finding::new(
+                Severity::Warning,
+                codes::WEBHOOK,
+                "connector",
+                format!("a webhook to {} is replaced at the next start", found.host()),
+            ),
             Ok(found) => failed(&self.api.placed(in_the_way(&found))).with_repair(question(&found)),
         });
         findings.push(if me.can_read_all_group_messages {
-            Finding::ok(codes::PRIVACY, "connector", "privacy mode is off: it sees every message of its groups")
+            Finding::ok(
+                codes::PRIVACY,
+                "connector",
+                "privacy mode is off: it sees every message of its groups",
+            )
         } else {
             Finding::new(Severity::Info, codes::PRIVACY, "connector", PRIVACY).with_fix(PRIVACY_FIX)
         });
@@ -216,7 +273,9 @@ impl Connector for TelegramConnector {
 
     async fn repair(&self, finding: &Finding) -> Result<()> {
         let Some(agreed) = finding.repair.as_ref().filter(|_| finding.id == codes::WEBHOOK) else {
-            return Err(Error::invalid("this cannot be repaired from here").with("finding", &finding.id));
+            return Err(
+                Error::invalid("this cannot be repaired from here").with("finding", &finding.id)
+            );
         };
         let found = self.api.webhook().await.map_err(|f| self.api.error(f, "getWebhookInfo"))?;
         if found.url.is_empty() {
@@ -247,13 +306,16 @@ impl Connector for TelegramConnector {
         let Some(me) = stop.run_until_cancelled(start).await else { return Ok(()) };
         let me = me?;
         let mode = if self.config.mode == Mode::Polling { "polling" } else { "webhook" };
-        let privacy = if me.can_read_all_group_messages { String::new() } else { format!("; {PRIVACY}") };
+        let privacy =
+            if me.can_read_all_group_messages { String::new() } else { format!("; {PRIVACY}") };
         let detail = format!("@{}, {mode}{privacy}", me.username);
         let up = Health::Up { detail: detail.clone() };
+        self.book.introduce(&me.username);
         let me = Arc::new(Me { id: me.id, user_name: me.username });
         // What runs beside ends with this run, however it ends.
         let inner = stop.child_token();
-        let intake = Intake::new(self.api.clone(), self.book.clone(), me, gateway.clone(), inner.clone());
+        let intake =
+            Intake::new(self.api.clone(), self.book.clone(), me, gateway.clone(), inner.clone());
         let outcome = match self.config.mode {
             Mode::Polling => {
                 gateway.report(up);

@@ -22,7 +22,8 @@ pub(crate) mod codes {
 }
 
 /// What to do about a fault of the other side.
-const PASSES: &str = "it is tried again by itself; if it stays, check TELEGRAM_API_ROOT and the proxy variables";
+const PASSES: &str =
+    "it is tried again by itself; if it stays, check TELEGRAM_API_ROOT and the proxy variables";
 /// How long to stay away after another program took the updates.
 pub(crate) const CONFLICT_WAIT: Duration = Duration::from_secs(30);
 /// Longest wait that is believed; Telegram's bans can last hours.
@@ -74,7 +75,8 @@ impl Refusal {
 
     /// How long to wait, if it is a flood wait.
     pub(crate) fn wait(&self) -> Option<Duration> {
-        (self.code == 429 || self.retry_after.is_some()).then(|| Duration::from_secs(self.retry_after.unwrap_or(1).clamp(1, MAX_WAIT)))
+        (self.code == 429 || self.retry_after.is_some())
+            .then(|| Duration::from_secs(self.retry_after.unwrap_or(1).clamp(1, MAX_WAIT)))
     }
 
     /// A webhook owns the updates.
@@ -97,7 +99,8 @@ impl Failure {
         match self {
             Self::Refused(refusal) => refused(&refusal).with("cause", answered(method, &refusal)),
             Self::Transport(error) => transport(error, method),
-            Self::Garbage { status, place } => garbage(status).with("cause", format!("{method} at {place} answered {status} and something else")),
+            Self::Garbage { status, place } => garbage(status)
+                .with("cause", format!("{method} at {place} answered {status} and something else")),
         }
     }
 }
@@ -105,7 +108,9 @@ impl Failure {
 /// What was seen: `getMe answered 401 Unauthorized`.
 fn answered(method: &str, refusal: &Refusal) -> String {
     // Telegram's own words begin with what the code means, and never hold a token.
-    format!("{method} answered {} {}", refusal.code, shorten(&refusal.description, 200)).trim_end().to_owned()
+    format!("{method} answered {} {}", refusal.code, shorten(&refusal.description, 200))
+        .trim_end()
+        .to_owned()
 }
 
 fn refused(refusal: &Refusal) -> Error {
@@ -113,10 +118,13 @@ fn refused(refusal: &Refusal) -> Error {
         return Error::new(ErrorKind::RateLimited, "Telegram asked to wait")
             .with_code(codes::FLOOD)
             .with_retry(Retry::After(wait))
-            .with_fix("nothing to do: what is to be sent is queued and sent after that time");
+            .with_fix(
+                "nothing to do: it is sent after that time, or expires if it is too old by then",
+            );
     }
     match refusal.code {
-        401 | 404 => Error::new(ErrorKind::Unauthorized, "Not a valid bot token; expected digits, a colon, then about 35 characters")
+        // Its shape was right, or nobody would have asked: this is the server's word.
+        401 | 404 => Error::new(ErrorKind::Unauthorized, "Telegram refused the bot token: it was revoked or replaced, or it belongs to no bot")
             .with_code(codes::UNAUTHORIZED)
             .with_fix("copy the token again: @BotFather → /mybots → your bot → API Token, then set TELEGRAM_BOT_TOKEN and start galatea again"),
         403 => {
@@ -135,20 +143,42 @@ fn refused(refusal: &Refusal) -> Error {
 }
 
 fn bad_request(refusal: &Refusal) -> Error {
-    const GONE: [&str; 5] = ["chat not found", "user not found", "group is deactivated", "PEER_ID_INVALID", "CHANNEL_INVALID"];
-    const RIGHTS: [&str; 7] =
-        ["not enough rights", "need administrator rights", "have no rights", "CHAT_WRITE_FORBIDDEN", "CHAT_ADMIN_REQUIRED", "TOPIC_CLOSED", "CHAT_RESTRICTED"];
-    const GONE_MESSAGES: [&str; 4] = ["message to edit not found", "message to delete not found", "message to react not found", "MESSAGE_ID_INVALID"];
+    const GONE: [&str; 5] = [
+        "chat not found",
+        "user not found",
+        "group is deactivated",
+        "PEER_ID_INVALID",
+        "CHANNEL_INVALID",
+    ];
+    const RIGHTS: [&str; 7] = [
+        "not enough rights",
+        "need administrator rights",
+        "have no rights",
+        "CHAT_WRITE_FORBIDDEN",
+        "CHAT_ADMIN_REQUIRED",
+        "TOPIC_CLOSED",
+        "CHAT_RESTRICTED",
+    ];
+    const GONE_MESSAGES: [&str; 4] = [
+        "message to edit not found",
+        "message to delete not found",
+        "message to react not found",
+        "MESSAGE_ID_INVALID",
+    ];
     if GONE.iter().any(|w| refusal.says(w)) {
-        return Error::not_found("Telegram does not know this chat, or the bot was never in it").with_code(codes::NOT_FOUND);
+        return Error::not_found("Telegram does not know this chat, or the bot was never in it")
+            .with_code(codes::NOT_FOUND);
     }
     if GONE_MESSAGES.iter().any(|w| refusal.says(w)) {
-        return Error::not_found("this message does not exist any more").with_code(codes::NOT_FOUND);
+        return Error::not_found("this message does not exist any more")
+            .with_code(codes::NOT_FOUND);
     }
     if RIGHTS.iter().any(|w| refusal.says(w)) {
         return Error::new(ErrorKind::Forbidden, "the bot may not do this in that chat")
             .with_code(codes::FORBIDDEN)
-            .with_fix("give the bot the right in the chat's settings, or make it an administrator");
+            .with_fix(
+                "give the bot the right in the chat's settings, or make it an administrator",
+            );
     }
     Error::invalid("Telegram found the request invalid").with_code(codes::INVALID)
 }
@@ -159,20 +189,28 @@ fn transport(error: Error, method: &str) -> Error {
         ErrorKind::Unavailable => (codes::CONNECT, "Telegram cannot be reached"),
         _ => return error.with("method", method),
     };
-    let mut made = Error::new(error.kind(), message).with_code(code).with_sent(error.sent()).with_retry(error.retry());
+    let mut made = Error::new(error.kind(), message)
+        .with_code(code)
+        .with_sent(error.sent())
+        .with_retry(error.retry());
     for (key, value) in error.context() {
         made = made.with(key, value);
     }
-    made.with("cause", format!("{method}: {}", error.message())).with_fix("check the network, the proxy variables and TELEGRAM_API_ROOT").with_source(error)
+    made.with("cause", format!("{method}: {}", error.message()))
+        .with_fix("check the network, the proxy variables and TELEGRAM_API_ROOT")
+        .with_source(error)
 }
 
 /// Something else than the Bot API answered: a proxy, a login page, a wrong address. None of them stays for ever.
 fn garbage(status: u16) -> Error {
     if status >= 500 {
-        return Error::new(ErrorKind::Unavailable, "Telegram, or something on the way to it, has a fault")
-            .with_code(codes::CONNECT)
-            .with_sent(Sent::Maybe)
-            .with_fix(PASSES);
+        return Error::new(
+            ErrorKind::Unavailable,
+            "Telegram, or something on the way to it, has a fault",
+        )
+        .with_code(codes::CONNECT)
+        .with_sent(Sent::Maybe)
+        .with_fix(PASSES);
     }
     let sent = if (200..300).contains(&status) { Sent::Maybe } else { Sent::No };
     Error::new(ErrorKind::Unavailable, "the answer is not the Telegram Bot API's")
@@ -181,38 +219,74 @@ fn garbage(status: u16) -> Error {
         .with_fix("check TELEGRAM_API_ROOT: it must be the address of a Bot API server")
 }
 
+/// An update without a number: no offset passes it.
+pub(crate) fn without_number() -> Error {
+    Error::new(ErrorKind::Unavailable, "an update of Telegram has no number that can be read")
+        .with_code(codes::GARBAGE)
+        .with_fix("check TELEGRAM_API_ROOT: it must be the address of a Bot API server")
+}
+
 /// What is wrong with a token by its shape alone, told by what people paste in its place. The token itself is never repeated.
 pub(crate) fn token_shape(token: &str) -> Error {
-    let fix = "copy it from @BotFather as it is: TELEGRAM_BOT_TOKEN=123456789:AA…";
+    let (cause, fix) = mistaken(token).unwrap_or_else(|| match token.contains(':') {
+        false => ("it has no colon", COPY_IT),
+        true => ("it has a part or a character that no token has", COPY_IT),
+    });
+    Error::invalid("Not a valid bot token; expected digits, a colon, then about 35 characters")
+        .with_code(codes::TOKEN)
+        .with("cause", cause)
+        .with_fix(fix)
+}
+
+const COPY_IT: &str = "copy it from @BotFather as it is: TELEGRAM_BOT_TOKEN=123456789:AA…";
+
+/// What a text certainly is in place of a token, whatever server it is for, and what to do.
+pub(crate) fn mistaken(token: &str) -> Option<(&'static str, &'static str)> {
     let bare = token.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    let starts = |prefix: &str| bare.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix));
-    let (cause, fix) = if starts("sk-ant-") {
-        ("it looks like an Anthropic key", "set that one as ANTHROPIC_API_KEY; TELEGRAM_BOT_TOKEN is the one from @BotFather")
-    } else if starts("sk-") {
-        ("it looks like an OpenAI key", "set that one as OPENAI_API_KEY; TELEGRAM_BOT_TOKEN is the one from @BotFather")
-    } else if is_discords(bare) {
-        ("it looks like a Discord token", "set that one as DISCORD_API_TOKEN; TELEGRAM_BOT_TOKEN is the one from @BotFather")
-    } else if starts("bot") {
-        ("it begins with the word bot", "leave out the word and what follows it up to the digits: TELEGRAM_BOT_TOKEN=123456789:AA…")
-    } else if token.contains(['"', '\'', '`', '“', '”', '‘', '’', '«', '»']) {
-        ("it holds quotes", fix)
-    } else if token.contains(char::is_whitespace) {
-        ("it holds spaces", fix)
-    } else if !token.contains(':') && token.bytes().all(|b| b.is_ascii_digit()) {
-        ("it is a number only, such as a bot's or a chat's id", fix)
-    } else if !token.contains(':') {
-        ("it has no colon", fix)
-    } else {
-        ("it has a part or a character that no token has", fix)
+    let starts = |prefix: &str| {
+        bare.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
     };
-    Error::invalid("Not a valid bot token; expected digits, a colon, then about 35 characters").with_code(codes::TOKEN).with("cause", cause).with_fix(fix)
+    Some(if starts("sk-ant-") {
+        (
+            "it looks like an Anthropic key",
+            "set that one as ANTHROPIC_API_KEY; TELEGRAM_BOT_TOKEN is the one from @BotFather",
+        )
+    } else if starts("sk-") {
+        (
+            "it looks like an OpenAI key",
+            "set that one as OPENAI_API_KEY; TELEGRAM_BOT_TOKEN is the one from @BotFather",
+        )
+    } else if is_discords(bare) {
+        (
+            "it looks like a Discord token",
+            "set that one as DISCORD_API_TOKEN; TELEGRAM_BOT_TOKEN is the one from @BotFather",
+        )
+    } else if starts("bot") && token.contains(':') {
+        (
+            "it begins with the word bot",
+            "leave out the word and what follows it up to the digits: TELEGRAM_BOT_TOKEN=123456789:AA…",
+        )
+    } else if token.contains(['"', '\'', '`', '“', '”', '‘', '’', '«', '»']) {
+        ("it holds quotes", COPY_IT)
+    } else if token.contains(char::is_whitespace) {
+        ("it holds spaces", COPY_IT)
+    } else if token.bytes().all(|b| b.is_ascii_digit()) {
+        ("it is a number only, such as a bot's or a chat's id", COPY_IT)
+    } else {
+        return None;
+    })
 }
 
 /// Discord's form: three parts with dots, the first the bot's id in Base64 (Discord's documentation, "Authentication").
 fn is_discords(token: &str) -> bool {
     let parts: Vec<&str> = token.split('.').collect();
-    let plain = |part: &&str| part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-    parts.len() == 3 && parts[0].len() >= 18 && parts[1].len() == 6 && parts[2].len() >= 27 && parts.iter().all(plain)
+    let plain =
+        |part: &&str| part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    parts.len() == 3
+        && parts[0].len() >= 18
+        && parts[1].len() == 6
+        && parts[2].len() >= 27
+        && parts.iter().all(plain)
 }
 
 #[cfg(test)]
@@ -220,7 +294,8 @@ mod tests {
     use super::*;
 
     fn refusal(code: u16, description: &str) -> Error {
-        Failure::Refused(Refusal { code, description: description.into(), ..Refusal::default() }).into_error("sendMessage")
+        Failure::Refused(Refusal { code, description: description.into(), ..Refusal::default() })
+            .into_error("sendMessage")
     }
 
     #[test]
@@ -228,17 +303,58 @@ mod tests {
         let cases = [
             (401, "Unauthorized", codes::UNAUTHORIZED, ErrorKind::Unauthorized, Retry::Never),
             (404, "Not Found", codes::UNAUTHORIZED, ErrorKind::Unauthorized, Retry::Never),
-            (403, "Forbidden: bot was blocked by the user", codes::FORBIDDEN, ErrorKind::Forbidden, Retry::Never),
-            (400, "Bad Request: chat not found", codes::NOT_FOUND, ErrorKind::NotFound, Retry::Never),
-            (400, "Bad Request: not enough rights to send text messages to the chat", codes::FORBIDDEN, ErrorKind::Forbidden, Retry::Never),
-            (400, "Bad Request: message text is empty", codes::INVALID, ErrorKind::Invalid, Retry::Never),
-            (409, "Conflict: terminated by other getUpdates request", codes::CONFLICT, ErrorKind::Conflict, Retry::After(CONFLICT_WAIT)),
-            (409, "Conflict: can't use getUpdates method while webhook is active", codes::WEBHOOK, ErrorKind::Conflict, Retry::Never),
+            (
+                403,
+                "Forbidden: bot was blocked by the user",
+                codes::FORBIDDEN,
+                ErrorKind::Forbidden,
+                Retry::Never,
+            ),
+            (
+                400,
+                "Bad Request: chat not found",
+                codes::NOT_FOUND,
+                ErrorKind::NotFound,
+                Retry::Never,
+            ),
+            (
+                400,
+                "Bad Request: not enough rights to send text messages to the chat",
+                codes::FORBIDDEN,
+                ErrorKind::Forbidden,
+                Retry::Never,
+            ),
+            (
+                400,
+                "Bad Request: message text is empty",
+                codes::INVALID,
+                ErrorKind::Invalid,
+                Retry::Never,
+            ),
+            (
+                409,
+                "Conflict: terminated by other getUpdates request",
+                codes::CONFLICT,
+                ErrorKind::Conflict,
+                Retry::After(CONFLICT_WAIT),
+            ),
+            (
+                409,
+                "Conflict: can't use getUpdates method while webhook is active",
+                codes::WEBHOOK,
+                ErrorKind::Conflict,
+                Retry::Never,
+            ),
             (500, "Internal Server Error", codes::CONNECT, ErrorKind::Unavailable, Retry::Soon),
         ];
         for (status, words, code, kind, retry) in cases {
             let error = refusal(status, words);
-            assert_eq!((error.code(), error.kind(), error.retry()), (Some(code), kind, retry), "{words}");
+            assert_eq!(
+                (error.code(), error.kind(), error.retry()),
+                (Some(code), kind, retry),
+                "{words}"
+            );
+            assert!(!error.to_string().contains("expected digits"), "{words}: its shape was right");
             assert_eq!(error.sent(), if status >= 500 { Sent::Maybe } else { Sent::No }, "{words}");
         }
     }
@@ -248,7 +364,10 @@ mod tests {
         for (pasted, named) in [
             ("sk-proj-canaryCANARYcanary", "OpenAI"),
             ("sk-ant-api03-canaryCANARYcanary", "Anthropic"),
-            ("MTE4MjAwMDAwMDAwMDAwMDAw.GcanAr.canaryCANARYcanaryCANARYcanaryCANARYcanary", "Discord"),
+            (
+                "MTE4MjAwMDAwMDAwMDAwMDAw.GcanAr.canaryCANARYcanaryCANARYcanaryCANARYcanary",
+                "Discord",
+            ),
             ("bot123456789:AAcanaryCANARYcanaryCANARYcanaryCAN", "word bot"),
             ("Bot 123456789:AAcanaryCANARYcanaryCANARYcanaryCAN", "word bot"),
             ("“123456789:AAcanaryCANARYcanaryCANARYcanaryCAN”", "quotes"),
@@ -265,17 +384,31 @@ mod tests {
 
     #[test]
     fn flood_waits_carry_telegrams_time() {
-        let error = Failure::Refused(Refusal { code: 429, description: "Too Many Requests: retry after 17".into(), retry_after: Some(17), migrate_to: None });
+        let error = Failure::Refused(Refusal {
+            code: 429,
+            description: "Too Many Requests: retry after 17".into(),
+            retry_after: Some(17),
+            migrate_to: None,
+        });
         let error = error.into_error("sendMessage");
-        assert_eq!((error.kind(), error.retry(), error.sent()), (ErrorKind::RateLimited, Retry::After(Duration::from_secs(17)), Sent::No));
+        assert_eq!(
+            (error.kind(), error.retry(), error.sent()),
+            (ErrorKind::RateLimited, Retry::After(Duration::from_secs(17)), Sent::No)
+        );
     }
 
     #[test]
     fn answers_of_something_else_are_told_apart() {
         let page = Failure::Garbage { status: 200, place: "h:1".into() }.into_error("getMe");
-        assert_eq!((page.code(), page.retry(), page.sent()), (Some(codes::GARBAGE), Retry::Soon, Sent::Maybe));
+        assert_eq!(
+            (page.code(), page.retry(), page.sent()),
+            (Some(codes::GARBAGE), Retry::Soon, Sent::Maybe)
+        );
         let proxy = Failure::Garbage { status: 502, place: "h:1".into() }.into_error("getMe");
-        assert_eq!((proxy.code(), proxy.retry(), proxy.sent()), (Some(codes::CONNECT), Retry::Soon, Sent::Maybe));
+        assert_eq!(
+            (proxy.code(), proxy.retry(), proxy.sent()),
+            (Some(codes::CONNECT), Retry::Soon, Sent::Maybe)
+        );
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod connector;
 mod decode;
 mod encode;
 mod error;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod receive;
 mod send;
 

@@ -1,8 +1,14 @@
 //! The suite every connector passes, over a loopback Bot API server.
-#![allow(clippy::unwrap_used, reason = "a test's harness: what is missing here is a fault of the test")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test's harness: what is missing here is a fault of the test"
+)]
 
 use async_trait::async_trait;
-use galatea_core::{AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, RemoteId, SecretString, SystemClock};
+use galatea_core::{
+    AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, RemoteId, SecretString,
+    SystemClock,
+};
 use galatea_telegram::TelegramConfig;
 use galatea_testkit::{
     connector_suite::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind},
@@ -53,8 +59,12 @@ impl ConnectorHarness for TelegramHarness {
         let folder = tempfile::tempdir().unwrap();
         let mut config = TelegramConfig::new(SecretString::from(self.api.token()));
         config.api_root = self.api.url().parse().unwrap();
-        let host =
-            Host { agent: AgentIdentity::new(None, "Galatea"), agent_name: "Galatea".into(), data_dir: folder.path().to_owned(), clock: Arc::new(SystemClock) };
+        let host = Host {
+            agent: AgentIdentity::new(None, "Galatea"),
+            agent_name: "Galatea".into(),
+            data_dir: folder.path().to_owned(),
+            clock: Arc::new(SystemClock),
+        };
         self.folders.lock().unwrap().push(folder);
         config.build(&host).unwrap()
     }
@@ -68,14 +78,31 @@ impl ConnectorHarness for TelegramHarness {
         let (chat, room, parent, channel) = match kind {
             SpotKind::Direct => (self.ann.id, self.ann.id.to_string(), None, ChannelType::Dm),
             SpotKind::Group => (self.group.id, self.group.id.to_string(), None, ChannelType::Group),
-            SpotKind::Thread => (self.forum.id, format!("{}-{}", self.forum.id, self.topic), Some(RemoteId::new(self.forum.id)), ChannelType::Thread),
+            SpotKind::Thread => (
+                self.forum.id,
+                format!("{}-{}", self.forum.id, self.topic),
+                Some(RemoteId::new(self.forum.id)),
+                ChannelType::Thread,
+            ),
         };
-        Some(Spot { kind, world: RemoteId::new(chat), room: RemoteId(room), parent, channel, speaker: RemoteId::new(self.ann.id), speaker_name: "Ann".into() })
+        Some(Spot {
+            kind,
+            world: RemoteId::new(chat),
+            room: RemoteId(room),
+            parent,
+            channel,
+            speaker: RemoteId::new(self.ann.id),
+            speaker_name: "Ann".into(),
+        })
     }
 
     async fn say(&self, spot: &Spot, said: Said) -> RemoteId {
         let (chat, topic) = self.place(spot);
-        let text = if said.mention { format!("@{} {}", self.api.bot_username(), said.text) } else { said.text };
+        let text = if said.mention {
+            format!("@{} {}", self.api.bot_username(), said.text)
+        } else {
+            said.text
+        };
         let mut saying = self.ann.says(&chat, &text);
         if let Some(topic) = topic {
             saying = saying.in_topic(topic);
@@ -110,12 +137,20 @@ impl ConnectorHarness for TelegramHarness {
 
     async fn shown(&self, spot: &Spot, count: usize) -> Vec<Shown> {
         let chat = self.place(spot).0.id;
-        let all = if count == 0 { self.api.shown(chat) } else { self.api.wait_shown(chat, count).await };
+        let all =
+            if count == 0 { self.api.shown(chat) } else { self.api.wait_shown(chat, count).await };
         let code = |text: &str, entities: &[serde_json::Value]| {
             let units: Vec<u16> = text.encode_utf16().collect();
-            let at = |e: &serde_json::Value, field: &str| usize::try_from(e[field].as_u64().unwrap()).unwrap();
-            let mono = entities.iter().filter(|e| matches!(e["type"].as_str(), Some("code" | "pre")));
-            mono.map(|e| String::from_utf16(&units[at(e, "offset")..at(e, "offset") + at(e, "length")]).unwrap()).collect()
+            let at = |e: &serde_json::Value, field: &str| {
+                usize::try_from(e[field].as_u64().unwrap()).unwrap()
+            };
+            let mono =
+                entities.iter().filter(|e| matches!(e["type"].as_str(), Some("code" | "pre")));
+            mono.map(|e| {
+                String::from_utf16(&units[at(e, "offset")..at(e, "offset") + at(e, "length")])
+                    .unwrap()
+            })
+            .collect()
         };
         all.into_iter()
             .map(|m| Shown {
@@ -135,7 +170,10 @@ impl ConnectorHarness for TelegramHarness {
 
     async fn typing(&self, spot: &Spot) -> bool {
         let (chat, topic) = self.place(spot);
-        self.api.actions().iter().any(|(at, thread, action)| *at == chat.id && *thread == topic && action == "typing")
+        self.api
+            .actions()
+            .iter()
+            .any(|(at, thread, action)| *at == chat.id && *thread == topic && action == "typing")
     }
 
     async fn inject(&self, spot: &Spot, fault: PlatformFault) {

@@ -63,16 +63,22 @@ impl TerminalClient {
     /// `Unavailable` (`GAL-TERM-CONNECT`) when nobody listens there, `Invalid` for a bad name, `Unsupported` for another protocol version.
     pub async fn connect(socket: &Path, name: &str) -> Result<Self> {
         check_name(name)?;
-        let stream = UnixStream::connect(socket).await.map_err(|e| error::not_running(socket, e))?;
+        let stream =
+            UnixStream::connect(socket).await.map_err(|e| error::not_running(socket, e))?;
         let (read, mut write) = stream.into_split();
         frame::write(&mut write, &FromClient::Hello { v: VERSION, name: name.to_owned() }).await?;
         let mut lines = Lines::new(BufReader::new(read));
-        let (agent, agent_id) = match lines.next().await?.map(|line| frame::parse(&line)).transpose()? {
-            Some(ToClient::Hello { v: VERSION, agent, agent_id }) => (printable(&agent), agent_id),
-            Some(ToClient::Hello { v, .. }) => return Err(error::wrong_version(v)),
-            Some(ToClient::Error { code, message, fix, .. }) => return Err(error::told(&code, message, fix)),
-            _ => return Err(error::expected_hello()),
-        };
+        let (agent, agent_id) =
+            match lines.next().await?.map(|line| frame::parse(&line)).transpose()? {
+                Some(ToClient::Hello { v: VERSION, agent, agent_id }) => {
+                    (printable(&agent), agent_id)
+                }
+                Some(ToClient::Hello { v, .. }) => return Err(error::wrong_version(v)),
+                Some(ToClient::Error { code, message, fix, .. }) => {
+                    return Err(error::told(&code, message, fix));
+                }
+                _ => return Err(error::expected_hello()),
+            };
         let (out, mut queued) = mpsc::channel(QUEUE);
         let writer = tokio::spawn(async move {
             while let Some(line) = queued.recv().await {
@@ -120,17 +126,26 @@ impl TerminalClient {
     pub async fn next(&mut self) -> Result<Option<Heard>> {
         while let Some(line) = self.lines.next().await? {
             match frame::parse(&line)? {
-                ToClient::Message(message) if self.shown.contains(&message.key) => self.confirm(&message).await?,
+                ToClient::Message(message) if self.shown.contains(&message.key) => {
+                    self.confirm(&message).await?
+                }
                 ToClient::Message(mut message) => {
                     message.part.text = printable(&message.part.text);
                     message.part.label = message.part.label.map(|label| printable(&label));
                     return Ok(Some(Heard::Message(message)));
                 }
-                ToClient::Received { id, memory } => return Ok(Some(Heard::Received { id, memory })),
+                ToClient::Received { id, memory } => {
+                    return Ok(Some(Heard::Received { id, memory }));
+                }
                 ToClient::Typing => return Ok(Some(Heard::Typing)),
                 ToClient::Error { code, message, fix, id } => {
                     let clean = |text: String| printable(&text);
-                    return Ok(Some(Heard::Refused { code: clean(code), message: clean(message), fix: fix.map(clean), id }));
+                    return Ok(Some(Heard::Refused {
+                        code: clean(code),
+                        message: clean(message),
+                        fix: fix.map(clean),
+                        id,
+                    }));
                 }
                 ToClient::Hello { .. } => {}
             }

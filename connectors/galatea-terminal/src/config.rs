@@ -7,9 +7,16 @@ use std::{path::PathBuf, sync::Arc};
 
 use crate::connector::{SOCKET_FILE, Terminal};
 
-const ENABLED: Variable = Variable::new("TERMINAL_ENABLED", "Lets `galatea chat` talk to this agent over a local socket.").or("true");
-const SOCKET: Variable =
-    Variable::new("TERMINAL_SOCKET", "Path of this agent's terminal socket; a relative one is taken from the data folder.").or(SOCKET_FILE);
+const ENABLED: Variable = Variable::new(
+    "TERMINAL_ENABLED",
+    "Lets `galatea chat` talk to this agent over a local socket.",
+)
+.or("true");
+const SOCKET: Variable = Variable::new(
+    "TERMINAL_SOCKET",
+    "Path of this agent's terminal socket; a relative one is taken from the data folder.",
+)
+.or(SOCKET_FILE);
 
 /// Where the terminal connector listens.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -47,14 +54,21 @@ mod tests {
     fn on_by_default_and_switched_off_by_the_flag() {
         let on = Config::from_settings(&Settings::default()).unwrap().unwrap();
         assert_eq!(on.socket, PathBuf::from(SOCKET_FILE));
-        assert_eq!(Config::from_settings(&Settings::from_pairs([("TERMINAL_ENABLED", "no")])).unwrap(), None);
-        let moved = Config::from_settings(&Settings::from_pairs([("TERMINAL_SOCKET", "/run/t.sock")])).unwrap().unwrap();
+        assert_eq!(
+            Config::from_settings(&Settings::from_pairs([("TERMINAL_ENABLED", "no")])).unwrap(),
+            None
+        );
+        let moved =
+            Config::from_settings(&Settings::from_pairs([("TERMINAL_SOCKET", "/run/t.sock")]))
+                .unwrap()
+                .unwrap();
         assert_eq!(moved.socket, PathBuf::from("/run/t.sock"));
     }
 
     #[test]
     fn nonsense_is_refused_with_its_place() {
-        let error = Config::from_settings(&Settings::from_pairs([("TERMINAL_ENABLED", "maybe")])).unwrap_err();
+        let error = Config::from_settings(&Settings::from_pairs([("TERMINAL_ENABLED", "maybe")]))
+            .unwrap_err();
         assert!(error.to_string().contains("environment"), "{error}");
     }
 }

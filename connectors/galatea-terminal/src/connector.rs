@@ -1,7 +1,10 @@
 //! Connector: the terminal's info, check and supervised run.
 
 use async_trait::async_trait;
-use galatea_core::{Account, Capabilities, Connector, ConnectorInfo, Finding, Gateway, Host, ReadBack, Result, TextUnit};
+use galatea_core::{
+    Account, Capabilities, Connector, ConnectorInfo, Finding, Gateway, Host, ReadBack, Result,
+    TextUnit,
+};
 use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +36,11 @@ impl Terminal {
             read_back: ReadBack::Key,
             public: false,
         };
-        let info = ConnectorInfo { source: crate::SOURCE, account: Account("local".to_owned()), capabilities };
+        let info = ConnectorInfo {
+            source: crate::SOURCE,
+            account: Account("local".to_owned()),
+            capabilities,
+        };
         Self { info, agent_name: host.agent_name.clone(), socket }
     }
 
@@ -72,9 +79,13 @@ impl Terminal {
             return Ok(format!("a galatea answers on {}", self.socket.display()));
         }
         let folder = self.socket.parent().unwrap_or(std::path::Path::new("."));
-        let writable = tokio::fs::metadata(folder).await.map_err(|e| error::cannot_listen(&self.socket, e))?;
+        let writable =
+            tokio::fs::metadata(folder).await.map_err(|e| error::cannot_listen(&self.socket, e))?;
         if writable.permissions().readonly() {
-            return Err(error::cannot_listen(&self.socket, std::io::ErrorKind::PermissionDenied.into()));
+            return Err(error::cannot_listen(
+                &self.socket,
+                std::io::ErrorKind::PermissionDenied.into(),
+            ));
         }
         Ok(format!("can listen on {}", self.socket.display()))
     }

@@ -1,8 +1,8 @@
 //! Decode: what a client said → `Incoming`. Pure.
 
 use galatea_core::{
-    Addressed, ChannelType, Command, Connection, Content, EntityRef, Incoming, IncomingEvent, IncomingMessage, RemoteId, Result, Role, RoomRef, Timestamp,
-    WorldRef,
+    Addressed, ChannelType, Command, Connection, Content, EntityRef, Incoming, IncomingEvent,
+    IncomingMessage, RemoteId, Result, Role, RoomRef, Timestamp, WorldRef,
 };
 use serde_json::Map;
 
@@ -25,7 +25,9 @@ const PREFIX: &str = "terminal-";
 /// # Errors
 /// `Invalid` when it is empty, longer than [`MAX_NAME`], or holds a control character or a slash.
 pub fn check_name(name: &str) -> Result<()> {
-    let usable = !name.trim().is_empty() && name.chars().count() <= MAX_NAME && !name.chars().any(|c| c.is_control() || c == '/');
+    let usable = !name.trim().is_empty()
+        && name.chars().count() <= MAX_NAME
+        && !name.chars().any(|c| c.is_control() || c == '/');
     if usable { Ok(()) } else { Err(error::bad_name()) }
 }
 
@@ -36,7 +38,10 @@ pub(crate) fn room_of(name: &str) -> RemoteId {
 
 /// The client of a room.
 pub(crate) fn name_of(room: &RemoteId) -> Result<&str> {
-    room.as_str().strip_prefix(PREFIX).filter(|name| check_name(name).is_ok()).ok_or_else(error::foreign_room)
+    room.as_str()
+        .strip_prefix(PREFIX)
+        .filter(|name| check_name(name).is_ok())
+        .ok_or_else(error::foreign_room)
 }
 
 /// The id of a message in a client's room, ours or theirs.
@@ -46,8 +51,13 @@ pub(crate) fn message_of(name: &str, id: &str) -> RemoteId {
 
 /// What a client said. Its name has been checked when it connected.
 pub(crate) fn decode(name: &str, id: &str, text: &str, at: Timestamp) -> Result<Incoming> {
-    if id.is_empty() || id.len() > MAX_ID || !id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.')) {
-        return Err(error::bad_say("an id must have 1 to 64 letters, digits, dots, dashes or underscores"));
+    if id.is_empty()
+        || id.len() > MAX_ID
+        || !id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    {
+        return Err(error::bad_say(
+            "an id must have 1 to 64 letters, digits, dots, dashes or underscores",
+        ));
     }
     if text.trim().is_empty() {
         return Err(error::bad_say("there is nothing in the text"));
@@ -60,7 +70,10 @@ pub(crate) fn decode(name: &str, id: &str, text: &str, at: Timestamp) -> Result<
         event: IncomingEvent::Message(IncomingMessage {
             id: message_of(name, id),
             legacy_id: None,
-            content: Content { source: Some(crate::SOURCE.as_str().to_owned()), ..Content::text(text) },
+            content: Content {
+                source: Some(crate::SOURCE.as_str().to_owned()),
+                ..Content::text(text)
+            },
             addressed: Addressed::default(),
             reply_to: None,
             command: command(text),
@@ -74,9 +87,15 @@ pub(crate) fn decode(name: &str, id: &str, text: &str, at: Timestamp) -> Result<
 fn connection(name: &str) -> Connection {
     let who = room_of(name);
     Connection {
-        world: WorldRef { roles: vec![(who.clone(), Role::Owner)], ..WorldRef::new(RemoteId::new(WORLD), Some("Terminal".to_owned())) },
+        world: WorldRef {
+            roles: vec![(who.clone(), Role::Owner)],
+            ..WorldRef::new(RemoteId::new(WORLD), Some("Terminal".to_owned()))
+        },
         room: RoomRef::new(who.clone(), Some(format!("Terminal of {name}")), ChannelType::Dm),
-        entity: Some(EntityRef { metadata: Map::new(), ..EntityRef::new(who, Some(name.to_owned()), Some(name.to_owned())) }),
+        entity: Some(EntityRef {
+            metadata: Map::new(),
+            ..EntityRef::new(who, Some(name.to_owned()), Some(name.to_owned()))
+        }),
     }
 }
 
@@ -84,7 +103,9 @@ fn connection(name: &str) -> Connection {
 fn command(text: &str) -> Option<Command> {
     let line = text.trim().strip_prefix('/')?;
     let (name, args) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let plain = !name.is_empty() && name.len() <= 32 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let plain = !name.is_empty()
+        && name.len() <= 32
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     plain.then(|| Command { name: name.to_ascii_lowercase(), args: args.trim().to_owned() })
 }
 
@@ -105,7 +126,10 @@ mod tests {
         assert_eq!(incoming.at, Timestamp(7));
         assert_eq!(incoming.connection.room.remote.as_str(), "terminal-maria");
         assert_eq!(incoming.connection.room.kind, ChannelType::Dm);
-        assert_eq!(incoming.connection.world.roles, [(RemoteId::new("terminal-maria"), Role::Owner)]);
+        assert_eq!(
+            incoming.connection.world.roles,
+            [(RemoteId::new("terminal-maria"), Role::Owner)]
+        );
         let message = message("hello");
         assert_eq!(message.id.as_str(), "terminal-maria/a-1");
         assert_eq!(message.content.text, "hello");
@@ -120,7 +144,10 @@ mod tests {
 
     #[test]
     fn commands_are_told_from_paths() {
-        assert_eq!(message("/Mute 2 hours ").command, Some(Command { name: "mute".into(), args: "2 hours".into() }));
+        assert_eq!(
+            message("/Mute 2 hours ").command,
+            Some(Command { name: "mute".into(), args: "2 hours".into() })
+        );
         assert_eq!(message("/etc/hosts is broken").command, None);
         assert_eq!(message("/ hm").command, None);
     }
@@ -131,8 +158,19 @@ mod tests {
             assert_eq!(check_name(name).unwrap_err().code(), Some("GAL-TERM-NAME"), "{name:?}");
         }
         check_name("María 1").unwrap();
-        for (id, text) in [("", "x"), ("a/b", "x"), ("ä", "x"), (&*"1".repeat(65), "x"), ("1", " \n"), ("1", &*"é".repeat(MAX_TEXT + 1))] {
-            assert_eq!(decode("maria", id, text, Timestamp(0)).unwrap_err().code(), Some("GAL-TERM-SAY"), "{id:?}");
+        for (id, text) in [
+            ("", "x"),
+            ("a/b", "x"),
+            ("ä", "x"),
+            (&*"1".repeat(65), "x"),
+            ("1", " \n"),
+            ("1", &*"é".repeat(MAX_TEXT + 1)),
+        ] {
+            assert_eq!(
+                decode("maria", id, text, Timestamp(0)).unwrap_err().code(),
+                Some("GAL-TERM-SAY"),
+                "{id:?}"
+            );
         }
         decode("maria", "1", &"é".repeat(MAX_TEXT), Timestamp(0)).unwrap();
     }

@@ -1,6 +1,9 @@
 //! Encode: `Outgoing` → parts a terminal can show. Pure.
 
-use galatea_core::{AgentIdentity, Button, Content, Encoded, Error, Media, MemoryId, Outgoing, Press, RemoteId, Result, split::fenced};
+use galatea_core::{
+    AgentIdentity, Button, Content, Encoded, Error, Media, MemoryId, Outgoing, Press, RemoteId,
+    Result, split::fenced,
+};
 
 use crate::{MAX_TEXT, error, frame::Part};
 
@@ -8,25 +11,41 @@ use crate::{MAX_TEXT, error, frame::Part};
 pub(crate) fn encode(agent: &AgentIdentity, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
     match outgoing {
         Outgoing::Message { content, reply_to } => parts(agent, content, reply_to.as_ref()),
-        Outgoing::Edit { .. } => Err(error::unsupported("a terminal cannot change what it has shown")),
-        Outgoing::Delete { .. } => Err(error::unsupported("a terminal cannot remove what it has shown")),
+        Outgoing::Edit { .. } => {
+            Err(error::unsupported("a terminal cannot change what it has shown"))
+        }
+        Outgoing::Delete { .. } => {
+            Err(error::unsupported("a terminal cannot remove what it has shown"))
+        }
         Outgoing::React { .. } => Err(error::unsupported("a terminal has no reactions")),
         Outgoing::Typing => Ok(Vec::new()),
     }
 }
 
-fn parts(agent: &AgentIdentity, content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Encoded>> {
+fn parts(
+    agent: &AgentIdentity,
+    content: &Content,
+    reply_to: Option<&RemoteId>,
+) -> Result<Vec<Encoded>> {
     let text = render(content);
-    let label = content.extra.get("label").and_then(|v| v.as_str()).map(|label| printable(label).replace('\n', " "));
-    let in_reply_to = content.in_reply_to.or_else(|| reply_to.map(|id| MemoryId(agent.swizzle(id.as_str()))));
+    let label = content
+        .extra
+        .get("label")
+        .and_then(|v| v.as_str())
+        .map(|label| printable(label).replace('\n', " "));
+    let in_reply_to =
+        content.in_reply_to.or_else(|| reply_to.map(|id| MemoryId(agent.swizzle(id.as_str()))));
     let pieces = split(&text, MAX_TEXT);
     let count = pieces.len();
     pieces
         .into_iter()
         .enumerate()
         .map(|(i, piece)| {
-            let part = Part { text: piece, label: label.clone(), in_reply_to, last: i + 1 == count };
-            serde_json::to_value(part).map(Encoded).map_err(|e| Error::unexpected("a message cannot be encoded").with_source(e))
+            let part =
+                Part { text: piece, label: label.clone(), in_reply_to, last: i + 1 == count };
+            serde_json::to_value(part)
+                .map(Encoded)
+                .map_err(|e| Error::unexpected("a message cannot be encoded").with_source(e))
         })
         .collect()
 }
@@ -38,14 +57,23 @@ fn render(content: &Content) -> String {
         lines.push(content.text.clone());
     }
     lines.extend(content.attachments.iter().map(attachment));
-    lines.extend(content.buttons.iter().map(|row| row.iter().map(button).collect::<Vec<_>>().join("  ")));
+    lines.extend(
+        content.buttons.iter().map(|row| row.iter().map(button).collect::<Vec<_>>().join("  ")),
+    );
     printable(&lines.join("\n"))
 }
 
 fn attachment(media: &Media) -> String {
-    let name = [&media.title, &media.description, &media.source].into_iter().find(|s| !s.is_empty()).map_or("file", String::as_str);
+    let name = [&media.title, &media.description, &media.source]
+        .into_iter()
+        .find(|s| !s.is_empty())
+        .map_or("file", String::as_str);
     // The bytes of a data URL are no use to a reader.
-    if media.url.is_empty() || media.url.starts_with("data:") { format!("[{name}]") } else { format!("[{name}] {}", media.url) }
+    if media.url.is_empty() || media.url.starts_with("data:") {
+        format!("[{name}]")
+    } else {
+        format!("[{name}] {}", media.url)
+    }
 }
 
 fn button(button: &Button) -> String {
@@ -83,8 +111,13 @@ mod tests {
     }
 
     fn message(content: Content) -> Vec<Part> {
-        let outgoing = Outgoing::Message { content, reply_to: Some(RemoteId::new("terminal-maria/a-1")) };
-        encode(&agent(), &outgoing).unwrap().into_iter().map(|e| serde_json::from_value(e.0).unwrap()).collect()
+        let outgoing =
+            Outgoing::Message { content, reply_to: Some(RemoteId::new("terminal-maria/a-1")) };
+        encode(&agent(), &outgoing)
+            .unwrap()
+            .into_iter()
+            .map(|e| serde_json::from_value(e.0).unwrap())
+            .collect()
     }
 
     #[test]
@@ -107,8 +140,16 @@ mod tests {
     fn files_and_buttons_become_lines() {
         let content = Content {
             attachments: vec![
-                Media { url: "https://example.org/a.png".into(), title: "a.png".into(), ..Media::default() },
-                Media { url: "data:image/png;base64,AAAA".into(), description: "a cat".into(), ..Media::default() },
+                Media {
+                    url: "https://example.org/a.png".into(),
+                    title: "a.png".into(),
+                    ..Media::default()
+                },
+                Media {
+                    url: "data:image/png;base64,AAAA".into(),
+                    description: "a cat".into(),
+                    ..Media::default()
+                },
             ],
             buttons: vec![vec![
                 Button { text: "Yes".into(), press: Press::Data("y".into()) },
@@ -116,7 +157,10 @@ mod tests {
             ]],
             ..Content::text("look")
         };
-        assert_eq!(message(content)[0].text, "look\n[a.png] https://example.org/a.png\n[a cat]\n[Yes]  [Site] https://example.org");
+        assert_eq!(
+            message(content)[0].text,
+            "look\n[a.png] https://example.org/a.png\n[a cat]\n[Yes]  [Site] https://example.org"
+        );
     }
 
     #[test]
@@ -127,7 +171,10 @@ mod tests {
 
     #[test]
     fn escape_sequences_and_reordering_marks_are_left_out() {
-        assert_eq!(message(Content::text("a\u{1b}[2J\u{9b}b\u{7}\r\nc\td\u{202e}e"))[0].text, "a[2Jb\nc\tde");
+        assert_eq!(
+            message(Content::text("a\u{1b}[2J\u{9b}b\u{7}\r\nc\td\u{202e}e"))[0].text,
+            "a[2Jb\nc\tde"
+        );
     }
 
     #[test]
@@ -153,8 +200,13 @@ mod tests {
             assert_eq!(piece.matches("```").count() % 2, 0, "{piece}");
         }
         assert!(pieces[1].starts_with("```rust\nline "), "{}", pieces[1]);
-        let shown: Vec<&str> = pieces.iter().flat_map(|p| p.lines()).filter(|l| !l.starts_with("```")).collect();
-        assert_eq!(shown, [&["Look:"], &code.iter().map(String::as_str).collect::<Vec<_>>()[..], &["Done."]].concat());
+        let shown: Vec<&str> =
+            pieces.iter().flat_map(|p| p.lines()).filter(|l| !l.starts_with("```")).collect();
+        assert_eq!(
+            shown,
+            [&["Look:"], &code.iter().map(String::as_str).collect::<Vec<_>>()[..], &["Done."]]
+                .concat()
+        );
     }
 
     #[test]
@@ -165,7 +217,10 @@ mod tests {
             Outgoing::Delete { id: id.clone() },
             Outgoing::React { id, emoji: Some("👍".into()) },
         ] {
-            assert_eq!(encode(&agent(), &outgoing).unwrap_err().kind(), galatea_core::ErrorKind::Unsupported);
+            assert_eq!(
+                encode(&agent(), &outgoing).unwrap_err().kind(),
+                galatea_core::ErrorKind::Unsupported
+            );
         }
     }
 }

@@ -8,11 +8,16 @@ use std::{io, path::Path, time::Duration};
 pub(crate) const MAX_PATH: usize = if cfg!(target_os = "linux") { 106 } else { 102 };
 
 pub(crate) fn broken(source: io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, "the terminal connection broke").with_code("GAL-TERM-CLOSED").with_sent(Sent::Maybe).with_source(source)
+    Error::new(ErrorKind::Unavailable, "the terminal connection broke")
+        .with_code("GAL-TERM-CLOSED")
+        .with_sent(Sent::Maybe)
+        .with_source(source)
 }
 
 pub(crate) fn line_too_long() -> Error {
-    Error::invalid("a line is longer than the protocol allows").with_code("GAL-TERM-LINE").with("limit", crate::frame::MAX_LINE)
+    Error::invalid("a line is longer than the protocol allows")
+        .with_code("GAL-TERM-LINE")
+        .with("limit", crate::frame::MAX_LINE)
 }
 
 pub(crate) fn not_a_frame(cause: &serde_json::Error) -> Error {
@@ -25,11 +30,16 @@ pub(crate) fn not_a_frame(cause: &serde_json::Error) -> Error {
 }
 
 pub(crate) fn wrong_version(theirs: u32) -> Error {
-    Error::new(ErrorKind::Unsupported, "this galatea speaks another version of the terminal protocol")
-        .with_code("GAL-TERM-VERSION")
-        .with("ours", crate::frame::VERSION)
-        .with("theirs", theirs)
-        .with_fix("use the same galatea for `start` and `chat`; restart the running one after an update")
+    Error::new(
+        ErrorKind::Unsupported,
+        "this galatea speaks another version of the terminal protocol",
+    )
+    .with_code("GAL-TERM-VERSION")
+    .with("ours", crate::frame::VERSION)
+    .with("theirs", theirs)
+    .with_fix(
+        "use the same galatea for `start` and `chat`; restart the running one after an update",
+    )
 }
 
 pub(crate) fn expected_hello() -> Error {
@@ -37,9 +47,11 @@ pub(crate) fn expected_hello() -> Error {
 }
 
 pub(crate) fn bad_name() -> Error {
-    Error::invalid("a terminal name must have 1 to 64 characters, none of them a control character or a slash")
-        .with_code("GAL-TERM-NAME")
-        .with_fix("choose another with `--as NAME`")
+    Error::invalid(
+        "a terminal name must have 1 to 64 characters, none of them a control character or a slash",
+    )
+    .with_code("GAL-TERM-NAME")
+    .with_fix("choose another with `--as NAME`")
 }
 
 pub(crate) fn bad_say(message: &'static str) -> Error {
@@ -47,9 +59,12 @@ pub(crate) fn bad_say(message: &'static str) -> Error {
 }
 
 pub(crate) fn stopping() -> Error {
-    Error::new(ErrorKind::Unavailable, "galatea is stopping; answers under way still arrive, nothing new is taken in")
-        .with_code("GAL-TERM-STOPPING")
-        .with_fix("say it again once it runs")
+    Error::new(
+        ErrorKind::Unavailable,
+        "galatea is stopping; answers under way still arrive, nothing new is taken in",
+    )
+    .with_code("GAL-TERM-STOPPING")
+    .with_fix("say it again once it runs")
 }
 
 pub(crate) fn foreign_room() -> Error {
@@ -62,19 +77,25 @@ const AWAY_PAUSE: Duration = Duration::from_secs(5);
 /// A terminal that is away says nothing about the others of this account, so this asks its room to wait (`RateLimited`: no attempt is used
 /// up, no breaker opens) in place of calling the platform unavailable. The answer's time to live ends the waiting.
 fn away(message: &'static str) -> Error {
-    Error::new(ErrorKind::RateLimited, message).with_retry(Retry::After(AWAY_PAUSE)).with_fix("open it again with `galatea chat`")
+    Error::new(ErrorKind::RateLimited, message)
+        .with_retry(Retry::After(AWAY_PAUSE))
+        .with_fix("open it again with `galatea chat`")
 }
 
 pub(crate) fn nobody_connected() -> Error {
-    away("nobody is connected to this terminal room; the answer waits").with_code("GAL-TERM-OFFLINE")
+    away("nobody is connected to this terminal room; the answer waits")
+        .with_code("GAL-TERM-OFFLINE")
 }
 
 pub(crate) fn left_before_ack() -> Error {
-    away("the terminal closed before it confirmed the message").with_code("GAL-TERM-CLOSED").with_sent(Sent::Maybe)
+    away("the terminal closed before it confirmed the message")
+        .with_code("GAL-TERM-CLOSED")
+        .with_sent(Sent::Maybe)
 }
 
 pub(crate) fn no_ack() -> Error {
-    Error::new(ErrorKind::Timeout, "the terminal did not confirm the message").with_code("GAL-TERM-ACK")
+    Error::new(ErrorKind::Timeout, "the terminal did not confirm the message")
+        .with_code("GAL-TERM-ACK")
 }
 
 pub(crate) fn unsupported(what: &'static str) -> Error {
@@ -83,9 +104,12 @@ pub(crate) fn unsupported(what: &'static str) -> Error {
 
 #[cfg(not(unix))]
 pub(crate) fn no_unix_sockets() -> Error {
-    Error::new(ErrorKind::Unsupported, "the terminal connector needs Unix sockets, which this build for Windows does not have")
-        .with_code("GAL-TERM-OS")
-        .with_fix("run Galatea in WSL or a container to use `galatea chat`; other connectors work")
+    Error::new(
+        ErrorKind::Unsupported,
+        "the terminal connector needs Unix sockets, which this build for Windows does not have",
+    )
+    .with_code("GAL-TERM-OS")
+    .with_fix("run Galatea in WSL or a container to use `galatea chat`; other connectors work")
 }
 
 pub(crate) fn path_too_long(path: &Path) -> Error {
@@ -112,12 +136,18 @@ pub(crate) fn not_a_socket(path: &Path) -> Error {
 }
 
 pub(crate) fn cannot_listen(path: &Path, source: io::Error) -> Error {
-    let kind = if source.kind() == io::ErrorKind::PermissionDenied { ErrorKind::Forbidden } else { ErrorKind::Unavailable };
+    let kind = if source.kind() == io::ErrorKind::PermissionDenied {
+        ErrorKind::Forbidden
+    } else {
+        ErrorKind::Unavailable
+    };
     Error::new(kind, "cannot listen on the terminal socket")
         .with_code("GAL-TERM-LISTEN")
         .with("path", path.display())
         .with("cause", &source)
-        .with_fix("make the data folder writable for this user, or set TERMINAL_SOCKET to another path")
+        .with_fix(
+            "make the data folder writable for this user, or set TERMINAL_SOCKET to another path",
+        )
         .with_source(source)
 }
 

@@ -157,7 +157,8 @@ pub fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T> {
 /// # Errors
 /// `Unavailable` when the connection breaks.
 pub async fn write<T: Serialize>(writer: &mut (impl AsyncWrite + Unpin), frame: &T) -> Result<()> {
-    let mut line = serde_json::to_vec(frame).map_err(|e| Error::unexpected("a frame cannot be written").with_source(e))?;
+    let mut line = serde_json::to_vec(frame)
+        .map_err(|e| Error::unexpected("a frame cannot be written").with_source(e))?;
     line.push(b'\n');
     writer.write_all(&line).await.map_err(error::broken)?;
     writer.flush().await.map_err(error::broken)

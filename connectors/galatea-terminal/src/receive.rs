@@ -36,16 +36,33 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 const FAREWELL: Duration = Duration::from_secs(30);
 
 /// Listens until `stop`, then removes the socket. Once this returns nothing more is taken in; what is being answered still reaches its client.
-pub(crate) async fn run(socket: &Path, agent_name: &str, gateway: Gateway, stop: CancellationToken) -> Result<()> {
+pub(crate) async fn run(
+    socket: &Path,
+    agent_name: &str,
+    gateway: Gateway,
+    stop: CancellationToken,
+) -> Result<()> {
     let clients = Clients::default();
-    let sender = Sender { agent: gateway.agent().clone(), clients: clients.clone(), clock: gateway.clock().clone() };
+    let sender = Sender {
+        agent: gateway.agent().clone(),
+        clients: clients.clone(),
+        clock: gateway.clock().clone(),
+    };
     gateway.register_send_handler(Arc::new(sender));
     let listener = listen(socket).await?;
-    let owner = tokio::fs::metadata(socket).await.map_err(|e| error::cannot_listen(socket, e))?.uid();
+    let owner =
+        tokio::fs::metadata(socket).await.map_err(|e| error::cannot_listen(socket, e))?.uid();
     let _remove = Remove(socket.to_owned());
     gateway.report(Health::Up { detail: format!("listening on {}", socket.display()) });
     let intake = Arc::new(RwLock::new(Intake::Open));
-    let session = Session { agent_name: agent_name.into(), agent: gateway.agent().clone(), gateway, clients, owner, intake: Arc::clone(&intake) };
+    let session = Session {
+        agent_name: agent_name.into(),
+        agent: gateway.agent().clone(),
+        gateway,
+        clients,
+        owner,
+        intake: Arc::clone(&intake),
+    };
     let mut tasks = JoinSet::new();
     loop {
         tokio::select! {
@@ -101,7 +118,9 @@ async fn listen(socket: &Path) -> Result<UnixListener> {
         _ => {}
     }
     let listener = UnixListener::bind(&draft).map_err(complain)?;
-    tokio::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o600)).await.map_err(complain)?;
+    tokio::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o600))
+        .await
+        .map_err(complain)?;
     tokio::fs::rename(&draft, socket).await.map_err(complain)?;
     Ok(listener)
 }
@@ -127,7 +146,8 @@ enum Intake {
 impl Session {
     async fn serve(self, stream: UnixStream, stop: CancellationToken) {
         // Some systems do not ask for write permission on the socket's file (unix(7)), so the peer is asked as well.
-        let allowed = stream.peer_cred().is_ok_and(|peer| peer.uid() == self.owner || peer.uid() == 0);
+        let allowed =
+            stream.peer_cred().is_ok_and(|peer| peer.uid() == self.owner || peer.uid() == 0);
         if !allowed {
             tracing::warn!("a terminal of another user was turned away");
             return;
@@ -149,7 +169,12 @@ impl Session {
         }
     }
 
-    async fn converse(&self, read: OwnedReadHalf, frames: &mpsc::Sender<ToClient>, stop: &CancellationToken) -> Result<()> {
+    async fn converse(
+        &self,
+        read: OwnedReadHalf,
+        frames: &mpsc::Sender<ToClient>,
+        stop: &CancellationToken,
+    ) -> Result<()> {
         let mut lines = Lines::new(BufReader::new(read));
         let hello = tokio::select! {
             () = stop.cancelled() => return Ok(()),
@@ -164,8 +189,13 @@ impl Session {
         };
         check_name(&name)?;
         // Hello goes into the queue before any message can.
-        let _ = frames.try_send(ToClient::Hello { v: VERSION, agent: self.agent_name.to_string(), agent_id: self.agent.id() });
-        let seat = Seat { id: self.clients.join(&name, frames.clone()), clients: self.clients.clone() };
+        let _ = frames.try_send(ToClient::Hello {
+            v: VERSION,
+            agent: self.agent_name.to_string(),
+            agent_id: self.agent.id(),
+        });
+        let seat =
+            Seat { id: self.clients.join(&name, frames.clone()), clients: self.clients.clone() };
         let farewell = async {
             stop.cancelled().await;
             let _ = frames.try_send(complaint(&error::stopping(), None));
@@ -184,7 +214,10 @@ impl Session {
                     self.clients.confirm(seat.id, &key);
                     None
                 }
-                Ok(FromClient::Hello { .. }) => Some(complaint(&Error::invalid("hello was said already").with_code("GAL-TERM-HELLO"), None)),
+                Ok(FromClient::Hello { .. }) => Some(complaint(
+                    &Error::invalid("hello was said already").with_code("GAL-TERM-HELLO"),
+                    None,
+                )),
                 Err(error) => Some(complaint(&error, None)),
             };
             if let Some(answer) = answer
@@ -202,7 +235,9 @@ impl Session {
             return complaint(&error::stopping(), Some(id));
         }
         let stored = match decode::decode(name, &id, text, self.gateway.clock().now()) {
-            Ok(incoming) => self.gateway.receive(Batch { events: vec![incoming], cursor: None }).await,
+            Ok(incoming) => {
+                self.gateway.receive(Batch { events: vec![incoming], cursor: None }).await
+            }
             Err(error) => Err(error),
         };
         match stored {
@@ -236,5 +271,10 @@ async fn write_frames(mut write: OwnedWriteHalf, mut queued: mpsc::Receiver<ToCl
 }
 
 fn complaint(error: &Error, id: Option<String>) -> ToClient {
-    ToClient::Error { code: error.code().unwrap_or("GAL-UNEXPECTED").to_owned(), message: error.to_string(), fix: error.fix().map(str::to_owned), id }
+    ToClient::Error {
+        code: error.code().unwrap_or("GAL-UNEXPECTED").to_owned(),
+        message: error.to_string(),
+        fix: error.fix().map(str::to_owned),
+        id,
+    }
 }

@@ -1,7 +1,10 @@
 //! Send: who is connected, and one attempt to show a part to them.
 
 use async_trait::async_trait;
-use galatea_core::{Address, AgentIdentity, Clock, Delivery, Encoded, Found, Outgoing, Receipt, Result, SendHandler, Trail};
+use galatea_core::{
+    Address, AgentIdentity, Clock, Delivery, Encoded, Found, Outgoing, Receipt, Result,
+    SendHandler, Trail,
+};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -96,7 +99,12 @@ impl Clients {
 
     /// Gives a frame to every client of this name; the ids of those that took it.
     fn give(state: &State, name: &str, frame: &ToClient) -> HashSet<u64> {
-        state.clients.iter().filter(|(_, c)| c.name == name && c.frames.try_send(frame.clone()).is_ok()).map(|(id, _)| *id).collect()
+        state
+            .clients
+            .iter()
+            .filter(|(_, c)| c.name == name && c.frames.try_send(frame.clone()).is_ok())
+            .map(|(id, _)| *id)
+            .collect()
     }
 
     fn offer(&self, name: &str, message: Message) -> Result<oneshot::Receiver<()>> {
@@ -135,9 +143,14 @@ impl SendHandler for Sender {
         if self.clients.confirmed(&delivery.key) {
             return Ok(receipt);
         }
-        let part = serde_json::from_value(delivery.body.0.clone())
-            .map_err(|e| galatea_core::Error::invalid("a stored part is not a terminal's").with_code("GAL-TERM-PART").with_source(e))?;
-        let shown = self.clients.offer(name, Message { key: delivery.key.clone(), turn: delivery.turn, part })?;
+        let part = serde_json::from_value(delivery.body.0.clone()).map_err(|e| {
+            galatea_core::Error::invalid("a stored part is not a terminal's")
+                .with_code("GAL-TERM-PART")
+                .with_source(e)
+        })?;
+        let shown = self
+            .clients
+            .offer(name, Message { key: delivery.key.clone(), turn: delivery.turn, part })?;
         let outcome = tokio::select! {
             shown = shown => shown.map_err(|_| error::left_before_ack()),
             () = self.clock.sleep(ACK_TIMEOUT) => Err(error::no_ack()),
@@ -152,7 +165,10 @@ impl SendHandler for Sender {
     async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
         let name = decode::name_of(&delivery.address.remote)?;
         if self.clients.confirmed(&delivery.key) {
-            return Ok(Found::Sent(Receipt { id: Some(decode::message_of(name, &delivery.key)), moved_to: None }));
+            return Ok(Found::Sent(Receipt {
+                id: Some(decode::message_of(name, &delivery.key)),
+                moved_to: None,
+            }));
         }
         Ok(Found::Unknown)
     }

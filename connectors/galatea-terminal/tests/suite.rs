@@ -3,12 +3,20 @@
 //! Left out, because a terminal has no such thing: a platform that fails, says "slow down" or "you may not write here", or goes away on its
 //! own, and secrets. A line that breaks is no failure: a message is offered again until it is confirmed. That is tested in `socket.rs`.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test's harness: what is missing here is a fault of the test")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test's harness: what is missing here is a fault of the test"
+)]
 
 use async_trait::async_trait;
-use galatea_core::{AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, MemoryId, RemoteId, Settings, SystemClock};
+use galatea_core::{
+    AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, MemoryId, RemoteId, Settings,
+    SystemClock,
+};
 use galatea_terminal::{Config, Heard, TerminalClient};
-use galatea_testkit::connector_suite::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind};
+use galatea_testkit::connector_suite::{
+    ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind,
+};
 use std::{
     collections::VecDeque,
     path::PathBuf,
@@ -137,7 +145,12 @@ impl ConnectorHarness for Terminal {
     }
 
     fn connector(&self) -> Arc<dyn Connector> {
-        let host = Host { agent: agent(), agent_name: "Galatea".into(), data_dir: self.folder.path().to_owned(), clock: Arc::new(SystemClock) };
+        let host = Host {
+            agent: agent(),
+            agent_name: "Galatea".into(),
+            data_dir: self.folder.path().to_owned(),
+            clock: Arc::new(SystemClock),
+        };
         Config::from_settings(&Settings::default()).unwrap().unwrap().build(&host).unwrap()
     }
 

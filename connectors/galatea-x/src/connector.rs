@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, BrowserLogin, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host, ReadBack, Result, SendHandler, Severity, TextUnit,
+    Account, BrowserLogin, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host,
+    ReadBack, Result, SendHandler, Severity, TextUnit,
 };
 use serde_json::json;
 use std::{
@@ -46,7 +47,10 @@ pub struct XConnector {
 
 impl fmt::Debug for XConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("XConnector").field("info", &self.info).field("api", &self.api).finish_non_exhaustive()
+        f.debug_struct("XConnector")
+            .field("info", &self.info)
+            .field("api", &self.api)
+            .finish_non_exhaustive()
     }
 }
 
@@ -56,7 +60,9 @@ fn login_folder(host: &Host) -> PathBuf {
 }
 
 fn app(config: &XConfig, host: &Host) -> Result<Option<App>> {
-    let Credentials::OAuth2 { client_id, client_secret, .. } = &config.credentials else { return Ok(None) };
+    let Credentials::OAuth2 { client_id, client_secret, .. } = &config.credentials else {
+        return Ok(None);
+    };
     Ok(Some(App {
         http: api::client(host.clock.clone())?,
         endpoint: format!("{}/2/oauth2/token", api::base(&config.api_root)),
@@ -71,9 +77,15 @@ impl XConnector {
         let clock = host.clock.clone();
         let (auth, account, known, folder) = match (&config.credentials, app(&config, host)?) {
             (Credentials::OAuth1 { api_key, api_secret, token, token_secret }, _) => {
-                let account = config.credentials.account()?.unwrap_or_else(|| Account("unknown".into()));
+                let account =
+                    config.credentials.account()?.unwrap_or_else(|| Account("unknown".into()));
                 let folder = keep::folder(&host.data_dir, &account.0);
-                let keys = Keys { api_key: api_key.clone(), api_secret: api_secret.clone(), token: token.clone(), token_secret: token_secret.clone() };
+                let keys = Keys {
+                    api_key: api_key.clone(),
+                    api_secret: api_secret.clone(),
+                    token: token.clone(),
+                    token_secret: token_secret.clone(),
+                };
                 let known = remembered(&folder).filter(|me| me.id.to_string() == account.0);
                 (Auth::OAuth1(keys), account, known, folder)
             }
@@ -81,11 +93,20 @@ impl XConnector {
                 let folder = login_folder(host);
                 let file = TokenFile::in_folder(&folder);
                 // A broken file is told by the first call, where somebody listens.
-                let known = file.read().ok().flatten().and_then(|t| number(&t.user_id).map(|id| Me { id, user_name: t.user_name }));
-                let account = Account(known.as_ref().map_or_else(|| "not-logged-in".to_owned(), |me| me.id.to_string()));
+                let known =
+                    file.read().ok().flatten().and_then(|t| {
+                        number(&t.user_id).map(|id| Me { id, user_name: t.user_name })
+                    });
+                let account = Account(
+                    known
+                        .as_ref()
+                        .map_or_else(|| "not-logged-in".to_owned(), |me| me.id.to_string()),
+                );
                 (Auth::OAuth2(Session::new(app, file)), account, known, folder)
             }
-            (Credentials::OAuth2 { .. }, None) => return Err(Error::unexpected("OAuth 2 without an app")),
+            (Credentials::OAuth2 { .. }, None) => {
+                return Err(Error::unexpected("OAuth 2 without an app"));
+            }
         };
         let capabilities = Capabilities {
             max_text: MAX_WEIGHT,
@@ -104,8 +125,16 @@ impl XConnector {
         let api = Arc::new(Api::new(api::client(clock.clone())?, &config, auth, budget, clock));
         let me = Arc::new(known.map_or_else(OnceLock::new, OnceLock::from));
         let config = Arc::new(config);
-        let sender = Arc::new(XSender::new(api.clone(), config.clone(), me.clone(), folder.clone()));
-        Ok(Self { info: ConnectorInfo { source: SOURCE, account, capabilities }, config, api, me, sender, folder })
+        let sender =
+            Arc::new(XSender::new(api.clone(), config.clone(), me.clone(), folder.clone()));
+        Ok(Self {
+            info: ConnectorInfo { source: SOURCE, account, capabilities },
+            config,
+            api,
+            me,
+            sender,
+            folder,
+        })
     }
 
     /// The outbound side, as it is registered on the gateway.
@@ -118,9 +147,19 @@ impl XConnector {
     /// # Errors
     /// `Unexpected` when the HTTP client cannot be set up.
     pub(crate) fn login(config: &XConfig, host: &Host) -> Result<Option<Box<dyn BrowserLogin>>> {
-        let (Some(app), Credentials::OAuth2 { redirect, .. }) = (app(config, host)?, &config.credentials) else { return Ok(None) };
+        let (Some(app), Credentials::OAuth2 { redirect, .. }) =
+            (app(config, host)?, &config.credentials)
+        else {
+            return Ok(None);
+        };
         let file = TokenFile::in_folder(&login_folder(host));
-        Ok(Some(Box::new(Login::begin(app, api::base(&config.api_root), &config.authorize_url, redirect.clone(), file))))
+        Ok(Some(Box::new(Login::begin(
+            app,
+            api::base(&config.api_root),
+            &config.authorize_url,
+            redirect.clone(),
+            file,
+        ))))
     }
 
     /// Who we are: asked once and remembered, since it costs money.
@@ -135,8 +174,12 @@ impl XConnector {
     async fn ask(&self) -> Result<Me> {
         let me = calls::me(&self.api, &self.config.prices).await?;
         if me.id.to_string() != self.info.account.0 {
-            let error = Error::unexpected("the server says these keys belong to another account").with_code(codes::GARBAGE);
-            return Err(self.api.placed(error.with("cause", format!("GET /2/users/me at {} answered with another id", self.api.host()))));
+            let error = Error::unexpected("the server says these keys belong to another account")
+                .with_code(codes::GARBAGE);
+            return Err(self.api.placed(error.with(
+                "cause",
+                format!("GET /2/users/me at {} answered with another id", self.api.host()),
+            )));
         }
         let text = json!({ "id": me.id.to_string(), "userName": me.user_name }).to_string();
         if let Err(error) = keep::replace(&self.folder.join("me.json"), text.as_bytes(), false) {
@@ -147,7 +190,8 @@ impl XConnector {
 }
 
 fn remembered(folder: &Path) -> Option<Me> {
-    let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.join("me.json")).ok()?).ok()?;
+    let kept: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.join("me.json")).ok()?).ok()?;
     Some(Me { id: number(kept["id"].as_str()?)?, user_name: kept["userName"].as_str()?.to_owned() })
 }
 
@@ -162,7 +206,12 @@ impl Connector for XConnector {
     }
 
     fn remarks(&self) -> Vec<Finding> {
-        self.api.budget.exhausted().map(|error| Finding { severity: Severity::Warning, ..failed(&error) }).into_iter().collect()
+        self.api
+            .budget
+            .exhausted()
+            .map(|error| Finding { severity: Severity::Warning, ..failed(&error) })
+            .into_iter()
+            .collect()
     }
 
     async fn check(&self) -> Vec<Finding> {
@@ -172,17 +221,31 @@ impl Connector for XConnector {
             Err(error) => return vec![failed(&error)],
         };
         let mut findings = vec![
-            Finding::ok(codes::TOKEN, "connector", format!("keys sign correctly: @{}", me.user_name))
-                .with_cause(format!("GET /2/users/me answered on {}", self.api.host())),
+            Finding::ok(
+                codes::TOKEN,
+                "connector",
+                format!("keys sign correctly: @{}", me.user_name),
+            )
+            .with_cause(format!("GET /2/users/me answered on {}", self.api.host())),
         ];
         if self.api.is_read_only() {
-            let severity = if self.config.dry_run { Severity::Warning } else { Severity::Error };
-            findings.push(Finding { severity, ..failed(&self.api.placed(read_only().with("cause", "X says x-access-level: read"))) });
+            // X has been wrong about it; a post that is refused tells for sure.
+            findings.push(Finding {
+                severity: Severity::Warning,
+                ..failed(&self.api.placed(read_only().with("cause", "X says x-access-level: read")))
+            });
         }
         if self.config.dry_run {
             findings.push(
-                Finding::new(Severity::Warning, codes::DRY_RUN, "connector", "posting is a dry run until TWITTER_DRY_RUN=false")
-                    .with_fix("set TWITTER_DRY_RUN=false once the log shows what you want to read on X"),
+                Finding::new(
+                    Severity::Warning,
+                    codes::DRY_RUN,
+                    "connector",
+                    "posting is a dry run until TWITTER_DRY_RUN=false",
+                )
+                .with_fix(
+                    "set TWITTER_DRY_RUN=false once the log shows what you want to read on X",
+                ),
             );
         }
         findings.extend(self.remarks());
@@ -207,12 +270,22 @@ impl Connector for XConnector {
         let me = me?;
         gateway.register_send_handler(self.sender.clone());
         if self.config.dry_run {
-            tracing::warn!(code = codes::DRY_RUN, "X is a dry run: answers and posts are written, and nothing is posted until TWITTER_DRY_RUN=false");
+            tracing::warn!(
+                code = codes::DRY_RUN,
+                "X is a dry run: answers and posts are written, and nothing is posted until TWITTER_DRY_RUN=false"
+            );
         }
         // What runs beside ends with this run, however it ends.
         let inner = stop.child_token();
         let _guard = inner.clone().drop_guard();
-        let intake = Intake::new(self.api.clone(), self.config.clone(), self.sender.journal.clone(), me, gateway.clone(), inner);
+        let intake = Intake::new(
+            self.api.clone(),
+            self.config.clone(),
+            self.sender.journal.clone(),
+            me,
+            gateway.clone(),
+            inner,
+        );
         let ended = tokio::select! {
             ended = async { tokio::try_join!(poll::run(intake.clone()), posts::run(intake)) } => ended.map(drop),
             never = self.api.budget.keep(&gateway) => match never {},

@@ -1,7 +1,7 @@
 //! What goes wrong on X, as [`galatea_core::Error`]: kind, retry advice, a sentence for people. Never a key, an address's path, or a post's text.
 
 use galatea_core::{Error, ErrorKind, Reach, Retry, Sent};
-use galatea_http::{shorten, status_error};
+use galatea_http::{json, shorten, status_error};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -35,7 +35,8 @@ pub(crate) const POST: &str = "POST /2/tweets";
 /// How long to leave X alone after it said that the credits are used up.
 pub(crate) const CREDITS_WAIT: Duration = Duration::from_secs(15 * 60);
 /// What to do about a fault of the other side.
-const PASSES: &str = "it is tried again by itself; if it stays, check TWITTER_API_ROOT and the proxy variables";
+const PASSES: &str =
+    "it is tried again by itself; if it stays, check TWITTER_API_ROOT and the proxy variables";
 /// The wait after a 429 that names none: one window (X API, rate limits).
 const WINDOW: Duration = Duration::from_secs(15 * 60);
 
@@ -77,16 +78,38 @@ pub(crate) struct Problem {
 impl Problem {
     /// Reads an answer's body; none when it is not the API's.
     pub(crate) fn read(status: u16, body: &[u8]) -> Option<Self> {
-        let body: Value = serde_json::from_slice(body).ok()?;
+        let body: Value = json::read(body).ok()?;
         let errors = body.get("errors").and_then(Value::as_array).and_then(|list| list.first());
-        let text = |name: &str| body.get(name).or_else(|| errors?.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let detail = [text("detail"), text("message"), text("error_description")].into_iter().find(|t| !t.is_empty()).unwrap_or_default();
-        let (title, kind) = ([text("title"), text("error")].into_iter().find(|t| !t.is_empty()).unwrap_or_default(), text("type"));
-        (!title.is_empty() || !detail.is_empty()).then(|| Self { status, title, detail, kind, reason: text("reason"), reset: None, skew: None })
+        let text = |name: &str| {
+            body.get(name)
+                .or_else(|| errors?.get(name))
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let detail = [text("detail"), text("message"), text("error_description")]
+            .into_iter()
+            .find(|t| !t.is_empty())
+            .unwrap_or_default();
+        let (title, kind) = (
+            [text("title"), text("error")].into_iter().find(|t| !t.is_empty()).unwrap_or_default(),
+            text("type"),
+        );
+        (!title.is_empty() || !detail.is_empty()).then(|| Self {
+            status,
+            title,
+            detail,
+            kind,
+            reason: text("reason"),
+            reset: None,
+            skew: None,
+        })
     }
 
     fn says(&self, words: &str) -> bool {
-        format!("{} {} {} {}", self.title, self.detail, self.kind, self.reason).to_ascii_lowercase().contains(words)
+        format!("{} {} {} {}", self.title, self.detail, self.kind, self.reason)
+            .to_ascii_lowercase()
+            .contains(words)
     }
 
     /// The same words were posted a while ago.
@@ -108,17 +131,27 @@ impl Failure {
     pub(crate) fn into_error(self, call: &'static str) -> Error {
         let error = self.described(call);
         // Windows are kept for each kind of call (X API, "Rate limits"): what may not be read or uploaded now holds up no other post.
-        if error.code() == Some(codes::SLOW) && call != POST { error.with_reach(Reach::Room) } else { error }
+        if error.code() == Some(codes::SLOW) && call != POST {
+            error.with_reach(Reach::Room)
+        } else {
+            error
+        }
     }
 
     fn described(self, call: &'static str) -> Error {
         match self {
             Self::Refused(problem) => {
-                let words = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
-                refused(&problem).with("cause", format!("{call} answered {} {}", problem.status, shorten(words, 200)).trim_end())
+                let words =
+                    if problem.detail.is_empty() { &problem.title } else { &problem.detail };
+                refused(&problem).with(
+                    "cause",
+                    format!("{call} answered {} {}", problem.status, shorten(words, 200))
+                        .trim_end(),
+                )
             }
             Self::Transport(error) => transport(error, call),
-            Self::Garbage { status, place } => garbage(status, &place).with("cause", format!("{call} at {place} answered {status} and something else")),
+            Self::Garbage { status, place } => garbage(status, &place)
+                .with("cause", format!("{call} at {place} answered {status} and something else")),
         }
     }
 }
@@ -130,14 +163,19 @@ fn refused(problem: &Problem) -> Error {
         429 if problem.says("usagecap") || problem.says("credits") => credits(),
         429 => slow(problem.reset.unwrap_or(WINDOW)),
         403 => forbidden(problem),
-        404 => Error::not_found("this post or account does not exist any more").with_code(codes::NOT_FOUND),
-        500.. => Error::new(ErrorKind::Unavailable, "X has a fault").with_code(codes::CONNECT).with_sent(Sent::Maybe).with_fix(PASSES),
+        404 => Error::not_found("this post or account does not exist any more")
+            .with_code(codes::NOT_FOUND),
+        500.. => Error::new(ErrorKind::Unavailable, "X has a fault")
+            .with_code(codes::CONNECT)
+            .with_sent(Sent::Maybe)
+            .with_fix(PASSES),
         _ => Error::invalid("X found the request invalid").with_code(codes::INVALID),
     }
 }
 
 fn unauthorized(problem: &Problem) -> Error {
-    let error = |message| Error::new(ErrorKind::Unauthorized, message).with_code(codes::UNAUTHORIZED);
+    let error =
+        |message| Error::new(ErrorKind::Unauthorized, message).with_code(codes::UNAUTHORIZED);
     match problem.skew.filter(|skew| skew.abs() > 60) {
         Some(skew) => error(format!("X does not accept the keys: this machine's clock is off by {} s", skew.abs()))
             .with_fix("set this machine's clock: X refuses signatures that are minutes old"),
@@ -179,14 +217,20 @@ pub(crate) fn not_summoned() -> Error {
 
 fn forbidden(problem: &Problem) -> Error {
     if problem.is_duplicate() {
-        return Error::new(ErrorKind::Conflict, "X refuses the same words twice").with_code(codes::DUPLICATE);
+        return Error::new(ErrorKind::Conflict, "X refuses the same words twice")
+            .with_code(codes::DUPLICATE);
     }
     if problem.says("client-not-enrolled") || problem.says("client-forbidden") {
         return Error::new(ErrorKind::Forbidden, "the app is not enrolled for this API")
             .with_code(codes::ENROLL)
-            .with_fix("console.x.com: move the app to a Pay-per-use project, environment Production");
+            .with_fix(
+                "console.x.com: move the app to a Pay-per-use project, environment Production",
+            );
     }
-    if problem.says("oauth1-permissions") || problem.says("app permissions") || problem.says("oauth2-permissions") {
+    if problem.says("oauth1-permissions")
+        || problem.says("app permissions")
+        || problem.says("oauth2-permissions")
+    {
         return read_only();
     }
     if problem.says("have not been mentioned") || problem.says("not summoned") {
@@ -194,7 +238,9 @@ fn forbidden(problem: &Problem) -> Error {
     }
     // Said now and then to calls that are signed as they should be.
     if problem.says("unsupported-authentication") {
-        return Error::new(ErrorKind::Unavailable, "X did not recognise the signature").with_code(codes::FORBIDDEN).with_fix(PASSES);
+        return Error::new(ErrorKind::Unavailable, "X did not recognise the signature")
+            .with_code(codes::FORBIDDEN)
+            .with_fix(PASSES);
     }
     Error::new(ErrorKind::Forbidden, "X does not allow this").with_code(codes::FORBIDDEN)
 }
@@ -206,23 +252,34 @@ fn transport(error: Error, call: &str) -> Error {
         ErrorKind::Unavailable => (codes::CONNECT, "X cannot be reached"),
         _ => return error.with("call", call),
     };
-    let mut made = Error::new(error.kind(), message).with_code(code).with_sent(error.sent()).with_retry(error.retry());
+    let mut made = Error::new(error.kind(), message)
+        .with_code(code)
+        .with_sent(error.sent())
+        .with_retry(error.retry());
     for (key, value) in error.context() {
         made = made.with(key, value);
     }
-    made.with("cause", format!("{call}: {}", error.message())).with_fix("check the network, the proxy variables and TWITTER_API_ROOT").with_source(error)
+    made.with("cause", format!("{call}: {}", error.message()))
+        .with_fix("check the network, the proxy variables and TWITTER_API_ROOT")
+        .with_source(error)
 }
 
 fn garbage(status: u16, place: &str) -> Error {
     const FIX: &str = "check TWITTER_API_ROOT: it must be the address of the X API";
     if (200..300).contains(&status) {
-        return Error::new(ErrorKind::Unavailable, "the answer is not the X API's").with_code(codes::GARBAGE).with_sent(Sent::Maybe).with_fix(FIX);
+        return Error::new(ErrorKind::Unavailable, "the answer is not the X API's")
+            .with_code(codes::GARBAGE)
+            .with_sent(Sent::Maybe)
+            .with_fix(FIX);
     }
     if status >= 500 || matches!(status, 408 | 429) {
         return status_error(status, place, None).with_code(codes::CONNECT).with_fix(PASSES);
     }
     // Not X's own words, whatever its number: a proxy, a login page, a wall in front. None of them stays for ever.
-    Error::new(ErrorKind::Unavailable, "something in front of X refused the call").with_code(codes::GARBAGE).with_sent(Sent::No).with_fix(FIX)
+    Error::new(ErrorKind::Unavailable, "something in front of X refused the call")
+        .with_code(codes::GARBAGE)
+        .with_sent(Sent::No)
+        .with_fix(FIX)
 }
 
 #[cfg(test)]
@@ -231,19 +288,56 @@ mod tests {
     use serde_json::json;
 
     fn error(status: u16, body: Value) -> Error {
-        Failure::Refused(Box::new(Problem::read(status, body.to_string().as_bytes()).unwrap())).into_error("POST /2/tweets")
+        Failure::Refused(Box::new(Problem::read(status, body.to_string().as_bytes()).unwrap()))
+            .into_error("POST /2/tweets")
     }
 
     #[test]
     fn refusals_have_code_kind_and_advice() {
         let about = |title: &str, detail: &str| json!({"title": title, "detail": detail, "type": "about:blank"});
         let cases = [
-            (401, about("Unauthorized", "Unauthorized"), codes::UNAUTHORIZED, ErrorKind::Unauthorized, Retry::Never),
-            (402, about("CreditsDepleted", "no credits"), codes::CREDITS, ErrorKind::RateLimited, Retry::After(CREDITS_WAIT)),
-            (429, about("UsageCapExceeded", "monthly"), codes::CREDITS, ErrorKind::RateLimited, Retry::After(CREDITS_WAIT)),
-            (429, about("Too Many Requests", "Too Many Requests"), codes::SLOW, ErrorKind::RateLimited, Retry::After(WINDOW)),
-            (403, about("Forbidden", "You are not allowed to create a Tweet with duplicate content."), codes::DUPLICATE, ErrorKind::Conflict, Retry::Never),
-            (403, json!({"title": "Client Forbidden", "reason": "client-not-enrolled"}), codes::ENROLL, ErrorKind::Forbidden, Retry::Never),
+            (
+                401,
+                about("Unauthorized", "Unauthorized"),
+                codes::UNAUTHORIZED,
+                ErrorKind::Unauthorized,
+                Retry::Never,
+            ),
+            (
+                402,
+                about("CreditsDepleted", "no credits"),
+                codes::CREDITS,
+                ErrorKind::RateLimited,
+                Retry::After(CREDITS_WAIT),
+            ),
+            (
+                429,
+                about("UsageCapExceeded", "monthly"),
+                codes::CREDITS,
+                ErrorKind::RateLimited,
+                Retry::After(CREDITS_WAIT),
+            ),
+            (
+                429,
+                about("Too Many Requests", "Too Many Requests"),
+                codes::SLOW,
+                ErrorKind::RateLimited,
+                Retry::After(WINDOW),
+            ),
+            (
+                403,
+                about("Forbidden", "You are not allowed to create a Tweet with duplicate content."),
+                codes::DUPLICATE,
+                ErrorKind::Conflict,
+                Retry::Never,
+            ),
+            (
+                403,
+                json!({"title": "Client Forbidden", "reason": "client-not-enrolled"}),
+                codes::ENROLL,
+                ErrorKind::Forbidden,
+                Retry::Never,
+            ),
             (
                 403,
                 json!({"title": "Forbidden", "type": "https://api.twitter.com/2/problems/oauth1-permissions"}),
@@ -253,39 +347,86 @@ mod tests {
             ),
             (
                 403,
-                about("Forbidden", "you have not been mentioned or otherwise engaged by the author"),
+                about(
+                    "Forbidden",
+                    "you have not been mentioned or otherwise engaged by the author",
+                ),
                 codes::NOT_SUMMONED,
                 ErrorKind::Forbidden,
                 Retry::Never,
             ),
-            (403, about("Forbidden", "blocked"), codes::FORBIDDEN, ErrorKind::Forbidden, Retry::Never),
-            (404, about("Not Found Error", "gone"), codes::NOT_FOUND, ErrorKind::NotFound, Retry::Never),
-            (400, json!({"errors": [{"message": "bad"}], "title": "Invalid Request"}), codes::INVALID, ErrorKind::Invalid, Retry::Never),
-            (503, about("Service Unavailable", "over capacity"), codes::CONNECT, ErrorKind::Unavailable, Retry::Soon),
+            (
+                403,
+                about("Forbidden", "blocked"),
+                codes::FORBIDDEN,
+                ErrorKind::Forbidden,
+                Retry::Never,
+            ),
+            (
+                404,
+                about("Not Found Error", "gone"),
+                codes::NOT_FOUND,
+                ErrorKind::NotFound,
+                Retry::Never,
+            ),
+            (
+                400,
+                json!({"errors": [{"message": "bad"}], "title": "Invalid Request"}),
+                codes::INVALID,
+                ErrorKind::Invalid,
+                Retry::Never,
+            ),
+            (
+                503,
+                about("Service Unavailable", "over capacity"),
+                codes::CONNECT,
+                ErrorKind::Unavailable,
+                Retry::Soon,
+            ),
         ];
         for (status, body, code, kind, retry) in cases {
             let error = error(status, body.clone());
-            assert_eq!((error.code(), error.kind(), error.retry()), (Some(code), kind, retry), "{body}");
+            assert_eq!(
+                (error.code(), error.kind(), error.retry()),
+                (Some(code), kind, retry),
+                "{body}"
+            );
             assert_eq!(error.sent(), if status >= 500 { Sent::Maybe } else { Sent::No }, "{body}");
         }
     }
 
     #[test]
     fn a_wrong_clock_is_told() {
-        let problem = Problem { status: 401, title: "Unauthorized".into(), skew: Some(-400), ..Problem::default() };
+        let problem = Problem {
+            status: 401,
+            title: "Unauthorized".into(),
+            skew: Some(-400),
+            ..Problem::default()
+        };
         let error = Failure::Refused(Box::new(problem)).into_error("x");
-        assert!(error.to_string().contains("off by 400 s") && error.fix().unwrap().contains("clock"));
+        assert!(
+            error.to_string().contains("off by 400 s") && error.fix().unwrap().contains("clock")
+        );
     }
 
     #[test]
     fn answers_of_something_else_are_told_apart() {
         let page = Failure::Garbage { status: 200, place: "h:1".into() }.into_error("x");
-        assert_eq!((page.code(), page.retry(), page.sent()), (Some(codes::GARBAGE), Retry::Soon, Sent::Maybe));
+        assert_eq!(
+            (page.code(), page.retry(), page.sent()),
+            (Some(codes::GARBAGE), Retry::Soon, Sent::Maybe)
+        );
         let proxy = Failure::Garbage { status: 502, place: "h:1".into() }.into_error("x");
-        assert_eq!((proxy.code(), proxy.retry(), proxy.sent()), (Some(codes::CONNECT), Retry::Soon, Sent::Maybe));
+        assert_eq!(
+            (proxy.code(), proxy.retry(), proxy.sent()),
+            (Some(codes::CONNECT), Retry::Soon, Sent::Maybe)
+        );
         for status in [302, 401, 403, 404, 407] {
             let wall = Failure::Garbage { status, place: "h:1".into() }.into_error("x");
-            assert_eq!((wall.code(), wall.kind(), wall.retry(), wall.sent()), (Some(codes::GARBAGE), ErrorKind::Unavailable, Retry::Soon, Sent::No));
+            assert_eq!(
+                (wall.code(), wall.kind(), wall.retry(), wall.sent()),
+                (Some(codes::GARBAGE), ErrorKind::Unavailable, Retry::Soon, Sent::No)
+            );
         }
         assert!(Problem::read(502, b"<html>").is_none() && Problem::read(200, b"[]").is_none());
     }
@@ -295,7 +436,10 @@ mod tests {
         let lost = Error::new(ErrorKind::Unavailable, "broke").with_sent(Sent::Maybe);
         assert_eq!(Failure::Transport(lost).into_error("x").sent(), Sent::Maybe);
         let ours = || Failure::Transport(slow(Duration::from_secs(3)));
-        assert_eq!((ours().into_error("x").code(), ours().into_error("x").reach()), (Some(codes::SLOW), Reach::Room));
+        assert_eq!(
+            (ours().into_error("x").code(), ours().into_error("x").reach()),
+            (Some(codes::SLOW), Reach::Room)
+        );
         assert_eq!(ours().into_error(POST).reach(), Reach::Account);
     }
 }

@@ -1,9 +1,16 @@
 //! The suite every connector passes, over a loopback server of the X API.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test's harness: what is missing here is a fault of the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test's harness: what is missing here is a fault of the test"
+)]
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use galatea_core::{AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, Media, MediaKind, RemoteId, SystemClock};
+use galatea_core::{
+    AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, Media, MediaKind, RemoteId,
+    SystemClock,
+};
 use galatea_testkit::{
     connector_suite::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind},
     x::{Effect, ErrorBody, Fault, Person, XApi},
@@ -50,9 +57,14 @@ impl ConnectorHarness for XHarness {
         config.api_root = self.api.url().parse().unwrap();
         config.dry_run = false;
         config.daily_limit = Usd::from_cents(100_000);
-        config.poll = PollPace { fastest: Duration::from_millis(250), slowest: Duration::from_millis(250) };
-        let host =
-            Host { agent: AgentIdentity::new(None, "Galatea"), agent_name: "Galatea".into(), data_dir: folder.path().to_owned(), clock: Arc::new(SystemClock) };
+        config.poll =
+            PollPace { fastest: Duration::from_millis(250), slowest: Duration::from_millis(250) };
+        let host = Host {
+            agent: AgentIdentity::new(None, "Galatea"),
+            agent_name: "Galatea".into(),
+            data_dir: folder.path().to_owned(),
+            clock: Arc::new(SystemClock),
+        };
         self.folders.lock().unwrap().push(folder);
         config.build(&host).unwrap()
     }
@@ -84,9 +96,14 @@ impl ConnectorHarness for XHarness {
         let speaker = if spot.kind == SpotKind::Direct { &self.ann } else { &self.bob };
         let begun = self.spots.lock().unwrap().insert(spot.room.0.clone(), true).unwrap();
         let text = format!("@{} {}", self.api.account_handle(), said.text);
-        let to_us = said.reply_to.as_ref().is_some_and(|id| self.api.shown().iter().any(|s| s.id == number(id)));
+        let to_us = said
+            .reply_to
+            .as_ref()
+            .is_some_and(|id| self.api.shown().iter().any(|s| s.id == number(id)));
         match (&said.reply_to, begun) {
-            (Some(to), _) => RemoteId::new(speaker.replies(number(to), if to_us { &said.text } else { &text })),
+            (Some(to), _) => {
+                RemoteId::new(speaker.replies(number(to), if to_us { &said.text } else { &text }))
+            }
             (None, true) => RemoteId::new(speaker.replies(number(&spot.room), &text)),
             (None, false) => {
                 speaker.posts_as(number(&spot.room), &text);
@@ -113,8 +130,15 @@ impl ConnectorHarness for XHarness {
 
     async fn shown(&self, spot: &Spot, count: usize) -> Vec<Shown> {
         let room = number(&spot.room);
-        let here = move |h: &galatea_testkit::x::Handle| h.shown().into_iter().filter(|s| s.conversation == room).collect::<Vec<_>>();
-        let all = self.api.wait_for(&format!("{count} posts in {room}"), |h| Some(here(h)).filter(|s| s.len() >= count)).await;
+        let here = move |h: &galatea_testkit::x::Handle| {
+            h.shown().into_iter().filter(|s| s.conversation == room).collect::<Vec<_>>()
+        };
+        let all = self
+            .api
+            .wait_for(&format!("{count} posts in {room}"), |h| {
+                Some(here(h)).filter(|s| s.len() >= count)
+            })
+            .await;
         all.into_iter()
             .map(|s| Shown {
                 id: RemoteId::new(s.id),
@@ -123,7 +147,11 @@ impl ConnectorHarness for XHarness {
                 reply_to: s.reply_to.map(RemoteId::new),
                 buttons: Vec::new(),
                 // X keeps no file names; the description is what people have.
-                files: s.media.into_iter().map(|(_, bytes, alt)| (alt.unwrap_or_default(), bytes)).collect(),
+                files: s
+                    .media
+                    .into_iter()
+                    .map(|(_, bytes, alt)| (alt.unwrap_or_default(), bytes))
+                    .collect(),
             })
             .collect()
     }

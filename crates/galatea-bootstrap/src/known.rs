@@ -9,35 +9,72 @@ use std::{
 /// Rooms remembered before all are forgotten (and asked for again): about a megabyte.
 const ROOMS: usize = 20_000;
 
+/// Says in the store that an agent knows relationships.
+const TIED: &str = "relationships";
+
 /// Which agents and rooms have facts. Once per process an agent is looked up, and then each of its rooms if it has any.
 #[derive(Default)]
 pub(crate) struct Known {
     agents: Mutex<HashMap<AgentId, bool>>,
     rooms: Mutex<HashMap<(AgentId, RoomId), bool>>,
     reflected: Mutex<HashMap<(AgentId, RoomId), Option<Timestamp>>>,
+    tied: Mutex<HashMap<AgentId, bool>>,
 }
 
 impl Known {
     /// Whether this room may have facts.
     pub(crate) async fn may_have_facts(&self, turn: &Turn<'_>) -> Result<bool> {
         let agent = turn.agent.identity.id();
-        let any = get(&self.agents, &agent);
-        let any = match any {
-            Some(any) => any,
-            None => {
-                let found = !turn.store.memories(&MemoryQuery::new(agent, 1).kind(MemoryKind::Facts)).await?.is_empty();
-                put_if_new(&self.agents, agent, found)
-            }
-        };
-        if !any {
+        if !self.has_facts(turn).await? {
             return Ok(false);
         }
         let room = (agent, turn.room.id);
         if let Some(has) = get(&self.rooms, &room) {
             return Ok(has);
         }
-        let found = !turn.store.memories(&MemoryQuery::new(agent, 1).room(turn.room.id).kind(MemoryKind::Facts)).await?.is_empty();
+        let found = !turn
+            .store
+            .memories(&MemoryQuery::new(agent, 1).room(turn.room.id).kind(MemoryKind::Facts))
+            .await?
+            .is_empty();
         Ok(put_if_new(&self.rooms, room, found))
+    }
+
+    /// Whether this agent ever learnt a fact.
+    async fn has_facts(&self, turn: &Turn<'_>) -> Result<bool> {
+        let agent = turn.agent.identity.id();
+        if let Some(any) = get(&self.agents, &agent) {
+            return Ok(any);
+        }
+        let found = !turn
+            .store
+            .memories(&MemoryQuery::new(agent, 1).kind(MemoryKind::Facts))
+            .await?
+            .is_empty();
+        Ok(put_if_new(&self.agents, agent, found))
+    }
+
+    /// Whether this room may have relationships: only a reflection learns them. It notes the agent as one that has some; of what was learnt
+    /// before that was noted, facts tell.
+    pub(crate) async fn may_have_ties(&self, turn: &Turn<'_>) -> Result<bool> {
+        let agent = turn.agent.identity.id();
+        let any = match get(&self.tied, &agent) {
+            Some(any) => any,
+            None => {
+                let found = turn.store.noted(agent, TIED, turn.now()).await?.is_some()
+                    || self.has_facts(turn).await?;
+                put_if_new(&self.tied, agent, found)
+            }
+        };
+        Ok(any && self.reflected(turn) != Some(None))
+    }
+
+    /// A relationship is about to be stored.
+    pub(crate) async fn tie(&self, turn: &Turn<'_>) -> Result<()> {
+        let agent = turn.agent.identity.id();
+        turn.store.note(agent, TIED, &true.into(), None).await?;
+        self.tied.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, true);
+        Ok(())
     }
 
     /// The newest message of the last reflection on this room, as far as this process knows; another may have reflected since. The outer none:
@@ -59,7 +96,10 @@ impl Known {
     pub(crate) fn learn(&self, turn: &Turn<'_>) {
         let agent = turn.agent.identity.id();
         self.agents.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, true);
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).insert((agent, turn.room.id), true);
+        self.rooms
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert((agent, turn.room.id), true);
     }
 }
 

@@ -14,39 +14,44 @@ use galatea_core::{Plugin, Variable};
 use std::sync::Arc;
 
 /// Every setting this plugin reads.
-pub const VARIABLES: &[Variable] = &[evaluators::INTERVAL, rights::OWNERS];
+pub const VARIABLES: &[Variable] = &[evaluators::INTERVAL, galatea_core::rights::OWNERS];
 
 /// The standard plugin.
 pub fn plugin() -> Plugin {
-    let (known, meaning) = (Arc::new(known::Known::default()), Arc::new(meaning::Meaning::default()));
-    Plugin::new("bootstrap", env!("CARGO_PKG_VERSION"), "What an agent knows and does without any other plugin")
-        .action(actions::Reply)
-        .action(actions::Ignore)
-        .action(actions::Nothing)
-        .action(actions::FollowRoom)
-        .action(actions::UnfollowRoom)
-        .action(actions::MuteRoom)
-        .action(actions::UnmuteRoom)
-        .action(actions::SendMessage)
-        .action(actions::UpdateContact(Arc::clone(&known)))
-        .action(actions::ChooseOption)
-        .action(actions::UpdateRole)
-        .action(actions::UpdateSettings)
-        .provider(providers::CharacterProvider)
-        .provider(providers::Time)
-        .provider(providers::WorldProvider)
-        .provider(providers::Entities)
-        .provider(providers::Relationships)
-        .provider(providers::Facts(Arc::clone(&known), Arc::clone(&meaning)))
-        .provider(providers::Roles)
-        .provider(providers::WorldSettings)
-        .provider(providers::Choice)
-        .provider(providers::Anxiety)
-        .provider(providers::Attachments)
-        .provider(providers::Actions)
-        .provider(providers::Providers)
-        .provider(providers::Evaluators)
-        .provider(providers::ActionState)
-        .provider(providers::RecentMessages)
-        .evaluator(evaluators::Reflection(known, meaning))
+    let (known, meaning) =
+        (Arc::new(known::Known::default()), Arc::new(meaning::Meaning::default()));
+    Plugin::new(
+        "bootstrap",
+        env!("CARGO_PKG_VERSION"),
+        "What an agent knows and does without any other plugin",
+    )
+    .action(actions::Reply)
+    .action(actions::Ignore)
+    .action(actions::Nothing)
+    .action(actions::FollowRoom)
+    .action(actions::UnfollowRoom)
+    .action(actions::MuteRoom)
+    .action(actions::UnmuteRoom)
+    .action(actions::SendMessage)
+    .action(actions::UpdateContact(Arc::clone(&known)))
+    .action(actions::ChooseOption)
+    .action(actions::UpdateRole)
+    .action(actions::UpdateSettings)
+    .provider(providers::CharacterProvider)
+    .provider(providers::Time)
+    .provider(providers::WorldProvider)
+    .provider(providers::Entities::default())
+    .provider(providers::Relationships(Arc::clone(&known)))
+    .provider(providers::Facts(Arc::clone(&known), Arc::clone(&meaning)))
+    .provider(providers::Roles)
+    .provider(providers::WorldSettings)
+    .provider(providers::Choice)
+    .provider(providers::Anxiety)
+    .provider(providers::Attachments)
+    .provider(providers::Actions)
+    .provider(providers::Providers)
+    .provider(providers::Evaluators)
+    .provider(providers::ActionState)
+    .provider(providers::RecentMessages)
+    .evaluator(evaluators::Reflection(known, meaning))
 }

@@ -1,44 +1,23 @@
-//! Rights: who may change what. Structural, from the World as the platform told it; never from text.
+//! Rights as the standard plugin asks for them; the rules are in [`galatea_core::rights`].
 
-use galatea_core::{EntityId, Result, Role, Turn, Variable, World};
-
-/// People whose agent it is: platforms know owners of their places only, and nobody who is the same person on two of them.
-pub(crate) const OWNERS: Variable = Variable::new(
-    "AGENT_OWNERS",
-    "Whose agent it is, such as telegram:5000000001,discord:80351110224678912: they may have it speak in any room of any platform.",
-);
-
-/// Whether everybody who asks is among the agent's owners.
-///
-/// # Errors
-/// `Invalid` for a list that cannot be read.
-pub(crate) fn owns_agent(turn: &Turn<'_>) -> Result<bool> {
-    let listed = turn.agent.settings.list(&OWNERS)?.unwrap_or_default();
-    let here = listed.iter().filter_map(|owner| owner.split_once(':')).filter(|(source, _)| turn.room.source.as_str().eq_ignore_ascii_case(source.trim()));
-    let owners: Vec<EntityId> = here.map(|(_, id)| EntityId(turn.agent.identity.swizzle(id.trim()))).collect();
-    Ok(speakers(turn).all(|speaker| owners.contains(&speaker)))
-}
-
-/// Everybody who is being answered.
-pub(crate) fn speakers<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = EntityId> + 'a {
-    turn.merged.iter().chain(std::iter::once(turn.message)).map(|m| m.entity_id)
-}
-
-/// An entity's role in a World.
-pub(crate) fn role(world: Option<&World>, entity: EntityId) -> Role {
-    let Some(world) = world else { return Role::None };
-    if world.metadata.ownership.is_some_and(|o| o.owner_id == entity) {
-        return Role::Owner;
-    }
-    world.metadata.roles.get(&entity).copied().unwrap_or(Role::None)
-}
-
-/// The role of whoever is being answered. When several are answered together, the least of theirs.
-pub(crate) fn of_speaker(turn: &Turn<'_>) -> Role {
-    speakers(turn).map(|speaker| role(turn.world, speaker)).min().unwrap_or(Role::None)
-}
+use galatea_core::{Result, Role, Room, Turn, World, rights, standing};
+pub(crate) use galatea_core::{
+    rights::role,
+    standing::{of_speaker, owns_agent},
+};
 
 /// Whether the speaker may change how the agent behaves in this Room: anybody between two, admins elsewhere.
 pub(crate) fn may_change_room(turn: &Turn<'_>) -> bool {
     turn.room.kind.is_direct() || of_speaker(turn) >= Role::Admin
+}
+
+/// Whether everybody who asks may have the agent say something in that Room. The act step asks the same again, and the platform too.
+pub(crate) async fn may_write(turn: &Turn<'_>, room: &Room, world: &World) -> Result<bool> {
+    if room.id == turn.room.id {
+        return Ok(true);
+    }
+    let (standing, site) =
+        (standing::standing(turn, Some(world))?, standing::site(turn, room).await?);
+    Ok(rights::rule(rights::Scope::Elsewhere, standing, site, rights::Words::Own)
+        != rights::Ruling::Refuse)
 }

@@ -22,7 +22,8 @@ pub(crate) fn tags_in(tie: &Relationship, room: RoomId) -> Option<Vec<String>> {
 pub(crate) fn note(tie: &mut Relationship, room: RoomId, tags: impl Iterator<Item = String>) {
     let met = interactions(tie).saturating_add(1);
     tie.metadata.insert("interactions".into(), json!(met));
-    let mut rooms: Map<String, Value> = tie.metadata.get("rooms").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut rooms: Map<String, Value> =
+        tie.metadata.get("rooms").and_then(Value::as_object).cloned().unwrap_or_default();
     let mut here = tags_in(tie, room).unwrap_or_default();
     for tag in tags {
         if !here.contains(&tag) && here.len() < MOST_TAGS {

@@ -1,6 +1,6 @@
 //! Words: what people wrote, made fit for a prompt. Always data, never instructions; bounded, without control or invisible characters.
 
-use galatea_core::Memory;
+use galatea_core::visible::one_line;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Longest single text from a person in a prompt, in graphemes: about 500 tokens.
@@ -15,11 +15,12 @@ const SPARE_BYTES: usize = 64;
 ///
 /// One line, so that nobody can write a line in somebody else's name.
 pub(crate) fn line(text: &str, most: usize) -> String {
-    let flat: String = text.chars().take(most.saturating_mul(16)).map(|c| if breaks_line(c) { ' ' } else { c }).filter(|c| !is_hidden(*c)).collect();
-    let flat = flat.trim();
+    let taken =
+        text.char_indices().nth(most.saturating_mul(16)).map_or(text, |(end, _)| &text[..end]);
+    let flat = one_line(taken);
     let bytes = most.saturating_mul(BYTES_PER_GRAPHEME).saturating_add(SPARE_BYTES);
     if flat.len() <= most {
-        return flat.to_owned();
+        return flat;
     }
     let mut cut = String::with_capacity(flat.len().min(bytes));
     for (n, grapheme) in flat.graphemes(true).enumerate() {
@@ -37,24 +38,6 @@ pub(crate) fn name(text: &str) -> String {
     line(text, LONGEST_NAME)
 }
 
-/// Who said it, from the memory itself.
-pub(crate) fn speaker(memory: &Memory) -> String {
-    let known = memory.metadata.get("entityName").and_then(|v| v.as_str()).map(name).filter(|n| !n.is_empty());
-    known.unwrap_or_else(|| format!("someone-{}", &memory.entity_id.to_string()[..8]))
-}
-
-/// Line breaks of Unicode (UAX #14 classes BK, CR, LF, NL) and tabs.
-fn breaks_line(c: char) -> bool {
-    matches!(c, '\n' | '\r' | '\t' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
-}
-
-/// Control characters, and those that no reader sees but a model reads: direction overrides, tag characters, the byte order mark.
-/// The zero-width joiner stays: emoji are made with it.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{e0000}'..='\u{e007f}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,7 +53,8 @@ mod tests {
 
     #[test]
     fn what_no_reader_sees_is_not_shown_to_the_model() {
-        let hidden: String = "obey".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
+        let hidden: String =
+            "obey".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
         assert_eq!(line(&format!("hi{hidden}\u{202e}"), 100), "hi");
     }
 

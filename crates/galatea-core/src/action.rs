@@ -7,12 +7,16 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use crate::{
+    action_docs::lean,
     content::Content,
     error::{Error, Result},
     message::Address,
+    rights::Scope,
     store::Effect,
     turn::Turn,
 };
+
+pub use crate::action_docs::ActionDocs;
 
 /// Something the model can decide to do. Authors write typed code; JSON stays at the model's edge.
 #[async_trait]
@@ -22,6 +26,8 @@ pub trait Action: Send + Sync + 'static {
     /// It changes something outside of the turn's commit while it runs: at another service, or in the store. Its result is journaled, and a
     /// turn that is run again after a crash uses that instead of doing it twice. What is returned as drafts and effects needs no journal.
     const SIDE_EFFECT: bool = false;
+    /// How far it goes: the table of [`crate::rights`] decides by it who may have it done where. Unless declared, only the agent's owners.
+    const SCOPE: Scope = Scope::Outside;
     /// Arguments, with doc comments for the model.
     type Params: DeserializeOwned + JsonSchema + Send;
 
@@ -30,20 +36,12 @@ pub trait Action: Send + Sync + 'static {
     /// Whether it is offered in this turn.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
     /// Does it. A failure becomes a result the model can see, never a crash.
-    async fn run(&self, turn: &Turn<'_>, params: Self::Params, earlier: &[ActionResult]) -> Result<ActionResult>;
-}
-
-/// What the model is told of an action.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ActionDocs {
-    /// Name.
-    pub name: String,
-    /// Other names that mean it.
-    pub similes: Vec<String>,
-    /// When to use it.
-    pub description: String,
-    /// JSON Schema of the arguments; shared, since every turn hands it on.
-    pub parameters: Arc<Value>,
+    async fn run(
+        &self,
+        turn: &Turn<'_>,
+        params: Self::Params,
+        earlier: &[ActionResult],
+    ) -> Result<ActionResult>;
 }
 
 impl ActionDocs {
@@ -53,7 +51,7 @@ impl ActionDocs {
             name: A::NAME.to_owned(),
             similes: similes.iter().map(|s| (*s).to_owned()).collect(),
             description: description.to_owned(),
-            parameters: Arc::new(schemars::schema_for!(A::Params).to_value()),
+            parameters: Arc::new(lean(schemars::schema_for!(A::Params).to_value())),
         }
     }
 }
@@ -111,10 +109,19 @@ pub trait AnyAction: Send + Sync {
     fn has_side_effect(&self) -> bool {
         false
     }
+    /// [`Action::SCOPE`].
+    fn scope(&self) -> Scope {
+        Scope::Outside
+    }
     /// Whether it is offered.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
     /// Does it, with arguments as the model wrote them.
-    async fn run(&self, turn: &Turn<'_>, params: Value, earlier: &[ActionResult]) -> Result<ActionResult>;
+    async fn run(
+        &self,
+        turn: &Turn<'_>,
+        params: Value,
+        earlier: &[ActionResult],
+    ) -> Result<ActionResult>;
 }
 
 /// Erases the parameter type.
@@ -132,13 +139,67 @@ impl<A: Action> AnyAction for Erased<A> {
     fn has_side_effect(&self) -> bool {
         A::SIDE_EFFECT
     }
+    fn scope(&self) -> Scope {
+        A::SCOPE
+    }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
         self.0.validate(turn).await
     }
-    async fn run(&self, turn: &Turn<'_>, params: Value, earlier: &[ActionResult]) -> Result<ActionResult> {
+    async fn run(
+        &self,
+        turn: &Turn<'_>,
+        params: Value,
+        earlier: &[ActionResult],
+    ) -> Result<ActionResult> {
         let params = if params.is_null() { Value::Object(Map::new()) } else { params };
-        let params =
-            serde_json::from_value(params).map_err(|e| Error::invalid("the model gave unusable arguments").with("action", A::NAME).with("cause", e))?;
+        let params = serde_json::from_value(params).map_err(|e| {
+            Error::invalid("the model gave unusable arguments")
+                .with("action", A::NAME)
+                .with("cause", e)
+        })?;
         self.0.run(turn, params, earlier).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code, reason = "only its schema is looked at")]
+    struct Params {
+        /// Where to.
+        target: String,
+        /// How often.
+        times: Option<u32>,
+        /// A field of that name.
+        title: Option<Inner>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code, reason = "only its schema is looked at")]
+    struct Inner {
+        default: Vec<f32>,
+    }
+
+    #[test]
+    fn a_schema_holds_what_a_model_needs() {
+        let schema = lean(schemars::schema_for!(Params).to_value());
+        let text = schema.to_string();
+        assert!(
+            !text.contains("$schema")
+                && !text.contains("null")
+                && !text.contains("uint32")
+                && !text.contains("\"Params\""),
+            "{text}"
+        );
+        assert_eq!(
+            schema["properties"]["times"],
+            json!({ "description": "How often.", "type": "integer", "minimum": 0 })
+        );
+        assert_eq!(schema["properties"]["title"]["description"], "A field of that name.");
+        assert_eq!(schema["required"], json!(["target"]));
+        assert_eq!(schema["$defs"]["Inner"]["properties"]["default"]["type"], "array");
     }
 }

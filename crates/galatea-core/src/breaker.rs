@@ -3,11 +3,8 @@
 //! Used for every account of a platform and for every (provider, model, key) of a model. Parameters: a 30 s window of at least 10 calls opens
 //! at half failures or 4/5 slow ones; five failures in a row open at once, for dependencies too quiet for the window. Open for 5 s, doubling
 //! to 60 s, ± 20 % so that many do not come back together. Half-open admits 3 probes; three successes close, one failure reopens, and so
-//! does a probe that does not come back (resilience4j#903: half-open for ever). Refused credentials and money that is gone latch it.
-
-mod shared;
-
-pub use shared::{Permit, SharedBreaker};
+//! does a probe that does not come back (resilience4j#903: half-open for ever). Refused credentials and money that is gone latch it,
+//! for good or for a growing while.
 
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, time::Duration};
@@ -19,6 +16,8 @@ const MIN_CALLS: usize = 10;
 const IN_A_ROW: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// A refused key is asked about at least so often: whoever has put it right wants to see it work.
+const LONGEST_BAR: Duration = Duration::from_secs(300);
 const PROBES: u32 = 3;
 /// Bounds the memory of a window, not its meaning.
 const MOST_CALLS: usize = 10_000;
@@ -50,6 +49,12 @@ pub enum Call {
         cause: String,
         /// When it is worth another look; none means never, until the configuration changes.
         again: Option<Timestamp>,
+    },
+    /// Refused like that, but what people repair without a restart, such as a key or a bill: it is looked at again after 5 s, then after twice
+    /// as long each time, up to 5 min.
+    Barred {
+        /// For people.
+        cause: String,
     },
 }
 
@@ -102,7 +107,7 @@ impl Phase {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BreakerState {
-    /// Of what: `telegram:42`, `openai gpt-4o`.
+    /// Of what: `telegram:42`, `openai gpt-6.1-terra`.
     pub name: String,
     /// State.
     pub phase: Phase,
@@ -124,6 +129,8 @@ pub struct Breaker {
     epoch: u64,
     since: Timestamp,
     cause: Option<String>,
+    /// How long it was latched the last time by [`Call::Barred`]; starts again once it closes.
+    barred: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -144,7 +151,7 @@ enum Weight {
 impl Breaker {
     /// Closed.
     pub fn new(limits: BreakerLimits, now: Timestamp) -> Self {
-        Self { limits, stage: Stage::closed(), epoch: 0, since: now, cause: None }
+        Self { limits, stage: Stage::closed(), epoch: 0, since: now, cause: None, barred: None }
     }
 
     /// State.
@@ -164,22 +171,36 @@ impl Breaker {
             Stage::Latched { until } => until,
             Stage::Closed { .. } | Stage::HalfOpen { .. } => None,
         };
-        BreakerState { name: name.to_owned(), phase: self.phase(), since: self.since, cause: self.cause.clone(), until }
+        BreakerState {
+            name: name.to_owned(),
+            phase: self.phase(),
+            since: self.since,
+            cause: self.cause.clone(),
+            until,
+        }
     }
 
     /// Whether a call may be made now. `chance` is evenly drawn from 0 to 1.
     pub fn admit(&mut self, now: Timestamp, chance: f64) -> Admission {
         let again = match &self.stage {
-            Stage::HalfOpen { running, pause, .. } if running.iter().any(|started| now.since(*started) >= self.limits.probe) => {
+            Stage::HalfOpen { running, pause, .. }
+                if running.iter().any(|started| now.since(*started) >= self.limits.probe) =>
+            {
                 let pause = *pause;
                 self.open(doubled(pause), "a probe did not come back".to_owned(), now, chance);
                 return self.admit(now, chance);
             }
             Stage::Closed { .. } => return Admission::Go(Pass { epoch: self.epoch, started: now }),
             // A wait beyond the longest one that `open` sets means that the machine's clock was set back.
-            Stage::Open { until, pause } if *until > now && until.since(now) <= pause.mul_f64(1.2) => return Admission::Wait(until.since(now)),
+            Stage::Open { until, pause }
+                if *until > now && until.since(now) <= pause.mul_f64(1.2) =>
+            {
+                return Admission::Wait(until.since(now));
+            }
             Stage::Latched { until: None } => return Admission::Never,
-            Stage::Latched { until: Some(until) } if *until > now && self.since <= now => return Admission::Wait(until.since(now)),
+            Stage::Latched { until: Some(until) } if *until > now && self.since <= now => {
+                return Admission::Wait(until.since(now));
+            }
             Stage::Open { pause, .. } => Some(*pause),
             Stage::Latched { .. } => Some(LONGEST_PAUSE),
             Stage::HalfOpen { .. } => None,
@@ -187,7 +208,9 @@ impl Breaker {
         if let Some(pause) = again {
             self.enter(Stage::HalfOpen { running: Vec::new(), good: 0, pause }, now);
         }
-        let Stage::HalfOpen { running, good, .. } = &mut self.stage else { return Admission::Never };
+        let Stage::HalfOpen { running, good, .. } = &mut self.stage else {
+            return Admission::Never;
+        };
         if u32::try_from(running.len()).unwrap_or(PROBES) + *good >= PROBES {
             return Admission::Wait(Duration::from_secs(1));
         }
@@ -205,6 +228,15 @@ impl Breaker {
             }
             return;
         }
+        if let Call::Barred { cause } = call {
+            if self.phase() != Phase::Latched {
+                let pause = self.barred.map_or(FIRST_PAUSE, |last| (last * 2).min(LONGEST_BAR));
+                self.barred = Some(pause);
+                self.enter(Stage::Latched { until: Some(now.plus(pause)) }, now);
+                self.cause = Some(cause);
+            }
+            return;
+        }
         // Admitted before the state changed: it was counted in by others.
         if pass.epoch != self.epoch {
             return;
@@ -212,10 +244,13 @@ impl Breaker {
         match &mut self.stage {
             Stage::Closed { calls, bad_in_a_row } => {
                 let (weight, cause) = match call {
-                    Call::Done(took) if took >= self.limits.slow => (Weight::Slow, format!("it takes {} s or longer to answer", self.limits.slow.as_secs())),
+                    Call::Done(took) if took >= self.limits.slow => (
+                        Weight::Slow,
+                        format!("it takes {} s or longer to answer", self.limits.slow.as_secs()),
+                    ),
                     Call::Done(_) => (Weight::Good, String::new()),
                     Call::Failed { cause } => (Weight::Bad, cause),
-                    Call::Refused | Call::Locked { .. } => {
+                    Call::Refused | Call::Locked { .. } | Call::Barred { .. } => {
                         *bad_in_a_row = 0;
                         return;
                     }
@@ -223,7 +258,9 @@ impl Breaker {
                 *bad_in_a_row = if weight == Weight::Bad { *bad_in_a_row + 1 } else { 0 };
                 calls.push_back((now, weight));
                 // What lies ahead was counted before the clock was set back.
-                while calls.front().is_some_and(|(at, _)| *at > now || now.since(*at) > WINDOW) || calls.len() > MOST_CALLS {
+                while calls.front().is_some_and(|(at, _)| *at > now || now.since(*at) > WINDOW)
+                    || calls.len() > MOST_CALLS
+                {
                     calls.pop_front();
                 }
                 // Counting is only worth it when this very call was not good.
@@ -257,13 +294,19 @@ impl Breaker {
     }
 
     fn open(&mut self, pause: Duration, cause: String, now: Timestamp, chance: f64) {
-        self.enter(Stage::Open { until: now.plus(pause.mul_f64(0.8 + 0.4 * chance.clamp(0.0, 1.0))), pause }, now);
+        self.enter(
+            Stage::Open {
+                until: now.plus(pause.mul_f64(0.8 + 0.4 * chance.clamp(0.0, 1.0))),
+                pause,
+            },
+            now,
+        );
         self.cause = Some(cause);
     }
 
     fn enter(&mut self, stage: Stage, now: Timestamp) {
         if matches!(stage, Stage::Closed { .. }) {
-            self.cause = None;
+            (self.cause, self.barred) = (None, None);
         }
         self.stage = stage;
         self.since = now;
@@ -283,7 +326,8 @@ fn doubled(pause: Duration) -> Duration {
 
 fn is_failing(calls: &VecDeque<(Timestamp, Weight)>) -> bool {
     let count = |weight| calls.iter().filter(|(_, w)| *w == weight).count();
-    calls.len() >= MIN_CALLS && (2 * count(Weight::Bad) >= calls.len() || 5 * count(Weight::Slow) >= 4 * calls.len())
+    calls.len() >= MIN_CALLS
+        && (2 * count(Weight::Bad) >= calls.len() || 5 * count(Weight::Slow) >= 4 * calls.len())
 }
 
 fn take(running: &mut Vec<Timestamp>, started: Timestamp) {

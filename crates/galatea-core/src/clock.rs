@@ -4,11 +4,28 @@ use serde::{Deserialize, Serialize};
 use std::{
     future::Future,
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// Milliseconds since the Unix epoch, as elizaOS stores `createdAt`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Default,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
@@ -57,8 +74,12 @@ impl Deadline {
 
 /// Now, and waiting. Production uses [`SystemClock`]; tests move a manual one.
 pub trait Clock: Send + Sync + 'static {
-    /// Wall clock time.
+    /// Wall clock time, as all processes agree on it that share a store.
     fn now(&self) -> Timestamp;
+    /// What this machine's own clock shows: for signatures that a platform compares with its own time.
+    fn machine(&self) -> Timestamp {
+        self.now()
+    }
     /// Completes after `duration` of this clock's time.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
     /// How far wall clock time was set forward since this clock began; zero for a clock that nobody sets, or that cannot tell.
@@ -82,9 +103,71 @@ impl Clock for SystemClock {
     }
 }
 
+/// How far the clock of a store that several machines share is ahead of this one's, in milliseconds; negative when it is behind. All clones are
+/// one. Whoever compares the clocks writes it.
+#[derive(Debug, Clone, Default)]
+pub struct Skew(Arc<(AtomicI64, AtomicI64)>);
+
+impl Skew {
+    /// Less is what a comparison over a network cannot tell.
+    const TELLING: i64 = 500;
+
+    /// What a comparison showed. Followed only when it differs from before by more than such a comparison can err, so that time does not jitter.
+    pub fn measured(&self, millis: i64) {
+        let (last, followed) = &*self.0;
+        last.store(millis, Ordering::Relaxed);
+        if millis.abs_diff(followed.load(Ordering::Relaxed)) > Self::TELLING.unsigned_abs() {
+            followed
+                .store(if millis.abs() <= Self::TELLING { 0 } else { millis }, Ordering::Relaxed);
+        }
+    }
+
+    /// The last comparison, in milliseconds.
+    pub fn millis(&self) -> i64 {
+        self.0.0.load(Ordering::Relaxed)
+    }
+
+    /// By how much clocks that follow it differ from the machine's, in milliseconds.
+    pub fn followed(&self) -> i64 {
+        self.0.1.load(Ordering::Relaxed)
+    }
+}
+
+/// The machine's clock, set right by that of a store.
+#[derive(Debug, Clone, Default)]
+pub struct SharedClock(pub Skew);
+
+impl Clock for SharedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(SystemClock.now().0.saturating_add(self.0.followed()))
+    }
+
+    fn machine(&self) -> Timestamp {
+        SystemClock.now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        SystemClock.sleep(duration)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shared_clock_follows_what_a_comparison_can_tell() {
+        let skew = Skew::default();
+        let followed = [400, 700, 900, 300, -7_200_000, -7_200_300, -400].map(|millis| {
+            skew.measured(millis);
+            skew.followed()
+        });
+        assert_eq!(followed, [0, 700, 700, 700, -7_200_000, -7_200_000, 0]);
+        assert_eq!(skew.millis(), -400);
+        skew.measured(3_600_000);
+        let clock = SharedClock(skew);
+        assert!(clock.now().since(clock.machine()) >= Duration::from_secs(3_599));
+    }
 
     #[test]
     fn a_deadline_ends_on_time_and_when_the_clock_is_set_back() {

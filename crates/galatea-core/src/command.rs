@@ -12,6 +12,9 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("help", "What I can do"),
 ];
 
+/// Commands that change a room for everybody in it: outside of direct messages only its admins may use them.
+pub const ADMIN_COMMANDS: &[&str] = &["reset", "mute", "unmute"];
+
 /// A slash command with its arguments, the same set on every platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {

@@ -2,18 +2,21 @@
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     character::Explanation,
-    content::Media,
     error::{Error, Result},
     gateway::Gateway,
-    ids::{Account, RemoteId, Source},
-    leave::Leave,
-    message::{Address, Delivery, Encoded, Found, Outgoing, Receipt, Trail},
+    ids::Source,
+};
+
+pub use crate::{
+    finding::{Finding, Severity},
+    send_handler::{Capabilities, ConnectorInfo, Priority, ReadBack, SendHandler, Speak, TextUnit},
+    variable::Variable,
 };
 
 /// The inbound side of a platform, for one account.
@@ -56,129 +59,6 @@ pub trait Connector: Send + Sync {
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()>;
 }
 
-/// The outbound side of a platform, for one account.
-#[async_trait]
-pub trait SendHandler: Send + Sync {
-    /// Splits and renders for the platform. Pure: no I/O, same answer for the same input; each result fits one call.
-    /// Typing encodes to nothing when the platform cannot show it.
-    fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>>;
-
-    /// What goes before what when calls compete. Pure; by what [`Self::encode`] wrote.
-    fn priority(&self, _: &Encoded) -> Priority {
-        Priority::Answer
-    }
-
-    /// One attempt. No retry in here; flood waits come back as `RateLimited` with `Retry::After`.
-    /// An error says by [`crate::error::Sent`] whether the platform may have done it.
-    async fn send(&self, delivery: &Delivery) -> Result<Receipt>;
-
-    /// The same, for a platform that shows what is sent twice: looks at `leave` when the bytes go out, and lets nothing out without it.
-    async fn send_with(&self, delivery: &Delivery, _leave: &Leave) -> Result<Receipt> {
-        self.send(delivery).await
-    }
-
-    /// Read-back of a delivery whose outcome is unknown.
-    async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found>;
-
-    /// Shows that an answer is being prepared; called again every few seconds while it is.
-    async fn typing(&self, address: &Address) -> Result<()>;
-
-    /// Whether the platform shows people that an answer to this message is coming (`is thinking…`). Its answer is then given as a reply
-    /// to it, or [`Self::unanswered`] is called. Pure.
-    fn awaits(&self, _: &RemoteId) -> bool {
-        false
-    }
-
-    /// A message that [`Self::awaits`] an answer gets none, for this reason: ends what shows that one is coming, and may tell whoever
-    /// asked. Tried once; nothing is lost when it fails.
-    async fn unanswered(&self, _: &Address, _: &RemoteId, _why: &str) -> Result<()> {
-        Ok(())
-    }
-
-    /// Downloads a file of a received message whose address only this connector can open. At most `limit` bytes: a larger one is `Invalid`.
-    async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {
-        Err(Error::invalid("this platform's files cannot be downloaded").with("attachment", &media.id).with("limit", limit))
-    }
-}
-
-/// What goes before what when calls compete for a platform's allowance, the most important first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Priority {
-    /// Something is said.
-    Answer,
-    /// Whoever pressed a button or called a command is told; a file is fetched to be looked at.
-    Callback,
-    /// A message is changed or removed, a reaction set.
-    Change,
-    /// It is shown that an answer is coming. Worth nothing a moment later: dropped rather than waited for.
-    Typing,
-}
-
-/// What a connector is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ConnectorInfo {
-    /// Platform.
-    pub source: Source,
-    /// Login on it.
-    pub account: Account,
-    /// Abilities.
-    pub capabilities: Capabilities,
-}
-
-/// What a platform can do. Shared tests choose their cases by it; prompts state the limits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Capabilities {
-    /// Longest text of one message, in `text_unit`s.
-    pub max_text: usize,
-    /// What `max_text` counts.
-    pub text_unit: TextUnit,
-    /// A message can be changed afterwards.
-    pub edit: bool,
-    /// A message can be removed.
-    pub delete: bool,
-    /// Reactions can be set.
-    pub react: bool,
-    /// Typing can be shown.
-    pub typing: bool,
-    /// Buttons can be shown.
-    pub buttons: bool,
-    /// Files can be sent.
-    pub files: bool,
-    /// Rooms can have threads or topics.
-    pub threads: bool,
-    /// An ambiguous send can be resolved.
-    pub read_back: ReadBack,
-    /// Strangers see what is said here: the offline script is off unless opted in.
-    pub public: bool,
-}
-
-/// Unit of a length limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TextUnit {
-    /// UTF-16 code units.
-    Utf16,
-    /// Unicode code points.
-    CodePoints,
-    /// X's weighted length.
-    Weighted,
-}
-
-/// How an ambiguous send is resolved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReadBack {
-    /// The platform accepts a key and never sends twice.
-    Key,
-    /// `find` can look.
-    Find,
-    /// Neither.
-    None,
-}
-
 /// Builds a connector from its typed configuration.
 pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
     /// Its platform.
@@ -200,6 +80,15 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
         Self: Sized,
     {
         Ok(Vec::new())
+    }
+
+    /// Whether a person of this platform can have this id: tells a handle written without `@` in a list of people from an id. Unless a
+    /// platform says how its ids look, any text may be one.
+    fn is_person_id(_: &str) -> bool
+    where
+        Self: Sized,
+    {
+        true
     }
 
     /// Assembles the connector. No network calls.
@@ -238,128 +127,4 @@ pub struct Host {
     pub data_dir: std::path::PathBuf,
     /// The clock.
     pub clock: Arc<dyn crate::clock::Clock>,
-}
-
-/// One environment variable or setting, declared once by the crate that reads it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Variable {
-    /// Its name, elizaOS's where elizaOS has one.
-    pub name: &'static str,
-    /// Other names that are accepted.
-    pub aliases: &'static [&'static str],
-    /// One sentence: what it is for.
-    pub help: &'static str,
-    /// Shown as the value when unset.
-    pub default: Option<&'static str>,
-    /// A secret: masked everywhere, `<NAME>_FILE` is read too.
-    pub secret: bool,
-    /// Without it the feature stays off.
-    pub required: bool,
-}
-
-impl Variable {
-    /// An optional, public variable.
-    pub const fn new(name: &'static str, help: &'static str) -> Self {
-        Self { name, aliases: &[], help, default: None, secret: false, required: false }
-    }
-    /// With a default.
-    #[must_use]
-    pub const fn or(mut self, default: &'static str) -> Self {
-        self.default = Some(default);
-        self
-    }
-    /// As a secret.
-    #[must_use]
-    pub const fn secret(mut self) -> Self {
-        self.secret = true;
-        self
-    }
-    /// As required.
-    #[must_use]
-    pub const fn required(mut self) -> Self {
-        self.required = true;
-        self
-    }
-    /// With other accepted names.
-    #[must_use]
-    pub const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
-        self
-    }
-}
-
-/// One thing `doctor` or `connector check` found out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Finding {
-    /// Stable code, such as `GAL-TG-PRIVACY`.
-    pub id: String,
-    /// How bad.
-    pub severity: Severity,
-    /// What it is about: `connector`, `model`, `storage`, `character`, `file`, `variable`.
-    pub subject: String,
-    /// One sentence.
-    pub message: String,
-    /// What was seen, such as `getMe answered 401`.
-    pub cause: Option<String>,
-    /// Where the setting comes from.
-    pub origin: Option<String>,
-    /// The next action.
-    pub fix: Option<String>,
-    /// What `--fix` would do about it, as a question: `Remove the webhook to example.com?`. None: only a person can.
-    pub repair: Option<String>,
-}
-
-impl Finding {
-    /// A good result.
-    pub fn ok(id: impl Into<String>, subject: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::new(Severity::Ok, id, subject, message)
-    }
-    /// Any result.
-    pub fn new(severity: Severity, id: impl Into<String>, subject: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { id: id.into(), severity, subject: subject.into(), message: message.into(), cause: None, origin: None, fix: None, repair: None }
-    }
-    /// A failure, from an error's own code, message and fix; its context `cause` and `where` are the cause and the origin.
-    pub fn failure(subject: impl Into<String>, error: &Error) -> Self {
-        let told = |key: &str| error.context().iter().find(|(k, _)| *k == key).map(|(_, v)| v.clone());
-        Self {
-            fix: error.fix().map(str::to_owned),
-            cause: told("cause"),
-            origin: told("where"),
-            ..Self::new(Severity::Error, error.code().unwrap_or("GAL-UNEXPECTED"), subject, error.message())
-        }
-    }
-    /// With the next action.
-    #[must_use]
-    pub fn with_fix(mut self, fix: impl Into<String>) -> Self {
-        self.fix = Some(fix.into());
-        self
-    }
-    /// With what `--fix` would do, as a question.
-    #[must_use]
-    pub fn with_repair(mut self, repair: impl Into<String>) -> Self {
-        self.repair = Some(repair.into());
-        self
-    }
-    /// With what was seen.
-    #[must_use]
-    pub fn with_cause(mut self, cause: impl Into<String>) -> Self {
-        self.cause = Some(cause.into());
-        self
-    }
-}
-
-/// How bad a [`Finding`] is, from best to worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Works.
-    Ok,
-    /// Works, with something to know.
-    Info,
-    /// Works in part.
-    Warning,
-    /// Does not work.
-    Error,
 }

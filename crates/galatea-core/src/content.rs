@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
-use crate::ids::MemoryId;
+use crate::{ids::MemoryId, visible::visible};
 
 /// What a message says. Text is Markdown (CommonMark with fences); connectors render it for their platform.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
@@ -35,6 +36,9 @@ pub struct Content {
     /// Rows of buttons under the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<Vec<Button>>,
+    /// What it refers to, as the platform shows it beside the words: the message it replies to, what it forwards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quotes: Vec<Quote>,
     /// Anything else elizaOS clients or plugins keep here.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -46,10 +50,83 @@ impl Content {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// True when there is nothing to show: no words, no media.
+    /// True when there is nothing to show: no words, no media, nothing forwarded.
+    pub fn is_empty(&self) -> bool {
+        self.text.trim().is_empty()
+            && self.attachments.is_empty()
+            && !self.quotes.iter().any(|quote| quote.kind == QuoteKind::Forward)
+    }
+
+    /// As it may go out to a platform: texts without what no reader sees.
+    #[must_use]
+    pub fn made_visible(mut self) -> Self {
+        let clean = |text: &mut String| {
+            if let Cow::Owned(seen) = visible(text) {
+                *text = seen;
+            }
+        };
+        clean(&mut self.text);
+        self.buttons.iter_mut().flatten().for_each(|button| clean(&mut button.text));
+        for media in &mut self.attachments {
+            clean(&mut media.title);
+            clean(&mut media.description);
+        }
+        self
+    }
+}
+
+/// Longest text of a [`Quote`] that is kept, in characters: a few paragraphs. The message itself may be stored besides.
+const LONGEST_QUOTE: usize = 4_000;
+
+/// Another message that a message refers to, with the words the platform sent along: it need not be stored here.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Quote {
+    /// How it is referred to.
+    pub kind: QuoteKind,
+    /// Display name of its author; none when the platform does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Said by this very account.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
+    /// Its words, as Markdown; a part of them when a part was chosen.
+    pub text: String,
+    /// Its files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Media>,
+}
+
+impl Quote {
+    /// A quote with bounded words.
+    pub fn new(kind: QuoteKind, by: Option<String>, text: impl Into<String>) -> Self {
+        let mut text = text.into();
+        if let Some((end, _)) = text.char_indices().nth(LONGEST_QUOTE) {
+            text.truncate(end);
+            text.push_str(" […]");
+        }
+        Self { kind, by, text, ..Self::default() }
+    }
+
+    /// True when nothing is known of what it said.
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty() && self.attachments.is_empty()
     }
+}
+
+/// How a message refers to another.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum QuoteKind {
+    /// It answers it.
+    #[default]
+    Reply,
+    /// It passes it on.
+    Forward,
+    /// It talks about it (a post on X with another inside).
+    Quote,
 }
 
 /// One button: a link, or data that comes back as [`crate::IncomingEvent::Pressed`].
@@ -100,7 +177,9 @@ pub struct Media {
 }
 
 /// Coarse kind of a [`Media`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum MediaKind {
     /// A picture.

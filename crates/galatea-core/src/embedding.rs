@@ -17,11 +17,15 @@ impl Embedding {
     /// `Invalid` for a vector that points nowhere: without numbers, of zeros only, with something that is no number; or one that is too wide.
     pub fn new(mut vector: Vec<f32>) -> Result<Self> {
         if vector.len() > WIDEST {
-            return Err(Error::invalid("the model's vector is too wide to be stored").with("numbers", vector.len()).with("limit", WIDEST));
+            return Err(Error::invalid("the model's vector is too wide to be stored")
+                .with("numbers", vector.len())
+                .with("limit", WIDEST));
         }
         let length = vector.iter().map(|n| f64::from(*n) * f64::from(*n)).sum::<f64>().sqrt();
         if !length.is_finite() || length == 0.0 {
-            return Err(Error::invalid("the model's vector points nowhere: it has no numbers, only zeros, or something that is no number"));
+            return Err(Error::invalid(
+                "the model's vector points nowhere: it has no numbers, only zeros, or something that is no number",
+            ));
         }
         for n in &mut vector {
             #[allow(clippy::cast_possible_truncation, reason = "between -1 and 1")]
@@ -46,7 +50,8 @@ impl Embedding {
         if self.0.len() != other.len() {
             return None;
         }
-        let product: f64 = self.0.iter().zip(other).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+        let product: f64 =
+            self.0.iter().zip(other).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
         #[allow(clippy::cast_possible_truncation, reason = "about -1 to 1")]
         let likeness = product.clamp(-1.0, 1.0) as f32;
         Some(likeness)
@@ -67,7 +72,13 @@ mod tests {
 
     #[test]
     fn what_points_nowhere_is_refused() {
-        for vector in [vec![], vec![0.0, 0.0], vec![1.0, f32::NAN], vec![f32::INFINITY], vec![0.1; WIDEST + 1]] {
+        for vector in [
+            vec![],
+            vec![0.0, 0.0],
+            vec![1.0, f32::NAN],
+            vec![f32::INFINITY],
+            vec![0.1; WIDEST + 1],
+        ] {
             assert!(Embedding::new(vector).is_err());
         }
     }
@@ -76,7 +87,9 @@ mod tests {
     fn likeness_goes_from_the_opposite_to_the_same() {
         let of = |x, y| Embedding::new(vec![x, y]).unwrap();
         let east = of(2.0, 0.0);
-        let near = |likeness: Option<f32>, expected: f32| likeness.is_some_and(|l| (l - expected).abs() < 1e-6);
+        let near = |likeness: Option<f32>, expected: f32| {
+            likeness.is_some_and(|l| (l - expected).abs() < 1e-6)
+        };
         assert!(near(east.likeness(of(1.0, 0.0).numbers()), 1.0));
         assert!(near(east.likeness(of(0.0, 5.0).numbers()), 0.0));
         assert!(near(east.likeness(of(-1.0, 0.0).numbers()), -1.0));

@@ -22,7 +22,11 @@ pub struct Entity {
 impl Entity {
     /// The name to show: the first known, or a short form of the id.
     pub fn display_name(&self) -> String {
-        self.names.iter().find(|n| !n.is_empty()).cloned().unwrap_or_else(|| format!("someone-{}", &self.id.to_string()[..8]))
+        self.names
+            .iter()
+            .find(|n| !n.is_empty())
+            .cloned()
+            .unwrap_or_else(|| format!("someone-{}", &self.id.to_string()[..8]))
     }
 }
 

@@ -13,6 +13,8 @@ type Source = Box<dyn std::error::Error + Send + Sync + 'static>;
 pub enum ErrorKind {
     /// The input breaks a rule; sending it again cannot help.
     Invalid,
+    /// More than the other side takes at once, such as a prompt beyond a model's window: less of the same may pass.
+    TooLong,
     /// The thing asked for does not exist (any more).
     NotFound,
     /// Credentials are missing or refused.
@@ -23,6 +25,8 @@ pub enum ErrorKind {
     RateLimited,
     /// The other side is down or unreachable.
     Unavailable,
+    /// This machine has no more of something of its own, such as open files or ports: the other side was not asked, and says nothing by it.
+    Exhausted,
     /// No answer within the time allowed; the work may have been done.
     Timeout,
     /// This platform, model or build cannot do it.
@@ -85,14 +89,27 @@ pub enum Reach {
 }
 
 impl Error {
-    /// A failure with the usual retry advice of its kind: `RateLimited`, `Unavailable` and `Timeout` soon, others never.
+    /// A failure with the usual retry advice of its kind: `RateLimited`, `Unavailable`, `Exhausted` and `Timeout` soon, others never.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         let retry = match kind {
-            ErrorKind::RateLimited | ErrorKind::Unavailable | ErrorKind::Timeout => Retry::Soon,
+            ErrorKind::RateLimited
+            | ErrorKind::Unavailable
+            | ErrorKind::Exhausted
+            | ErrorKind::Timeout => Retry::Soon,
             _ => Retry::Never,
         };
         let sent = if kind == ErrorKind::Timeout { Sent::Maybe } else { Sent::No };
-        Self(Box::new(Inner { kind, retry, message: message.into(), code: None, fix: None, context: Vec::new(), sent, reach: Reach::Room, source: None }))
+        Self(Box::new(Inner {
+            kind,
+            retry,
+            message: message.into(),
+            code: None,
+            fix: None,
+            context: Vec::new(),
+            sent,
+            reach: Reach::Room,
+            source: None,
+        }))
     }
 
     /// Shorthand for [`ErrorKind::Invalid`].
@@ -202,7 +219,10 @@ impl Error {
     /// The sentence and what was seen, in a few words, for lists of failures.
     pub fn brief(&self) -> String {
         let cause = self.0.context.iter().find(|(key, _)| *key == "cause");
-        cause.map_or_else(|| self.0.message.to_string(), |(_, cause)| format!("{}: {cause}", self.0.message))
+        cause.map_or_else(
+            || self.0.message.to_string(),
+            |(_, cause)| format!("{}: {cause}", self.0.message),
+        )
     }
 
     /// The same failure once more, for somebody else who meets it; without its source.
@@ -210,7 +230,17 @@ impl Error {
     pub fn retold(&self) -> Self {
         let Inner { kind, retry, message, code, fix, context, sent, reach, source: _ } = &*self.0;
         let (message, fix, context) = (message.clone(), fix.clone(), context.clone());
-        Self(Box::new(Inner { kind: *kind, retry: *retry, message, code: *code, fix, context, sent: *sent, reach: *reach, source: None }))
+        Self(Box::new(Inner {
+            kind: *kind,
+            retry: *retry,
+            message,
+            code: *code,
+            fix,
+            context,
+            sent: *sent,
+            reach: *reach,
+            source: None,
+        }))
     }
 
     /// The sentence, the context and every source, for a log line.
@@ -251,7 +281,8 @@ mod tests {
 
     #[test]
     fn display_has_context_but_not_the_source() {
-        let error = Error::invalid("bad room").with("room", 7).with_source("https://host/botSECRET/x");
+        let error =
+            Error::invalid("bad room").with("room", 7).with_source("https://host/botSECRET/x");
         assert_eq!(error.to_string(), "bad room (room=7)");
         assert!(error.report().contains("botSECRET"));
     }

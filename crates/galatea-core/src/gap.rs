@@ -58,10 +58,17 @@ mod tests {
         let gap = |n| Gap { from: Some(Timestamp(n)), ..Gap::new(Timestamp(5), "x") };
         let cursor = Gap::noted(Vec::new(), gap(1)).unwrap();
         assert_eq!(Gap::read(Some(&cursor)), [gap(1)]);
-        assert_eq!(Gap::noted(vec![gap(1)], Gap { noticed: Timestamp(9), ..gap(1) }), None, "met again");
+        assert_eq!(
+            Gap::noted(vec![gap(1)], Gap { noticed: Timestamp(9), ..gap(1) }),
+            None,
+            "met again"
+        );
         let many: Vec<_> = (0..300).map(gap).collect();
         let kept = Gap::read(Gap::noted(many, gap(300)).as_ref());
         assert_eq!((kept.len(), kept.last()), (KEPT, Some(&gap(300))));
-        assert!(Gap::read(Some(&Cursor { stream: GAPS.into(), position: "{".into() })).is_empty() && Gap::read(None).is_empty());
+        assert!(
+            Gap::read(Some(&Cursor { stream: GAPS.into(), position: "{".into() })).is_empty()
+                && Gap::read(None).is_empty()
+        );
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::{
     clock::Clock,
-    connector::{ConnectorInfo, SendHandler},
     error::Result,
     gap::Gap,
     ids::AgentIdentity,
     kill_point::kill_point,
     message::{Batch, Connection, Cursor, Place, Received, WorldSync},
+    send_handler::{ConnectorInfo, SendHandler},
 };
 
 /// A cheap handle for one connector of one agent. Everything it does is durable when it returns Ok.
@@ -26,7 +26,11 @@ pub struct Gateway {
 #[async_trait]
 pub trait GatewayBackend: Send + Sync {
     /// See [`Gateway::ensure_connection`].
-    async fn ensure_connection(&self, info: &ConnectorInfo, connection: &Connection) -> Result<Place>;
+    async fn ensure_connection(
+        &self,
+        info: &ConnectorInfo,
+        connection: &Connection,
+    ) -> Result<Place>;
     /// See [`Gateway::ensure_connections`].
     async fn ensure_connections(&self, info: &ConnectorInfo, world: WorldSync) -> Result<()>;
     /// See [`Gateway::receive`].
@@ -79,7 +83,12 @@ pub enum Health {
 
 impl Gateway {
     /// Made by the runtime for one connector.
-    pub fn new(info: ConnectorInfo, agent: AgentIdentity, backend: Arc<dyn GatewayBackend>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        info: ConnectorInfo,
+        agent: AgentIdentity,
+        backend: Arc<dyn GatewayBackend>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self { info: Arc::new(info), agent, backend, clock }
     }
 

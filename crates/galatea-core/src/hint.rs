@@ -13,11 +13,13 @@ pub enum Hint {
     Outbox,
     /// Something happened.
     Events,
+    /// A process came or goes, or a part of the work is free.
+    Members,
 }
 
 impl Hint {
     /// Each of them.
-    pub const ALL: [Self; 3] = [Self::Inbox, Self::Outbox, Self::Events];
+    pub const ALL: [Self; 4] = [Self::Inbox, Self::Outbox, Self::Events, Self::Members];
 
     /// Its name on a bus.
     pub fn as_str(self) -> &'static str {
@@ -25,6 +27,7 @@ impl Hint {
             Self::Inbox => "inbox",
             Self::Outbox => "outbox",
             Self::Events => "events",
+            Self::Members => "members",
         }
     }
 

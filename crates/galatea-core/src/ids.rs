@@ -88,7 +88,8 @@ pub fn string_to_uuid(input: &str) -> String {
 /// # Errors
 /// `Invalid` for a lone surrogate, where `encodeURIComponent` throws (ECMA-262 §19.2.6.5).
 pub fn utf16_to_uuid(input: &[u16]) -> Result<String> {
-    let text = String::from_utf16(input).map_err(|_| Error::invalid("text holds half of a surrogate pair, so it has no id"))?;
+    let text = String::from_utf16(input)
+        .map_err(|_| Error::invalid("text holds half of a surrogate pair, so it has no id"))?;
     Ok(string_to_uuid(&text))
 }
 
@@ -125,7 +126,18 @@ fn encode_uri_component(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for byte in text.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'!' | b'~' | b'*' | b'\'' | b'(' | b')' => out.push(char::from(byte)),
+            b'A'..=b'Z'
+            | b'a'..=b'z'
+            | b'0'..=b'9'
+            | b'-'
+            | b'_'
+            | b'.'
+            | b'!'
+            | b'~'
+            | b'*'
+            | b'\''
+            | b'('
+            | b')' => out.push(char::from(byte)),
             _ => {
                 out.push('%');
                 out.push(char::from(HEX[usize::from(byte >> 4)]));
@@ -180,7 +192,9 @@ impl AgentIdentity {
 }
 
 /// An opaque platform id (chat, message, person). Only the connector that made it may parse it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct RemoteId(pub String);
 
@@ -203,7 +217,9 @@ impl fmt::Display for RemoteId {
 }
 
 /// A platform's name, such as `telegram`: the `source` of elizaOS.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Source(std::borrow::Cow<'static, str>);
 
@@ -231,7 +247,9 @@ impl fmt::Display for Source {
 }
 
 /// One login on a platform, such as a bot's numeric id; stable across restarts, never a secret.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Account(pub String);
 

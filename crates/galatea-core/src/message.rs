@@ -125,6 +125,8 @@ pub enum IncomingEvent {
         id: RemoteId,
         /// Its new content.
         content: Content,
+        /// How it is addressed now. One that addressed nobody before and mentions the account now is a question, once.
+        addressed: Addressed,
     },
     /// Messages were removed.
     Deleted {
@@ -286,6 +288,18 @@ pub enum Outgoing {
 }
 
 impl Outgoing {
+    /// As it may go out: texts without what no reader sees ([`Content::made_visible`]).
+    #[must_use]
+    pub fn made_visible(self) -> Self {
+        match self {
+            Self::Message { content, reply_to } => {
+                Self::Message { content: content.made_visible(), reply_to }
+            }
+            Self::Edit { id, content } => Self::Edit { id, content: content.made_visible() },
+            other @ (Self::React { .. } | Self::Delete { .. } | Self::Typing) => other,
+        }
+    }
+
     /// A message with these buttons and text.
     pub fn ask(text: impl Into<String>, buttons: Vec<Vec<Button>>) -> Self {
         Self::Message { content: Content { buttons, ..Content::text(text) }, reply_to: None }

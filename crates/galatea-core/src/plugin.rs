@@ -38,7 +38,12 @@ pub struct Plugin {
 impl Plugin {
     /// An empty plugin.
     pub fn new(name: &str, version: &str, description: &str) -> Self {
-        Self { name: name.to_owned(), version: version.to_owned(), description: description.to_owned(), ..Self::default() }
+        Self {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            description: description.to_owned(),
+            ..Self::default()
+        }
     }
     /// Adds an action.
     #[must_use]

@@ -1,8 +1,9 @@
 //! Provider: one part of the composed context.
 
 use async_trait::async_trait;
+use std::time::Duration;
 
-use crate::{error::Result, state::Fragment, turn::Turn};
+use crate::{error::Result, rights::Words, state::Fragment, turn::Turn};
 
 /// Supplies one part of the context. Read-only; runs beside the others, each with a deadline.
 #[async_trait]
@@ -13,8 +14,17 @@ pub trait Provider: Send + Sync {
     fn description(&self) -> &'static str;
     /// Place in the prompt: lower comes first.
     fn position(&self) -> i32;
+    /// How long it may take, of the time that providers usually have: one that asks a model may need more.
+    fn patience(&self, usual: Duration) -> Duration {
+        usual
+    }
     /// When it takes part.
     fn when(&self) -> ProviderUse;
+    /// Whose words its part holds, besides those of the conversation and its files, which the runtime looks at itself. Others' unless the
+    /// provider says so: an action that goes beyond the Room has to be confirmed then.
+    fn words(&self) -> Words {
+        Words::Others
+    }
     /// Its part.
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment>;
 }

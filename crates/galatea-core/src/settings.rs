@@ -8,9 +8,9 @@ use serde_json::Value;
 use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, sync::Arc};
 
 use crate::{
-    connector::Variable,
     error::{Error, Result},
     secret::SecretString,
+    variable::Variable,
 };
 
 /// Where a value comes from.
@@ -42,7 +42,9 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(flag) => write!(f, "{flag}"),
-            Self::Character { file: Some(file), field } => write!(f, "{field} in {}", file.display()),
+            Self::Character { file: Some(file), field } => {
+                write!(f, "{field} in {}", file.display())
+            }
             Self::Character { file: None, field } => write!(f, "character {field}"),
             Self::Environment => f.write_str("environment"),
             Self::File { path, line } => write!(f, "{} line {line}", path.display()),
@@ -103,8 +105,15 @@ impl Settings {
     }
 
     /// From plain pairs, for tests and embedding.
-    pub fn from_pairs<K: Into<String>, V: Into<Value>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
-        Self::new(vec![pairs.into_iter().map(|(k, v)| (k.into(), Setting { value: v.into(), origin: Origin::Environment })).collect()])
+    pub fn from_pairs<K: Into<String>, V: Into<Value>>(
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        Self::new(vec![
+            pairs
+                .into_iter()
+                .map(|(k, v)| (k.into(), Setting { value: v.into(), origin: Origin::Environment }))
+                .collect(),
+        ])
     }
 
     /// A new value in front of all others.
@@ -123,7 +132,10 @@ impl Settings {
 
     /// The strongest value under exactly this name. An empty string counts as unset (as `KEY=` in a `.env` template means).
     pub fn raw(&self, name: &str) -> Option<&Setting> {
-        self.layers.iter().filter_map(|layer| layer.get(name)).find(|s| s.value != Value::String(String::new()) && !s.value.is_null())
+        self.layers
+            .iter()
+            .filter_map(|layer| layer.get(name))
+            .find(|s| s.value != Value::String(String::new()) && !s.value.is_null())
     }
 
     /// The strongest value under a variable's name or aliases; within one layer the name beats its aliases.
@@ -169,7 +181,13 @@ impl Settings {
     /// # Errors
     /// `Invalid` with the origin when it does not parse.
     pub fn parse<T: FromStr>(&self, variable: &Variable, expected: &str) -> Result<Option<T>> {
-        self.text(variable).map(|text| text.trim().parse().map_err(|_| self.complain(variable, &format!("is not {expected}")))).transpose()
+        self.text(variable)
+            .map(|text| {
+                text.trim()
+                    .parse()
+                    .map_err(|_| self.complain(variable, &format!("is not {expected}")))
+            })
+            .transpose()
     }
 
     /// A list: JSON array, or separated by commas. Numbers and strings mean the same.
@@ -180,8 +198,14 @@ impl Settings {
         let Some(text) = self.text(variable) else { return Ok(None) };
         let text = text.trim();
         if text.starts_with('[') {
-            let items: Vec<Value> = serde_json::from_str(text).map_err(|_| self.complain(variable, "is not a JSON list"))?;
-            return Ok(Some(items.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect()));
+            let items: Vec<Value> = serde_json::from_str(text)
+                .map_err(|_| self.complain(variable, "is not a JSON list"))?;
+            return Ok(Some(
+                items
+                    .iter()
+                    .map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned))
+                    .collect(),
+            ));
         }
         Ok(Some(text.split(',').map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).collect()))
     }
@@ -203,12 +227,20 @@ mod tests {
     const LIST: Variable = Variable::new("A_LIST", "lists").alias(&["OLD_LIST"]);
 
     fn layer(pairs: &[(&str, Value)]) -> Layer {
-        pairs.iter().map(|(k, v)| ((*k).to_owned(), Setting { value: v.clone(), origin: Origin::Environment })).collect()
+        pairs
+            .iter()
+            .map(|(k, v)| {
+                ((*k).to_owned(), Setting { value: v.clone(), origin: Origin::Environment })
+            })
+            .collect()
     }
 
     #[test]
     fn a_stored_false_or_zero_counts() {
-        let settings = Settings::new(vec![layer(&[("A_FLAG", Value::Bool(false)), ("N", 0.into())]), layer(&[("A_FLAG", "true".into()), ("N", 5.into())])]);
+        let settings = Settings::new(vec![
+            layer(&[("A_FLAG", Value::Bool(false)), ("N", 0.into())]),
+            layer(&[("A_FLAG", "true".into()), ("N", 5.into())]),
+        ]);
         assert!(!settings.flag(&FLAG).unwrap());
         assert_eq!(settings.parse::<i32>(&Variable::new("N", ""), "a number").unwrap(), Some(0));
     }

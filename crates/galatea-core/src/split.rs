@@ -1,8 +1,10 @@
 //! Splitting text for platforms with a length limit: at the best place near the limit, code blocks closed and opened again, no character lost.
 //!
-//! What a length counts differs per platform, so every function takes the weight of a character: `char::len_utf16`, `|_| 1`, ….
+//! What a length counts differs per platform, so every function takes the weight of a character: [`crate::TextUnit::weight`].
 
 use unicode_segmentation::UnicodeSegmentation;
+
+use crate::markdown::table_head;
 
 /// The weight of one character in a platform's unit of length.
 pub type Weight = fn(char) -> usize;
@@ -22,7 +24,7 @@ pub fn length(text: &str, weight: Weight) -> usize {
 pub struct Piece {
     /// What fits one message.
     pub text: String,
-    /// Bytes in front that are not the text's: a code block opened again.
+    /// Bytes in front that are not the text's: a code block opened again, with the head of a table in it.
     pub opened: usize,
     /// Bytes at the end that are not the text's: a code block closed.
     pub closed: usize,
@@ -43,19 +45,34 @@ pub fn fenced(text: &str, limit: usize, weight: Weight) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = text;
     let mut open: Option<&str> = None;
+    let mut table = "";
     while !rest.is_empty() {
-        let head = open.map(|fence| format!("{fence}\n")).unwrap_or_default();
+        let head = open.map(|fence| format!("{fence}\n{table}")).unwrap_or_default();
         let room = limit.saturating_sub(length(&head, weight)).max(1);
         let whole = length(rest, weight) <= room;
         let after_all = fence_after(open, rest);
         // Everything fits, with the closing marks if the block was left open.
         let fits = whole && after_all.is_none_or(|f| length(rest, weight) + marks(f).len() < room);
-        let end = if fits { rest.len() } else { within_lines(rest, cut(rest, room.saturating_sub(MAX_FENCE + 1).max(1), weight)) };
+        let end = if fits {
+            rest.len()
+        } else {
+            within_lines(rest, cut(rest, room.saturating_sub(MAX_FENCE + 1).max(1), weight))
+        };
+        if let Some(at) = opened_at(open, &rest[..end]) {
+            // A table goes on under its head, unless the cut is inside of that, or it takes more than a quarter of the room.
+            table = table_head(&rest[at..])
+                .filter(|head| at + head.len() < end && length(head, weight) * 4 <= limit)
+                .unwrap_or_default();
+        }
         open = fence_after(open, &rest[..end]);
         let mut piece = Piece { opened: head.len(), text: head + &rest[..end], closed: 0 };
         rest = &rest[end..];
         if let Some(fence) = open {
-            let tail = if piece.text.ends_with('\n') { marks(fence).to_owned() } else { format!("\n{}", marks(fence)) };
+            let tail = if piece.text.ends_with('\n') {
+                marks(fence).to_owned()
+            } else {
+                format!("\n{}", marks(fence))
+            };
             piece.closed = tail.len();
             piece.text.push_str(&tail);
         }
@@ -64,12 +81,32 @@ pub fn fenced(text: &str, limit: usize, weight: Weight) -> Vec<Piece> {
     pieces
 }
 
+/// Where the content of the block that is open after `text` begins, if it was opened in it.
+fn opened_at<'a>(mut open: Option<&'a str>, text: &'a str) -> Option<usize> {
+    let (mut end, mut at) = (0, None);
+    for line in text.split_inclusive('\n') {
+        let after = fence_after(open, line);
+        end += line.len();
+        match (open, after) {
+            (None, Some(_)) => at = Some(end),
+            (_, None) => at = None,
+            _ => {}
+        }
+        open = after;
+    }
+    at
+}
+
 /// A cut inside a line of marks would break the fence: cut before that line.
 fn within_lines(rest: &str, end: usize) -> usize {
     let start = rest[..end].rfind('\n').map_or(0, |at| at + 1);
     let line = rest[start..].lines().next().unwrap_or_default();
     let inside = end > start && end < start + line.len();
-    if inside && start > 0 && line.len() <= MAX_OPENING && marks(line).len() >= 3 { start } else { end }
+    if inside && start > 0 && line.len() <= MAX_OPENING && marks(line).len() >= 3 {
+        start
+    } else {
+        end
+    }
 }
 
 /// The opening line of the code block that is open after `text`, if one is.
@@ -77,8 +114,16 @@ fn fence_after<'a>(open: Option<&'a str>, text: &'a str) -> Option<&'a str> {
     text.lines().fold(open, |open, line| {
         let fence = marks(line);
         match open {
-            None if fence.len() >= 3 && fence.len() <= MAX_FENCE => Some(if line.len() <= MAX_OPENING { line } else { fence }),
-            Some(opening) if fence.len() >= marks(opening).len() && fence.starts_with(marks(opening)) && line.trim() == fence => None,
+            None if fence.len() >= 3 && fence.len() <= MAX_FENCE => {
+                Some(if line.len() <= MAX_OPENING { line } else { fence })
+            }
+            Some(opening)
+                if fence.len() >= marks(opening).len()
+                    && fence.starts_with(marks(opening))
+                    && line.trim() == fence =>
+            {
+                None
+            }
             open => open,
         }
     })
@@ -86,7 +131,11 @@ fn fence_after<'a>(open: Option<&'a str>, text: &'a str) -> Option<&'a str> {
 
 /// The backticks or tildes a line begins with, after at most three spaces.
 fn marks(line: &str) -> &str {
-    let line = line.strip_prefix("   ").or_else(|| line.strip_prefix("  ")).or_else(|| line.strip_prefix(' ')).unwrap_or(line);
+    let line = line
+        .strip_prefix("   ")
+        .or_else(|| line.strip_prefix("  "))
+        .or_else(|| line.strip_prefix(' '))
+        .unwrap_or(line);
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'));
     mark.map_or("", |mark| &line[..line.len() - line.trim_start_matches(mark).len()])
 }
@@ -102,7 +151,10 @@ pub fn cut(rest: &str, room: usize, weight: Weight) -> usize {
     let head = &rest[..window];
     let least = window / 4;
     let good = |at: Option<usize>| at.filter(|at| *at > least);
-    let pick = good(last_after(head, "\n\n")).or_else(|| good(last_after(head, "\n"))).or_else(|| good(sentence(head))).or_else(|| good(word(head)));
+    let pick = good(last_after(head, "\n\n"))
+        .or_else(|| good(last_after(head, "\n")))
+        .or_else(|| good(sentence(head)))
+        .or_else(|| good(word(head)));
     pick.unwrap_or_else(|| grapheme(rest, window))
 }
 
@@ -123,11 +175,19 @@ fn last_after(head: &str, mark: &str) -> Option<usize> {
 }
 
 fn sentence(head: &str) -> Option<usize> {
-    let latin = head.char_indices().rev().filter(|(_, c)| matches!(c, '.' | '!' | '?' | '…' | ':' | ';')).find_map(|(at, c)| {
-        let after = at + c.len_utf8();
-        head[after..].chars().next().filter(|n| n.is_whitespace()).map(|n| after + n.len_utf8())
-    });
-    let wide = head.char_indices().rev().find(|(_, c)| matches!(c, '。' | '！' | '？')).map(|(at, c)| at + c.len_utf8());
+    let latin = head
+        .char_indices()
+        .rev()
+        .filter(|(_, c)| matches!(c, '.' | '!' | '?' | '…' | ':' | ';'))
+        .find_map(|(at, c)| {
+            let after = at + c.len_utf8();
+            head[after..].chars().next().filter(|n| n.is_whitespace()).map(|n| after + n.len_utf8())
+        });
+    let wide = head
+        .char_indices()
+        .rev()
+        .find(|(_, c)| matches!(c, '。' | '！' | '？'))
+        .map(|(at, c)| at + c.len_utf8());
     latin.max(wide)
 }
 
@@ -146,8 +206,15 @@ fn grapheme(rest: &str, window: usize) -> usize {
     while !rest.is_char_boundary(to) {
         to += 1;
     }
-    let boundary = rest[from..to].grapheme_indices(true).map(|(at, _)| from + at).take_while(|at| *at <= window).last();
-    boundary.filter(|at| *at > from || (*at > 0 && *at == window)).unwrap_or(window).max(first_char(rest))
+    let boundary = rest[from..to]
+        .grapheme_indices(true)
+        .map(|(at, _)| from + at)
+        .take_while(|at| *at <= window)
+        .last();
+    boundary
+        .filter(|at| *at > from || (*at > 0 && *at == window))
+        .unwrap_or(window)
+        .max(first_char(rest))
 }
 
 fn first_char(text: &str) -> usize {
@@ -157,6 +224,7 @@ fn first_char(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TextUnit;
     use proptest::prelude::*;
 
     fn whole(pieces: &[Piece]) -> String {
@@ -212,14 +280,19 @@ mod tests {
         proptest::collection::vec(token, 0..40).prop_map(|tokens| tokens.concat())
     }
 
+    fn unit() -> impl Strategy<Value = TextUnit> {
+        prop_oneof![Just(TextUnit::Utf16), Just(TextUnit::CodePoints), Just(TextUnit::Bytes)]
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(10_000))]
         #[test]
-        fn pieces_fit_are_balanced_and_lose_nothing(text in markdown(), limit in 170_usize..400) {
-            let pieces = fenced(&text, limit, char::len_utf16);
+        fn pieces_fit_are_balanced_and_lose_nothing(text in markdown(), limit in 170_usize..400, unit in unit()) {
+            let weight = unit.weight().unwrap();
+            let pieces = fenced(&text, limit, weight);
             prop_assert_eq!(whole(&pieces), text);
             for piece in &pieces {
-                prop_assert!(length(&piece.text, char::len_utf16) <= limit, "{} > {limit}", length(&piece.text, char::len_utf16));
+                prop_assert!(length(&piece.text, weight) <= limit, "{} > {limit} {unit:?}", length(&piece.text, weight));
                 prop_assert_eq!(fence_after(None, &piece.text), None, "{:?}", piece.text);
             }
         }

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::rights::Words;
+
 /// One provider's part of the [`State`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Fragment {
@@ -12,12 +14,24 @@ pub struct Fragment {
     pub values: Map<String, Value>,
     /// Structured data for actions and evaluators.
     pub data: Map<String, Value>,
+    /// Whose words it holds; set by the runtime from [`crate::Provider::words`].
+    #[serde(skip)]
+    pub words: Words,
+    /// What `explain` should tell of how it was made; no message text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 impl Fragment {
     /// Text only.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
+    }
+    /// With something that `explain` tells.
+    #[must_use]
+    pub fn noted(mut self, note: Option<String>) -> Self {
+        self.notes.extend(note);
+        self
     }
     /// With a template value.
     #[must_use]

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{
     clock::Timestamp,
     entity::{Entity, Participant, ParticipantState},
-    error::Result,
+    error::{Error, ErrorKind, Result},
     ids::{AgentId, EntityId, RoomId, TaskId, WorldId},
     relationship::Relationship,
     room::Room,
@@ -14,38 +14,122 @@ use crate::{
     world::World,
 };
 
+mod about;
 mod audit;
 mod change;
 mod embedding;
 mod event;
 mod inbox;
+mod inbox_state;
 mod lease;
 mod memory;
 mod outbox;
+mod part;
 mod step;
 mod turn;
+mod usage;
 
+pub use about::{About, AboutAgent, digest};
 pub use audit::{AuditLine, AuditStore, Exceptions, Missing};
 pub use change::{ConnectionChange, Effect, EntityChange, RoomChange, WorldChange};
 pub use embedding::{EmbeddingStore, LikenessQuery};
 pub use event::{EventPosition, EventStore};
-pub use inbox::{Envelope, InHand, InboxEntry, InboxItem, InboxState, InboxStore, Ingest};
-pub use lease::{Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Part, ROOM_PARTS, Role, fair_share, room_part};
+pub use inbox::{Envelope, InHand, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation};
+pub use inbox_state::InboxState;
+pub use lease::{
+    Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Pulse, Role, fair_share,
+};
 pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
+pub use part::{Part, ROOM_PARTS, room_part};
 pub use step::{Step, StepStore};
 pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
+pub use usage::{
+    Amount, Block, BlockKind, BlockStore, Day, Holder, Standing, UsageRow, UsageStore,
+};
 
-/// Everything a store can do. Blanket implementation; no methods of its own.
-pub trait Store:
-    AgentStore
-    + WorldStore
+/// The part of a store that plugin code sees: memories, people and places, relationships, tasks, and small values of its own. Queues, leases, the
+/// ledger and the journal are the engine's: plugin code can neither settle a delivery nor claim a lease. Blanket implementation.
+pub trait PluginStore:
+    WorldStore
     + RoomStore
     + EntityStore
     + MemoryStore
     + EmbeddingStore
     + RelationshipStore
     + TaskStore
+    + PluginCache
+{
+}
+impl<T> PluginStore for T where
+    T: WorldStore
+        + RoomStore
+        + EntityStore
+        + MemoryStore
+        + EmbeddingStore
+        + RelationshipStore
+        + TaskStore
+        + PluginCache
+{
+}
+
+/// Keys of [`CacheStore`] under which the engine keeps decisions of its own, such as who was approved; each ends at a colon.
+const ENGINE_KEYS: [&str; 6] =
+    ["budget", "first-account", "pairing", "pause", "readiness", "window"];
+
+/// Small values that plugin code keeps for an agent, by keys of its own.
+#[async_trait]
+pub trait PluginCache: Send + Sync {
+    /// A value that has not expired.
+    ///
+    /// # Errors
+    /// `Forbidden` for a key of the engine.
+    async fn noted(&self, agent: AgentId, key: &str, now: Timestamp) -> Result<Option<Value>>;
+    /// Sets a value.
+    ///
+    /// # Errors
+    /// `Forbidden` for a key of the engine.
+    async fn note(
+        &self,
+        agent: AgentId,
+        key: &str,
+        value: &Value,
+        expires: Option<Timestamp>,
+    ) -> Result<()>;
+}
+
+#[async_trait]
+impl<T: CacheStore> PluginCache for T {
+    async fn noted(&self, agent: AgentId, key: &str, now: Timestamp) -> Result<Option<Value>> {
+        check_plugin_key(key)?;
+        self.cached(agent, key, now).await
+    }
+    async fn note(
+        &self,
+        agent: AgentId,
+        key: &str,
+        value: &Value,
+        expires: Option<Timestamp>,
+    ) -> Result<()> {
+        check_plugin_key(key)?;
+        self.cache(agent, key, value, expires).await
+    }
+}
+
+fn check_plugin_key(key: &str) -> Result<()> {
+    let scope = key.split(':').next().unwrap_or_default();
+    if !ENGINE_KEYS.contains(&scope) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Forbidden, "this key belongs to the engine")
+        .with("key", key)
+        .with_fix("begin the plugin's keys with the plugin's name"))
+}
+
+/// Everything a store can do. Blanket implementation; no methods of its own.
+pub trait Store:
+    PluginStore
+    + AgentStore
     + CacheStore
     + InboxStore
     + OutboxStore
@@ -53,17 +137,13 @@ pub trait Store:
     + AuditStore
     + LeaseStore
     + EventStore
+    + UsageStore
+    + BlockStore
 {
 }
 impl<T> Store for T where
-    T: AgentStore
-        + WorldStore
-        + RoomStore
-        + EntityStore
-        + MemoryStore
-        + EmbeddingStore
-        + RelationshipStore
-        + TaskStore
+    T: PluginStore
+        + AgentStore
         + CacheStore
         + InboxStore
         + OutboxStore
@@ -71,6 +151,8 @@ impl<T> Store for T where
         + AuditStore
         + LeaseStore
         + EventStore
+        + UsageStore
+        + BlockStore
 {
 }
 
@@ -106,9 +188,18 @@ pub trait RoomStore: Send + Sync {
     /// Who is in a Room.
     async fn participants(&self, room: RoomId) -> Result<Vec<Participant>>;
     /// State of an entity in a room; none if it is not a participant or has no state.
-    async fn participant_state(&self, room: RoomId, entity: EntityId) -> Result<Option<ParticipantState>>;
+    async fn participant_state(
+        &self,
+        room: RoomId,
+        entity: EntityId,
+    ) -> Result<Option<ParticipantState>>;
     /// Sets or clears a state; inserts the participant if missing.
-    async fn set_participant_state(&self, room: RoomId, entity: EntityId, state: Option<ParticipantState>) -> Result<()>;
+    async fn set_participant_state(
+        &self,
+        room: RoomId,
+        entity: EntityId,
+        state: Option<ParticipantState>,
+    ) -> Result<()>;
     /// Removes participants.
     async fn remove_participants(&self, room: RoomId, entities: &[EntityId]) -> Result<()>;
 }
@@ -152,7 +243,28 @@ pub trait CacheStore: Send + Sync {
     /// A value that has not expired.
     async fn cached(&self, agent: AgentId, key: &str, now: Timestamp) -> Result<Option<Value>>;
     /// Sets a value.
-    async fn cache(&self, agent: AgentId, key: &str, value: &Value, expires: Option<Timestamp>) -> Result<()>;
+    async fn cache(
+        &self,
+        agent: AgentId,
+        key: &str,
+        value: &Value,
+        expires: Option<Timestamp>,
+    ) -> Result<()>;
     /// Removes a value.
     async fn forget(&self, agent: AgentId, key: &str) -> Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_cannot_touch_the_engines_keys() {
+        for key in ["pairing:approved:1", "pause:x", "window:m", "budget:warned:a", "pairing"] {
+            assert_eq!(check_plugin_key(key).unwrap_err().kind(), ErrorKind::Forbidden, "{key}");
+        }
+        for key in ["relationships", "reflection:1", "pairings:1", "my-plugin:pairing:1", ""] {
+            check_plugin_key(key).unwrap();
+        }
+    }
 }

@@ -14,9 +14,10 @@ use crate::{
     service::Services,
     settings::Settings,
     state::State,
-    store::{Envelope, Store},
+    store::{Envelope, PluginStore},
     verdict::Verdict,
     world::World,
+    zone::Zone,
 };
 
 /// The agent as plugin code sees it: a value, no behaviour.
@@ -28,6 +29,8 @@ pub struct AgentView {
     pub character: Arc<Character>,
     /// Its settings.
     pub settings: Settings,
+    /// Where it lives, for the times it is told.
+    pub zone: Arc<Zone>,
 }
 
 /// One answer in the making.
@@ -40,6 +43,8 @@ pub struct Turn<'a> {
     pub room: &'a Room,
     /// The container; none before the platform told.
     pub world: Option<&'a World>,
+    /// What people address the agent by here, without `@`; none where it is not known.
+    pub handle: Option<&'a str>,
     /// What is being answered; the last one when several are answered together.
     pub message: &'a Memory,
     /// How it came.
@@ -51,8 +56,8 @@ pub struct Turn<'a> {
     pub recent: &'a [Arc<Memory>],
     /// The composed context; empty while it is being composed.
     pub state: &'a State,
-    /// Storage.
-    pub store: &'a Arc<dyn Store>,
+    /// Memories, people and places, relationships, tasks, and small values of the plugin's own.
+    pub store: &'a Arc<dyn PluginStore>,
     /// Models.
     pub models: &'a Models,
     /// Services.
@@ -78,18 +83,23 @@ impl Turn<'_> {
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     /// Actions whose `validate` passed.
-    pub actions: Vec<Arc<crate::action::ActionDocs>>,
+    pub actions: Vec<Arc<crate::action_docs::ActionDocs>>,
     /// Providers the model may ask for.
     pub providers: Vec<(String, String)>,
     /// Evaluators: name and description.
     pub evaluators: Vec<(String, String)>,
 }
 
-/// Sends to any room from any other: elizaOS `sendMessageToTarget`.
+/// Sends to any room from any other: elizaOS `sendMessageToTarget`. For what a service or evaluator says by itself. An action returns what it
+/// says in `elsewhere`, which is judged; one that calls this declares `SIDE_EFFECT` and [`crate::rights::Scope::Elsewhere`].
 #[async_trait::async_trait]
 pub trait Outbound: Send + Sync {
     /// Puts it into the outbox; Ok means durable.
-    async fn send_message_to_target(&self, address: &Address, outgoing: Outgoing) -> crate::Result<()>;
+    async fn send_message_to_target(
+        &self,
+        address: &Address,
+        outgoing: Outgoing,
+    ) -> crate::Result<()>;
 }
 
 /// A turn after its commit.

@@ -1,7 +1,7 @@
 //! Verdict: why a message was or was not answered, in an order a person can follow.
 
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 /// The decision about one message with every step that led to it. Stored with the message; `galatea explain` prints it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -40,10 +40,49 @@ pub enum Decision {
 pub struct Step {
     /// Rule or stage: `own-message`, `bots`, `muted`, `dm-policy`, `mention`, `model`, …
     pub rule: Cow<'static, str>,
-    /// What it did: `pass`, `answer`, `skip`, `note`.
-    pub outcome: Cow<'static, str>,
+    /// What it came to.
+    pub outcome: StepOutcome,
     /// Why, in a sentence.
     pub reason: Cow<'static, str>,
+}
+
+/// What a step came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepOutcome {
+    /// The rule has nothing against an answer.
+    Pass,
+    /// The rule asks for an answer.
+    Answer,
+    /// The rule keeps the message from being answered.
+    Skip,
+    /// Something to know that decides nothing.
+    Note,
+    /// Something went wrong.
+    Failed,
+    /// A word of another version of the program.
+    #[serde(other)]
+    Other,
+}
+
+impl StepOutcome {
+    /// The stored spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Answer => "answer",
+            Self::Skip => "skip",
+            Self::Note => "note",
+            Self::Failed => "failed",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl fmt::Display for StepOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
 }
 
 /// A setting and the value that would have changed the outcome.
@@ -57,7 +96,34 @@ pub struct Change {
 
 impl Verdict {
     /// Notes a step.
-    pub fn step(&mut self, rule: &'static str, outcome: &'static str, reason: impl Into<Cow<'static, str>>) {
-        self.steps.push(Step { rule: rule.into(), outcome: outcome.into(), reason: reason.into() });
+    pub fn step(
+        &mut self,
+        rule: &'static str,
+        outcome: StepOutcome,
+        reason: impl Into<Cow<'static, str>>,
+    ) {
+        self.steps.push(Step { rule: rule.into(), outcome, reason: reason.into() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_are_stored_as_they_are_spelt_and_old_rows_are_read() {
+        for outcome in [
+            StepOutcome::Pass,
+            StepOutcome::Answer,
+            StepOutcome::Skip,
+            StepOutcome::Note,
+            StepOutcome::Failed,
+        ] {
+            let stored = serde_json::to_value(outcome).unwrap();
+            assert_eq!(stored, outcome.as_str());
+            assert_eq!(serde_json::from_value::<StepOutcome>(stored).unwrap(), outcome);
+        }
+        let old = r#"{"rule":"model","outcome":"mended","reason":"x"}"#;
+        assert_eq!(serde_json::from_str::<Step>(old).unwrap().outcome, StepOutcome::Other);
     }
 }

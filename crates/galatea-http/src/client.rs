@@ -98,7 +98,13 @@ impl HttpClient {
             return Err(Error::invalid("the user agent is no header value").with_code(codes::SETUP));
         }
         let through_proxy = options.proxy_from_environment && proxy_in_environment();
-        let client = Self(Arc::new(Inner { options, through_proxy, direct: OnceLock::new(), proxied: OnceLock::new(), guarded: OnceLock::new() }));
+        let client = Self(Arc::new(Inner {
+            options,
+            through_proxy,
+            direct: OnceLock::new(),
+            proxied: OnceLock::new(),
+            guarded: OnceLock::new(),
+        }));
         if through_proxy {
             client.proxied()?;
         }
@@ -110,11 +116,17 @@ impl HttpClient {
     }
 
     fn proxied(&self) -> Result<&reqwest::Client> {
-        if self.0.through_proxy { made(&self.0.proxied, || base(&self.0.options)) } else { self.direct() }
+        if self.0.through_proxy {
+            made(&self.0.proxied, || base(&self.0.options))
+        } else {
+            self.direct()
+        }
     }
 
     fn guarded(&self) -> Result<&reqwest::Client> {
-        made(&self.0.guarded, || untrusted::guard(base(&self.0.options).no_proxy(), &self.0.options.untrusted_exceptions))
+        made(&self.0.guarded, || {
+            untrusted::guard(base(&self.0.options).no_proxy(), &self.0.options.untrusted_exceptions)
+        })
     }
 
     /// Starts a GET request.
@@ -130,12 +142,22 @@ impl HttpClient {
     /// Starts a request of any method. A bad URL is reported by [`Request::send`].
     pub fn request(&self, method: Method, url: &str) -> Request {
         match Url::parse(url) {
-            Ok(url) if matches!(url.scheme(), "http" | "https") => match if is_loopback(&url) { self.direct() } else { self.proxied() } {
-                Ok(client) => Request::new(self.clone(), client.request(method, url.clone()), place(&url)),
-                Err(error) => Request::broken(self.clone(), error),
-            },
-            Ok(_) => Request::broken(self.clone(), Error::invalid("only http and https addresses can be called").with_code(codes::URL)),
-            Err(error) => Request::broken(self.clone(), Error::invalid("this is no valid URL").with_code(codes::URL).with("cause", error)),
+            Ok(url) if matches!(url.scheme(), "http" | "https") => {
+                match if is_loopback(&url) { self.direct() } else { self.proxied() } {
+                    Ok(client) => {
+                        Request::new(self.clone(), client.request(method, url.clone()), place(&url))
+                    }
+                    Err(error) => Request::broken(self.clone(), error),
+                }
+            }
+            Ok(_) => Request::broken(
+                self.clone(),
+                Error::invalid("only http and https addresses can be called").with_code(codes::URL),
+            ),
+            Err(error) => Request::broken(
+                self.clone(),
+                Error::invalid("this is no valid URL").with_code(codes::URL).with("cause", error),
+            ),
         }
     }
 
@@ -166,7 +188,10 @@ fn base(options: &HttpOptions) -> reqwest::ClientBuilder {
         .user_agent(&options.user_agent)
 }
 
-fn made(place: &OnceLock<reqwest::Client>, builder: impl FnOnce() -> reqwest::ClientBuilder) -> Result<&reqwest::Client> {
+fn made(
+    place: &OnceLock<reqwest::Client>,
+    builder: impl FnOnce() -> reqwest::ClientBuilder,
+) -> Result<&reqwest::Client> {
     match place.get() {
         Some(client) => Ok(client),
         // Two first requests at once may both build; one is kept.
@@ -191,7 +216,10 @@ fn proxy_in_environment() -> bool {
 
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
-        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost"),
+        Some(Host::Domain(name)) => {
+            name.eq_ignore_ascii_case("localhost")
+                || name.to_ascii_lowercase().ends_with(".localhost")
+        }
         Some(Host::Ipv4(ip)) => ip.is_loopback(),
         Some(Host::Ipv6(ip)) => ip.is_loopback(),
         None => false,

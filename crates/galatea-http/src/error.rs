@@ -14,6 +14,8 @@ pub mod codes {
     pub const DNS: &str = "GAL-HTTP-DNS";
     /// No connection, for another reason; TLS failures are among them.
     pub const CONNECT: &str = "GAL-HTTP-CONNECT";
+    /// This machine has no more open files, ports or memory for a connection.
+    pub const LOCAL: &str = "GAL-LOCAL-LIMIT";
     /// No answer in time.
     pub const TIMEOUT: &str = "GAL-HTTP-TIMEOUT";
     /// The connection broke after the request had left.
@@ -37,30 +39,73 @@ pub(crate) fn transport(error: reqwest::Error, place: &str) -> Error {
     let error = error.without_url();
     let source = chain(&error);
     if error.is_builder() {
-        return Error::invalid("the request could not be built").with_code(codes::URL).with("host", place).with_source(source);
+        return Error::invalid("the request could not be built")
+            .with_code(codes::URL)
+            .with("host", place)
+            .with_source(source);
     }
     let made = if error.is_connect() {
+        if is_local(&error) {
+            return exhausted().with("host", place).with_source(source);
+        }
         if io_kind(&error) == Some(io::ErrorKind::ConnectionRefused) {
-            Error::new(ErrorKind::Unavailable, "nothing listens at this address").with_code(codes::REFUSED)
+            Error::new(ErrorKind::Unavailable, "nothing listens at this address")
+                .with_code(codes::REFUSED)
         } else if error.is_dns() {
-            Error::new(ErrorKind::Unavailable, "this host name has no address").with_code(codes::DNS)
+            Error::new(ErrorKind::Unavailable, "this host name has no address")
+                .with_code(codes::DNS)
         } else if error.is_timeout() {
-            Error::new(ErrorKind::Unavailable, "no connection within the time allowed").with_code(codes::CONNECT)
+            Error::new(ErrorKind::Unavailable, "no connection within the time allowed")
+                .with_code(codes::CONNECT)
         } else {
-            Error::new(ErrorKind::Unavailable, "no connection could be made").with_code(codes::CONNECT)
+            Error::new(ErrorKind::Unavailable, "no connection could be made")
+                .with_code(codes::CONNECT)
         }
         .with_sent(Sent::No)
     } else if error.is_timeout() {
-        Error::new(ErrorKind::Timeout, "no answer within the time allowed").with_code(codes::TIMEOUT)
+        Error::new(ErrorKind::Timeout, "no answer within the time allowed")
+            .with_code(codes::TIMEOUT)
     } else {
-        Error::new(ErrorKind::Unavailable, "the connection broke before the answer was complete").with_code(codes::BROKEN).with_sent(Sent::Maybe)
+        Error::new(ErrorKind::Unavailable, "the connection broke before the answer was complete")
+            .with_code(codes::BROKEN)
+            .with_sent(Sent::Maybe)
     };
     made.with("host", place).with_source(source)
 }
 
+/// This machine could not even make a connection.
+pub fn exhausted() -> Error {
+    Error::new(ErrorKind::Exhausted, "this machine has no more open files, ports or memory for a connection")
+        .with_code(codes::LOCAL)
+        .with_fix("raise the limit of open files (`ulimit -n`, LimitNOFILE= of the unit), or look at what else uses them; it is tried again meanwhile")
+}
+
+/// Whether a failure is for want of something on this machine: open files of the process or of the system, ports, buffers, memory.
+pub fn is_local(error: &(dyn StdError + 'static)) -> bool {
+    // ENOMEM, ENFILE and EMFILE of every Unix; EADDRNOTAVAIL and ENOBUFS, which differ.
+    const WANTS: [i32; 5] =
+        if cfg!(target_os = "linux") { [12, 23, 24, 99, 105] } else { [12, 23, 24, 49, 55] };
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let Some(failure) = error.downcast_ref::<io::Error>() else {
+            next = error.source();
+            continue;
+        };
+        if let Some(number) = failure.raw_os_error() {
+            return WANTS.contains(&number);
+        }
+        // `source` of an io::Error leaves out the error that it wraps.
+        next = failure.get_ref().map(|wrapped| wrapped as &(dyn StdError + 'static));
+    }
+    false
+}
+
 /// A timeout of ours, after the request may have left.
 pub(crate) fn timed_out(what: &'static str, place: &str, after: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, what).with_code(codes::TIMEOUT).with("host", place).with("seconds", after.as_secs_f32())
+    Error::new(ErrorKind::Timeout, what)
+        .with_code(codes::TIMEOUT)
+        .with("host", place)
+        .with("seconds", after.as_secs_f32())
 }
 
 /// The failure that an HTTP status stands for (RFC 9110 §15; 529 is Anthropic's "overloaded").
@@ -73,14 +118,24 @@ pub fn status_error(status: u16, place: &str, retry_after: Option<Duration>) -> 
         404 | 410 => (ErrorKind::NotFound, "the other side does not know this", Sent::No),
         405 | 501 => (ErrorKind::Unsupported, "the other side cannot do this", Sent::No),
         408 => (ErrorKind::Timeout, "the other side gave up waiting for the request", Sent::Maybe),
-        409 => (ErrorKind::Conflict, "the other side is in a state that conflicts with this", Sent::No),
+        409 => {
+            (ErrorKind::Conflict, "the other side is in a state that conflicts with this", Sent::No)
+        }
         425 => (ErrorKind::Unavailable, "the other side is not ready yet", Sent::No),
         429 => (ErrorKind::RateLimited, "the other side asked to slow down", Sent::No),
         400..=499 => (ErrorKind::Invalid, "the other side found the request invalid", Sent::No),
         500..=599 => (ErrorKind::Unavailable, "the other side has a fault", Sent::Maybe),
-        _ => (ErrorKind::Unexpected, "the other side answered in a way nobody documented", Sent::Maybe),
+        _ => (
+            ErrorKind::Unexpected,
+            "the other side answered in a way nobody documented",
+            Sent::Maybe,
+        ),
     };
-    let error = Error::new(kind, message).with_code(codes::STATUS).with_sent(sent).with("host", place).with("status", status);
+    let error = Error::new(kind, message)
+        .with_code(codes::STATUS)
+        .with_sent(sent)
+        .with("host", place)
+        .with("status", status);
     match retry_after {
         Some(after) if error.retry() != Retry::Never => error.with_retry(Retry::After(after)),
         _ => error,
@@ -137,8 +192,31 @@ mod tests {
         ];
         for (status, kind, retry, sent) in cases {
             let error = status_error(status, "host:1", None);
-            assert_eq!((error.kind(), error.retry(), error.sent()), (kind, retry, sent), "{status}");
+            assert_eq!(
+                (error.kind(), error.retry(), error.sent()),
+                (kind, retry, sent),
+                "{status}"
+            );
         }
+    }
+
+    #[test]
+    fn what_this_machine_lacks_is_told_from_what_the_other_side_does() {
+        let wrapped = |number| io::Error::other(io::Error::from_raw_os_error(number));
+        for number in [23, 24, 12] {
+            assert!(
+                is_local(&io::Error::from_raw_os_error(number)) && is_local(&wrapped(number)),
+                "{number}"
+            );
+        }
+        assert!(
+            !is_local(&io::Error::from(io::ErrorKind::ConnectionRefused))
+                && !is_local(&wrapped(111))
+        );
+        assert_eq!(
+            (exhausted().kind(), exhausted().retry(), exhausted().sent()),
+            (ErrorKind::Exhausted, Retry::Soon, Sent::No)
+        );
     }
 
     #[test]

@@ -32,7 +32,11 @@ const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96, "NAT64 (RFC 6052)"),
     (Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0), 48, "local NAT64 (RFC 8215)"),
     (Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 0), 64, "discard (RFC 6666)"),
-    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "Teredo, ORCHID and other protocol assignments (RFC 2928)"),
+    (
+        Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0),
+        23,
+        "Teredo, ORCHID and other protocol assignments (RFC 2928)",
+    ),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, "documentation (RFC 3849)"),
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, "6to4 (RFC 3056)"),
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "documentation (RFC 9637)"),
@@ -45,12 +49,17 @@ const V6: &[(Ipv6Addr, u32, &str)] = &[
 /// Why this address is refused; none when it belongs to the public internet.
 pub fn denied(ip: IpAddr) -> Option<&'static str> {
     match ip {
-        IpAddr::V4(ip) => V4.iter().find(|(net, bits, _)| in_v4(ip, *net, *bits)).map(|(_, _, why)| *why),
-        IpAddr::V6(ip) => V6
-            .iter()
-            .find(|(net, bits, _)| in_v6(ip, *net, *bits))
-            .map(|(_, _, why)| *why)
-            .or_else(|| (!in_v6(ip, Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3)).then_some("not global unicast (RFC 4291)")),
+        IpAddr::V4(ip) => {
+            V4.iter().find(|(net, bits, _)| in_v4(ip, *net, *bits)).map(|(_, _, why)| *why)
+        }
+        IpAddr::V6(ip) => {
+            V6.iter().find(|(net, bits, _)| in_v6(ip, *net, *bits)).map(|(_, _, why)| *why).or_else(
+                || {
+                    (!in_v6(ip, Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3))
+                        .then_some("not global unicast (RFC 4291)")
+                },
+            )
+        }
     }
 }
 

@@ -1,10 +1,12 @@
-//! The one outgoing HTTP client: timeouts, proxy, redaction, status → [`galatea_core::Error`], Retry-After, and a guard for addresses that strangers name.
+//! HTTP at the edges. The one outgoing client: timeouts, proxy, redaction, status → [`galatea_core::Error`], Retry-After, and a guard for addresses that strangers name.
 //!
 //! Errors made here never contain a URL's path or query, a header or a body: platform tokens live there. They name the host.
 
 pub mod client;
 pub mod error;
 pub mod guard;
+pub mod json;
+pub mod listen;
 pub mod redact;
 pub mod request;
 pub mod response;
@@ -17,7 +19,7 @@ pub mod upload;
 pub use client::{HttpClient, HttpOptions};
 pub use error::{codes, status_error};
 pub use guard::denied;
-pub use redact::{redact, shorten};
+pub use redact::{plain, redact, shorten};
 pub use request::Request;
 pub use reqwest::{
     Method,

@@ -28,13 +28,25 @@ pub fn shorten(text: &str, max: usize) -> String {
     }
 }
 
+/// A name that a stranger chose, for a log: letters, digits and `_ - . /` of ASCII, at most `max` of them; everything else is a question mark.
+pub fn plain(name: &str, max: usize) -> String {
+    let safe = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/') { c } else { '?' }
+    };
+    shorten(&name.chars().take(max + 1).map(safe).collect::<String>(), max)
+}
+
 fn cut_addresses(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("://") {
         let (before, after) = rest.split_at(at + 3);
         out.push_str(before);
-        let end = after.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '`' | '(' | ')')).unwrap_or(after.len());
+        let end = after
+            .find(|c: char| {
+                c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '`' | '(' | ')')
+            })
+            .unwrap_or(after.len());
         let address = &after[..end];
         let authority = &address[..address.find(['/', '?', '#']).unwrap_or(address.len())];
         out.push_str(authority.rsplit('@').next().unwrap_or_default());
@@ -53,8 +65,16 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn names_of_strangers_are_plain_and_short() {
+        assert_eq!(plain("edited_message", 40), "edited_message");
+        assert_eq!(plain("a\n2026 ERROR \u{1b}[31m\u{202e}b", 40), "a?2026?ERROR???31m?b");
+        assert_eq!(plain(&"x".repeat(100_000), 3), "xxx…");
+    }
+
+    #[test]
     fn addresses_keep_only_their_host() {
-        let text = "error for https://user:pw@api.host:8443/bot123:SECRET/x?key=SECRET and (http://b/c)";
+        let text =
+            "error for https://user:pw@api.host:8443/bot123:SECRET/x?key=SECRET and (http://b/c)";
         assert_eq!(redact(text, &[]), "error for https://api.host:8443/… and (http://b/…)");
     }
 

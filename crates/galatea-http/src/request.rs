@@ -40,12 +40,30 @@ impl fmt::Debug for Request {
 impl Request {
     pub(crate) fn new(client: HttpClient, builder: RequestBuilder, place: String) -> Self {
         let (total, max_body) = (client.options().total_timeout, client.options().max_body);
-        Self { client, builder: Ok(builder), place, total, head: None, idle: None, max_body, leave: Leave::always() }
+        Self {
+            client,
+            builder: Ok(builder),
+            place,
+            total,
+            head: None,
+            idle: None,
+            max_body,
+            leave: Leave::always(),
+        }
     }
 
     pub(crate) fn broken(client: HttpClient, error: Error) -> Self {
         let (total, max_body) = (client.options().total_timeout, client.options().max_body);
-        Self { client, builder: Err(error), place: String::new(), total, head: None, idle: None, max_body, leave: Leave::always() }
+        Self {
+            client,
+            builder: Err(error),
+            place: String::new(),
+            total,
+            head: None,
+            idle: None,
+            max_body,
+            leave: Leave::always(),
+        }
     }
 
     fn map(mut self, change: impl FnOnce(RequestBuilder) -> Result<RequestBuilder>) -> Self {
@@ -71,9 +89,12 @@ impl Request {
 
     fn set_header(self, name: &'static str, value: &str, secret: bool) -> Self {
         self.map(|builder| {
-            let key = HeaderName::try_from(name).map_err(|_| Error::invalid("not a header name").with("header", name))?;
-            let mut value = HeaderValue::from_str(value)
-                .map_err(|_| Error::invalid("a header value holds a line break or another forbidden character").with("header", name))?;
+            let key = HeaderName::try_from(name)
+                .map_err(|_| Error::invalid("not a header name").with("header", name))?;
+            let mut value = HeaderValue::from_str(value).map_err(|_| {
+                Error::invalid("a header value holds a line break or another forbidden character")
+                    .with("header", name)
+            })?;
             value.set_sensitive(secret);
             Ok(builder.header(key, value))
         })
@@ -94,14 +115,21 @@ impl Request {
     pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Self {
         let leave = self.leave.clone();
         self.map(|builder| {
-            let bytes = serde_json::to_vec(body).map_err(|_| Error::unexpected("the request could not be written as JSON"))?;
+            let bytes = serde_json::to_vec(body)
+                .map_err(|_| Error::unexpected("the request could not be written as JSON"))?;
             let builder = builder.header(CONTENT_TYPE, "application/json");
             if !leave.can_end() {
                 return Ok(builder.body(bytes));
             }
             // A body of which the length is told, so that without it the request is incomplete and nobody acts on it (RFC 9112 §6.3).
             let builder = builder.header(CONTENT_LENGTH, bytes.len());
-            let written = async move { if leave.is_given() { Ok(bytes) } else { Err(std::io::Error::other("leave to send was withdrawn")) } };
+            let written = async move {
+                if leave.is_given() {
+                    Ok(bytes)
+                } else {
+                    Err(std::io::Error::other("leave to send was withdrawn"))
+                }
+            };
             Ok(builder.body(reqwest::Body::wrap_stream(futures::stream::once(written))))
         })
     }
@@ -109,7 +137,11 @@ impl Request {
     /// Sends bytes of the given media type.
     pub fn body(self, content_type: &str, bytes: Bytes) -> Self {
         let value = HeaderValue::from_str(content_type);
-        self.map(|builder| Ok(builder.header(CONTENT_TYPE, value.map_err(|_| Error::invalid("not a media type"))?).body(bytes)))
+        self.map(|builder| {
+            Ok(builder
+                .header(CONTENT_TYPE, value.map_err(|_| Error::invalid("not a media type"))?)
+                .body(bytes))
+        })
     }
 
     /// Sends `application/x-www-form-urlencoded` pairs.
@@ -157,9 +189,19 @@ impl Request {
         let head = self.head.unwrap_or(self.total).min(self.total);
         let answer = match timeout_at(start + head, builder.send()).await {
             Ok(answer) => answer.map_err(|error| transport(error, &self.place))?,
-            Err(_) => return Err(timed_out("no answer within the time allowed", &self.place, head)),
+            Err(_) => {
+                return Err(timed_out("no answer within the time allowed", &self.place, head));
+            }
         };
-        Ok(Response::new(answer, self.place, start, self.total, self.idle, self.max_body, self.client.options().clock.clone()))
+        Ok(Response::new(
+            answer,
+            self.place,
+            start,
+            self.total,
+            self.idle,
+            self.max_body,
+            self.client.options().clock.clone(),
+        ))
     }
 
     /// Sends it, asks for a success status and reads JSON.

@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     error::{codes, status_error, timed_out, transport},
+    json,
     retry_after::{parse_http_date, parse_retry_after},
 };
 
@@ -26,7 +27,10 @@ pub struct Response {
 
 impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Response").field("host", &self.place).field("status", &self.status()).finish_non_exhaustive()
+        f.debug_struct("Response")
+            .field("host", &self.place)
+            .field("status", &self.status())
+            .finish_non_exhaustive()
     }
 }
 
@@ -80,7 +84,11 @@ impl Response {
     /// # Errors
     /// What [`status_error`] makes of any other status, with the server's `Retry-After`. The body is not read.
     pub fn ok(self) -> Result<Self> {
-        if self.is_success() { Ok(self) } else { Err(status_error(self.status(), &self.place, self.retry_after())) }
+        if self.is_success() {
+            Ok(self)
+        } else {
+            Err(status_error(self.status(), &self.place, self.retry_after()))
+        }
     }
 
     /// The body, in pieces as they arrive.
@@ -97,7 +105,10 @@ impl Response {
             place: self.place,
             body: Some(self.inner),
         };
-        futures::stream::unfold(reader, |mut reader| async move { reader.next().await.map(|piece| (piece, reader)) }).boxed()
+        futures::stream::unfold(reader, |mut reader| async move {
+            reader.next().await.map(|piece| (piece, reader))
+        })
+        .boxed()
     }
 
     /// The whole body.
@@ -131,9 +142,13 @@ impl Response {
     pub async fn json<T: DeserializeOwned>(self) -> Result<T> {
         let place = self.place.clone();
         let bytes = self.bytes().await?;
-        serde_json::from_slice(&bytes).map_err(|error| {
+        json::read(&bytes).map_err(|error| {
             let what = if error.is_data() { "is JSON of another shape" } else { "is not JSON" };
-            Error::unexpected(format!("the answer {what}")).with_code(codes::JSON).with("host", place).with("line", error.line()).with("column", error.column())
+            Error::unexpected(format!("the answer {what}"))
+                .with_code(codes::JSON)
+                .with("host", place)
+                .with("line", error.line())
+                .with("column", error.column())
         })
     }
 }
@@ -171,7 +186,11 @@ impl Reader {
             Ok(Err(error)) => transport(error, &self.place),
             Err(_) => match silence {
                 Some(idle) => timed_out("the answer stopped coming", &self.place, idle),
-                None => timed_out("the answer was not complete within the time allowed", &self.place, self.total),
+                None => timed_out(
+                    "the answer was not complete within the time allowed",
+                    &self.place,
+                    self.total,
+                ),
             },
         };
         self.body = None;

@@ -3,17 +3,26 @@
 use std::time::Duration;
 
 use galatea_core::Timestamp;
-use time::{OffsetDateTime, PrimitiveDateTime, format_description::BorrowedFormatItem, macros::format_description};
+use time::{
+    OffsetDateTime, PrimitiveDateTime, format_description::BorrowedFormatItem,
+    macros::format_description,
+};
 
 /// No server makes us wait longer than this; also keeps sums of times in range.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// The three forms of an HTTP date (RFC 9110 §5.6.7): IMF-fixdate, RFC 850, asctime.
 const FORMS: [&[BorrowedFormatItem<'static>]; 2] = [
-    format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"),
-    format_description!("[weekday repr:short] [month repr:short] [day padding:space] [hour]:[minute]:[second] [year]"),
+    format_description!(
+        "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
+    ),
+    format_description!(
+        "[weekday repr:short] [month repr:short] [day padding:space] [hour]:[minute]:[second] [year]"
+    ),
 ];
-const RFC_850: &[BorrowedFormatItem<'static>] = format_description!("[weekday], [day]-[month repr:short]-[year repr:last_two] [hour]:[minute]:[second] GMT");
+const RFC_850: &[BorrowedFormatItem<'static>] = format_description!(
+    "[weekday], [day]-[month repr:short]-[year repr:last_two] [hour]:[minute]:[second] GMT"
+);
 
 /// How long to wait from `now`, at most [`MAX_RETRY_AFTER`]; none when the value is neither seconds nor a date.
 pub fn parse_retry_after(value: &str, now: Timestamp) -> Option<Duration> {
@@ -34,7 +43,10 @@ pub fn parse_retry_after(value: &str, now: Timestamp) -> Option<Duration> {
 /// An HTTP date as a time. `now` decides the century of the two-digit years of RFC 850.
 pub fn parse_http_date(value: &str, now: Timestamp) -> Option<Timestamp> {
     let value = value.trim();
-    let at = FORMS.iter().find_map(|form| PrimitiveDateTime::parse(value, form).ok()).or_else(|| rfc_850(value, now))?;
+    let at = FORMS
+        .iter()
+        .find_map(|form| PrimitiveDateTime::parse(value, form).ok())
+        .or_else(|| rfc_850(value, now))?;
     at.assume_utc().unix_timestamp().checked_mul(1000).map(Timestamp)
 }
 
@@ -67,7 +79,13 @@ mod tests {
     #[test]
     fn all_forms_of_the_rfc() {
         let now = Timestamp(EXAMPLE.0 - 30_000);
-        for value in ["30", " 30 ", "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
+        for value in [
+            "30",
+            " 30 ",
+            "Sun, 06 Nov 1994 08:49:37 GMT",
+            "Sunday, 06-Nov-94 08:49:37 GMT",
+            "Sun Nov  6 08:49:37 1994",
+        ] {
             assert_eq!(parse_retry_after(value, now), Some(Duration::from_secs(30)), "{value}");
         }
         assert_eq!(parse_retry_after("0.5", now), Some(Duration::from_millis(500)));
@@ -75,7 +93,10 @@ mod tests {
 
     #[test]
     fn the_past_is_now_and_the_far_future_is_capped() {
-        assert_eq!(parse_retry_after("Sun, 06 Nov 1994 08:49:37 GMT", Timestamp(EXAMPLE.0 + 1000)), Some(Duration::ZERO));
+        assert_eq!(
+            parse_retry_after("Sun, 06 Nov 1994 08:49:37 GMT", Timestamp(EXAMPLE.0 + 1000)),
+            Some(Duration::ZERO)
+        );
         assert_eq!(parse_retry_after("99999999999999999999999", EXAMPLE), Some(MAX_RETRY_AFTER));
         assert_eq!(parse_retry_after("1e300", EXAMPLE), Some(MAX_RETRY_AFTER));
     }

@@ -16,10 +16,16 @@ static CONNECTOR: OnceLock<std::result::Result<TlsConnector, String>> = OnceLock
 pub(crate) fn connector() -> Result<TlsConnector> {
     let built = CONNECTOR.get_or_init(|| {
         // HTTP/2 where the server has it (RFC 7301 protocol names).
-        TlsConnector::builder().request_alpns(&["h2", "http/1.1"]).build().map_err(|error| error.to_string())
+        TlsConnector::builder()
+            .request_alpns(&["h2", "http/1.1"])
+            .build()
+            .map_err(|error| error.to_string())
     });
     built.clone().map_err(|cause| {
-        Error::unexpected("TLS could not be set up").with_code(codes::SETUP).with("cause", cause).with_fix("check the certificate file named by SSL_CERT_FILE")
+        Error::unexpected("TLS could not be set up")
+            .with_code(codes::SETUP)
+            .with("cause", cause)
+            .with_fix("check the certificate file named by SSL_CERT_FILE")
     })
 }
 

@@ -45,15 +45,20 @@ impl Tunnels {
     /// # Errors
     /// `Invalid` for a proxy that cannot carry it, `Unavailable` when it or the host cannot be reached; they name the hosts.
     pub async fn connect(&self, url: &Url) -> Result<TcpStream> {
-        let wrong = || Error::invalid("an address without a host and a port").with_code(codes::SETUP);
-        let (host, port) = (url.host_str().ok_or_else(wrong)?, url.port_or_known_default().ok_or_else(wrong)?);
+        let wrong =
+            || Error::invalid("an address without a host and a port").with_code(codes::SETUP);
+        let (host, port) =
+            (url.host_str().ok_or_else(wrong)?, url.port_or_known_default().ok_or_else(wrong)?);
         // Proxies know http and https only; the port is always written, as CONNECT wants it.
         let scheme = if matches!(url.scheme(), "wss" | "https") { "https" } else { "http" };
-        let target: http::Uri = format!("{scheme}://{host}:{port}/").parse().map_err(|_| wrong())?;
+        let target: http::Uri =
+            format!("{scheme}://{host}:{port}/").parse().map_err(|_| wrong())?;
         let proxy = if is_loopback(url) { None } else { self.0.intercept(&target) };
         let Some(proxy) = proxy else {
             let (name, port) = (host.trim_matches(['[', ']']), port);
-            return TcpStream::connect((name, port)).await.map_err(|e| unreachable(place(url), "the host cannot be reached").with("cause", e.kind()));
+            return TcpStream::connect((name, port)).await.map_err(|e| {
+                unreachable(place(url), "the host cannot be reached").with("cause", e.kind())
+            });
         };
         if proxy.uri().scheme_str() != Some("http") {
             return Err(Error::invalid("this proxy cannot carry a WebSocket")
@@ -72,7 +77,9 @@ impl Tunnels {
             unreachable(place(url), "the proxy did not let us through")
                 .with("proxy", through)
                 .with("cause", error)
-                .with_fix("check HTTPS_PROXY and what the proxy allows: CONNECT to this host and port")
+                .with_fix(
+                    "check HTTPS_PROXY and what the proxy allows: CONNECT to this host and port",
+                )
         })?;
         Ok(stream.into_inner())
     }

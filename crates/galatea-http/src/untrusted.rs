@@ -67,12 +67,20 @@ type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr
 
 /// A client that connects to public addresses only.
 pub(crate) fn guard(builder: ClientBuilder, exceptions: &[IpAddr]) -> ClientBuilder {
-    guard_with(builder, exceptions, Arc::new(|host| Box::pin(async move { Ok(tokio::net::lookup_host((host, 0)).await?.collect()) })))
+    guard_with(
+        builder,
+        exceptions,
+        Arc::new(|host| {
+            Box::pin(async move { Ok(tokio::net::lookup_host((host, 0)).await?.collect()) })
+        }),
+    )
 }
 
 fn guard_with(builder: ClientBuilder, exceptions: &[IpAddr], lookup: Lookup) -> ClientBuilder {
     // Connections are not kept: a stranger's server must not hold our sockets.
-    builder.pool_max_idle_per_host(0).dns_resolver(GuardedResolver { lookup, exceptions: exceptions.into() })
+    builder
+        .pool_max_idle_per_host(0)
+        .dns_resolver(GuardedResolver { lookup, exceptions: exceptions.into() })
 }
 
 struct GuardedResolver {
@@ -87,7 +95,8 @@ impl Resolve for GuardedResolver {
         Box::pin(async move {
             let addresses = found.await?;
             // One bad address condemns the name: a mixed answer is the mark of rebinding.
-            if let Some(why) = addresses.iter().find_map(|address| check(address.ip(), &exceptions)) {
+            if let Some(why) = addresses.iter().find_map(|address| check(address.ip(), &exceptions))
+            {
                 return Err(Denied(why).into());
             }
             let addresses: Addrs = Box::new(addresses.into_iter());
@@ -111,44 +120,69 @@ impl fmt::Display for Denied {
 
 impl StdError for Denied {}
 
-pub(crate) async fn fetch(client: &HttpClient, guarded: &reqwest::Client, url: &str, limits: &FetchLimits) -> Result<Fetched> {
+pub(crate) async fn fetch(
+    client: &HttpClient,
+    guarded: &reqwest::Client,
+    url: &str,
+    limits: &FetchLimits,
+) -> Result<Fetched> {
     let start = Instant::now();
     let exceptions = &client.options().untrusted_exceptions;
-    let mut url = Url::parse(url).map_err(|error| Error::invalid("this is no valid URL").with_code(codes::URL).with("cause", error))?;
+    let mut url = Url::parse(url).map_err(|error| {
+        Error::invalid("this is no valid URL").with_code(codes::URL).with("cause", error)
+    })?;
     for _ in 0..=limits.max_redirects {
         admit(&url, exceptions)?;
         let here = place(&url);
         let answer = match timeout_at(start + limits.total, guarded.get(url.clone()).send()).await {
             Ok(answer) => answer.map_err(|error| explain(error, &here))?,
-            Err(_) => return Err(timed_out("no answer within the time allowed", &here, limits.total).with_sent(Sent::No)),
+            Err(_) => {
+                return Err(timed_out("no answer within the time allowed", &here, limits.total)
+                    .with_sent(Sent::No));
+            }
         };
         if answer.status().is_redirection()
             && let Some(next) = answer.headers().get(LOCATION)
         {
-            url = next
-                .to_str()
-                .ok()
-                .and_then(|next| url.join(next).ok())
-                .ok_or_else(|| Error::invalid("the server redirects to something that is no URL").with_code(codes::URL).with("host", &here))?;
+            url = next.to_str().ok().and_then(|next| url.join(next).ok()).ok_or_else(|| {
+                Error::invalid("the server redirects to something that is no URL")
+                    .with_code(codes::URL)
+                    .with("host", &here)
+            })?;
             continue;
         }
-        let answer = Response::new(answer, here, start, limits.total, None, limits.max_bytes, client.options().clock.clone());
+        let answer = Response::new(
+            answer,
+            here,
+            start,
+            limits.total,
+            None,
+            limits.max_bytes,
+            client.options().clock.clone(),
+        );
         if !answer.is_success() {
-            return Err(status_error(answer.status(), answer.place(), answer.retry_after()).with_sent(Sent::No));
+            return Err(status_error(answer.status(), answer.place(), answer.retry_after())
+                .with_sent(Sent::No));
         }
         let media_type = answer.media_type();
         return Ok(Fetched { bytes: answer.bytes().await?, media_type });
     }
-    Err(Error::invalid("the server redirects too often").with_code(codes::URL).with("host", place(&url)))
+    Err(Error::invalid("the server redirects too often")
+        .with_code(codes::URL)
+        .with("host", place(&url)))
 }
 
 /// Scheme, user info and literal addresses; names are checked when they are resolved.
 fn admit(url: &Url, exceptions: &[IpAddr]) -> Result<()> {
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(Error::invalid("only http and https addresses are fetched").with_code(codes::URL));
+        return Err(
+            Error::invalid("only http and https addresses are fetched").with_code(codes::URL)
+        );
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Error::invalid("addresses with a user name are not fetched").with_code(codes::URL).with("host", place(url)));
+        return Err(Error::invalid("addresses with a user name are not fetched")
+            .with_code(codes::URL)
+            .with("host", place(url)));
     }
     let literal = match url.host() {
         Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
@@ -174,10 +208,13 @@ fn explain(error: reqwest::Error, place: &str) -> Error {
 }
 
 fn refused(why: &'static str, place: &str) -> Error {
-    Error::new(ErrorKind::Forbidden, "this address lies inside a network that strangers must not reach")
-        .with_code(codes::SSRF)
-        .with("host", place)
-        .with("why", why)
+    Error::new(
+        ErrorKind::Forbidden,
+        "this address lies inside a network that strangers must not reach",
+    )
+    .with_code(codes::SSRF)
+    .with("host", place)
+    .with("why", why)
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use url::Url;
 /// `Invalid`, without a code, for a file that is missing, too large or outside `folder`, or a broken `data:` address.
 pub async fn read_attachment(url: &str, folder: &Path, limit: usize) -> Result<Bytes> {
     let bytes = match url.get(..5) {
-        Some(scheme) if scheme.eq_ignore_ascii_case("data:") => data(&url[5..]).ok_or_else(|| Error::invalid("an attachment has a broken data: address"))?,
+        Some(scheme) if scheme.eq_ignore_ascii_case("data:") => data(&url[5..])
+            .ok_or_else(|| Error::invalid("an attachment has a broken data: address"))?,
         _ => local(url, folder, limit).await?,
     };
     match bytes.len() {
@@ -23,7 +24,8 @@ pub async fn read_attachment(url: &str, folder: &Path, limit: usize) -> Result<B
 }
 
 fn too_large(limit: usize) -> Error {
-    Error::invalid("an attachment is larger than a bot may upload here").with("megabytes", limit >> 20)
+    Error::invalid("an attachment is larger than a bot may upload here")
+        .with("megabytes", limit >> 20)
 }
 
 /// A file of ours. What a model or a stranger wrote must not name any file of the machine, so it has to lie in the connector's folder.
@@ -53,7 +55,8 @@ fn data(rest: &str) -> Option<Bytes> {
         let body: String = body.chars().filter(|c| !c.is_whitespace()).collect();
         let engine = base64::engine::GeneralPurpose::new(
             &base64::alphabet::STANDARD,
-            base64::engine::GeneralPurposeConfig::new().with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
+            base64::engine::GeneralPurposeConfig::new()
+                .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
         );
         return engine.decode(percent(&body)?).ok().map(Bytes::from);
     }
@@ -87,9 +90,12 @@ mod tests {
     #[tokio::test]
     async fn data_addresses_are_read_in_both_forms() {
         let folder = tempfile::tempdir().unwrap();
-        for (url, expect) in
-            [("data:text/plain;base64,aGVsbG8=", "hello"), ("data:text/plain;base64,aGVsbG8", "hello"), ("data:,a%20b%21", "a b!"), ("DATA:;base64,aGk=", "hi")]
-        {
+        for (url, expect) in [
+            ("data:text/plain;base64,aGVsbG8=", "hello"),
+            ("data:text/plain;base64,aGVsbG8", "hello"),
+            ("data:,a%20b%21", "a b!"),
+            ("DATA:;base64,aGk=", "hi"),
+        ] {
             assert_eq!(bytes(url.into(), folder.path()).await.unwrap(), expect.as_bytes(), "{url}");
         }
         for wrong in ["data:nothing", "data:;base64,***", "data:,%zz", "data:,", "ftp://x"] {

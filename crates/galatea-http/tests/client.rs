@@ -39,29 +39,58 @@ async fn serve() -> String {
                 }))
             }),
         )
-        .route("/status/{code}", get(|axum::extract::Path(code): axum::extract::Path<u16>| async move { (StatusCode::from_u16(code).unwrap(), "CANARY body") }))
-        .route("/slow-down", get(|| async { (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "7")], "") }))
+        .route(
+            "/status/{code}",
+            get(|axum::extract::Path(code): axum::extract::Path<u16>| async move {
+                (StatusCode::from_u16(code).unwrap(), "CANARY body")
+            }),
+        )
+        .route(
+            "/slow-down",
+            get(|| async { (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "7")], "") }),
+        )
         .route(
             "/dated",
             get(|| async {
-                (StatusCode::SERVICE_UNAVAILABLE, [("date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT")], "")
+                (
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    [
+                        ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+                        ("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT"),
+                    ],
+                    "",
+                )
             }),
         )
         .route("/html", get(|| async { ([("content-type", "text/html")], "<b>CANARY</b>") }))
         .route("/shape", get(|| async { axum::Json(json!({"n": "CANARY"})) }))
         .route("/redirect", get(|| async { Redirect::temporary("/echo") }))
-        .route("/big", get(|| async { Body::from_stream(futures::stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from_static(&[0; 4096])))) }))
+        .route(
+            "/big",
+            get(|| async {
+                Body::from_stream(futures::stream::repeat_with(|| {
+                    Ok::<_, std::io::Error>(Bytes::from_static(&[0; 4096]))
+                }))
+            }),
+        )
         .route("/hang", get(std::future::pending::<()>))
         .route(
             "/stall",
             get(|| async {
-                let first = futures::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"one"))]);
+                let first =
+                    futures::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"one"))]);
                 Body::from_stream(first.chain(futures::stream::pending()))
             }),
         )
         .route(
             "/cut",
-            get(|| async { Body::from_stream(futures::stream::iter([Ok(Bytes::from_static(b"one")), Err(std::io::Error::other("cut"))])).into_response() }),
+            get(|| async {
+                Body::from_stream(futures::stream::iter([
+                    Ok(Bytes::from_static(b"one")),
+                    Err(std::io::Error::other("cut")),
+                ]))
+                .into_response()
+            }),
         );
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -70,7 +99,12 @@ async fn serve() -> String {
 }
 
 fn client() -> HttpClient {
-    HttpClient::new(HttpOptions { total_timeout: Duration::from_secs(10), max_body: 1 << 20, ..HttpOptions::default() }).unwrap()
+    HttpClient::new(HttpOptions {
+        total_timeout: Duration::from_secs(10),
+        max_body: 1 << 20,
+        ..HttpOptions::default()
+    })
+    .unwrap()
 }
 
 fn clean(error: &Error) {
@@ -81,7 +115,13 @@ fn clean(error: &Error) {
 #[tokio::test]
 async fn json_bearer_and_multipart_arrive() {
     let (base, http) = (serve().await, client());
-    let got: Value = http.post(&format!("{base}/echo")).bearer(&SecretString::from("tok")).json(&json!({"a": 1})).send_json().await.unwrap();
+    let got: Value = http
+        .post(&format!("{base}/echo"))
+        .bearer(&SecretString::from("tok"))
+        .json(&json!({"a": 1}))
+        .send_json()
+        .await
+        .unwrap();
     assert_eq!(got["auth"], "Bearer tok");
     assert_eq!(got["type"], "application/json");
     assert_eq!(got["body"], "{\"a\":1}");
@@ -95,8 +135,19 @@ async fn json_bearer_and_multipart_arrive() {
 #[tokio::test]
 async fn statuses_become_errors_without_body_or_path() {
     let (base, http) = (serve().await, client());
-    for (status, kind) in [(401, ErrorKind::Unauthorized), (404, ErrorKind::NotFound), (429, ErrorKind::RateLimited), (500, ErrorKind::Unavailable)] {
-        let error = http.get(&format!("{base}/status/{status}?k=CANARY")).send().await.unwrap().ok().unwrap_err();
+    for (status, kind) in [
+        (401, ErrorKind::Unauthorized),
+        (404, ErrorKind::NotFound),
+        (429, ErrorKind::RateLimited),
+        (500, ErrorKind::Unavailable),
+    ] {
+        let error = http
+            .get(&format!("{base}/status/{status}?k=CANARY"))
+            .send()
+            .await
+            .unwrap()
+            .ok()
+            .unwrap_err();
         assert_eq!(error.kind(), kind);
         clean(&error);
     }
@@ -105,7 +156,11 @@ async fn statuses_become_errors_without_body_or_path() {
         async move { request.send().await.unwrap().ok().unwrap_err().retry() }
     };
     assert_eq!(wait("slow-down").await, Retry::After(Duration::from_secs(7)));
-    assert_eq!(wait("dated").await, Retry::After(Duration::from_secs(30)), "counted from the server's own clock");
+    assert_eq!(
+        wait("dated").await,
+        Retry::After(Duration::from_secs(30)),
+        "counted from the server's own clock"
+    );
 }
 
 #[tokio::test]
@@ -135,12 +190,33 @@ async fn bodies_are_bounded_in_size_and_time() {
     let (base, http) = (serve().await, client());
     let error = http.get(&format!("{base}/big")).send().await.unwrap().bytes().await.unwrap_err();
     assert_eq!((error.code(), error.retry()), (Some(codes::TOO_BIG), Retry::Never));
-    let error = http.get(&format!("{base}/hang?CANARY")).head_timeout(Duration::from_millis(50)).send().await.unwrap_err();
+    let error = http
+        .get(&format!("{base}/hang?CANARY"))
+        .head_timeout(Duration::from_millis(50))
+        .send()
+        .await
+        .unwrap_err();
     assert_eq!((error.kind(), error.sent()), (ErrorKind::Timeout, Sent::Maybe));
     clean(&error);
-    let error = http.get(&format!("{base}/stall")).idle_timeout(Duration::from_millis(50)).send().await.unwrap().bytes().await.unwrap_err();
+    let error = http
+        .get(&format!("{base}/stall"))
+        .idle_timeout(Duration::from_millis(50))
+        .send()
+        .await
+        .unwrap()
+        .bytes()
+        .await
+        .unwrap_err();
     assert_eq!(error.message(), "the answer stopped coming");
-    let error = http.get(&format!("{base}/stall")).total_timeout(Duration::from_millis(80)).send().await.unwrap().bytes().await.unwrap_err();
+    let error = http
+        .get(&format!("{base}/stall"))
+        .total_timeout(Duration::from_millis(80))
+        .send()
+        .await
+        .unwrap()
+        .bytes()
+        .await
+        .unwrap_err();
     assert_eq!(error.message(), "the answer was not complete within the time allowed");
 }
 
@@ -149,14 +225,25 @@ async fn a_cut_connection_may_have_done_the_work_and_a_refused_one_has_not() {
     let (base, http) = (serve().await, client());
     let cut = http.get(&format!("{base}/cut?CANARY"));
     let error = async { cut.send().await?.bytes().await }.await.unwrap_err();
-    assert_eq!((error.code(), error.sent(), error.retry()), (Some(codes::BROKEN), Sent::Maybe, Retry::Soon));
+    assert_eq!(
+        (error.code(), error.sent(), error.retry()),
+        (Some(codes::BROKEN), Sent::Maybe, Retry::Soon)
+    );
     clean(&error);
 
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    let error = http.get(&format!("http://{address}/botCANARY/x?y=CANARY")).bearer(&SecretString::from("CANARY")).send().await.unwrap_err();
-    assert_eq!((error.code(), error.sent(), error.retry()), (Some(codes::REFUSED), Sent::No, Retry::Soon));
+    let error = http
+        .get(&format!("http://{address}/botCANARY/x?y=CANARY"))
+        .bearer(&SecretString::from("CANARY"))
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), error.sent(), error.retry()),
+        (Some(codes::REFUSED), Sent::No, Retry::Soon)
+    );
     assert!(error.to_string().contains(&address.to_string()));
     clean(&error);
 
@@ -174,7 +261,12 @@ async fn an_answer_that_never_begins_may_have_done_the_work() {
         let mut buffer = [0; 64];
         let _ = socket.read(&mut buffer).await;
     });
-    let error = client().post(&format!("http://{address}/CANARY")).json(&json!({"t": "CANARY"})).send().await.unwrap_err();
+    let error = client()
+        .post(&format!("http://{address}/CANARY"))
+        .json(&json!({"t": "CANARY"}))
+        .send()
+        .await
+        .unwrap_err();
     assert_eq!((error.code(), error.sent()), (Some(codes::BROKEN), Sent::Maybe));
     clean(&error);
 }
@@ -187,7 +279,12 @@ async fn unusable_requests_are_refused_before_sending() {
         assert_eq!((error.kind(), error.sent()), (ErrorKind::Invalid, Sent::No));
         clean(&error);
     }
-    let error = http.get("http://127.0.0.1:1/").bearer(&SecretString::from("CANARY\nx")).send().await.unwrap_err();
+    let error = http
+        .get("http://127.0.0.1:1/")
+        .bearer(&SecretString::from("CANARY\nx"))
+        .send()
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     clean(&error);
     let request = http.get("http://127.0.0.1:1/CANARY").bearer(&SecretString::from("CANARY"));
@@ -207,7 +304,9 @@ async fn connections_are_reused() {
     );
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await });
+    tokio::spawn(async move {
+        axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await
+    });
     let http = client();
     for _ in 0..20 {
         assert_eq!(http.get(&base).send().await.unwrap().text().await.unwrap(), "true");
@@ -230,10 +329,15 @@ async fn connections_of_a_burst_are_kept_for_the_next_one() {
     );
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await });
+    tokio::spawn(async move {
+        axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await
+    });
     let http = client();
     for _ in 0..2 {
-        join_all((0..AT_ONCE).map(async |_| http.get(&base).send().await.unwrap().text().await.unwrap())).await;
+        join_all(
+            (0..AT_ONCE).map(async |_| http.get(&base).send().await.unwrap().text().await.unwrap()),
+        )
+        .await;
     }
     // Some may not have come back to the pool when the second burst began.
     let connections = ports.lock().unwrap().len();
@@ -262,6 +366,12 @@ async fn without_leave_nothing_goes_out_that_anybody_could_act_on() {
     assert!(!arrived.await.unwrap().contains("{\"a\""));
 
     let (base, leave) = (serve().await, Leave::while_true(|| true));
-    let got: Value = client().post(&format!("{base}/echo")).only_with(&leave).json(&json!({"a": 1})).send_json().await.unwrap();
+    let got: Value = client()
+        .post(&format!("{base}/echo"))
+        .only_with(&leave)
+        .json(&json!({"a": 1}))
+        .send_json()
+        .await
+        .unwrap();
     assert_eq!((got["body"].as_str(), got["length"].as_str()), (Some("{\"a\":1}"), Some("7")));
 }

@@ -6,6 +6,8 @@ mod error;
 mod stream;
 
 pub(crate) use error::read as read_error;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use {decode::decode, stream::Pieces};
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -13,6 +15,7 @@ use galatea_core::{
     model::{TextAnswer, TextRequest},
 };
 
+use crate::families::Rules;
 use crate::wire::{Call, Endpoint, drive, event_frames, require_answer, require_messages, show};
 
 /// API version sent with every call (API reference, "Versioning").
@@ -22,12 +25,14 @@ pub const VERSION: &str = "2023-06-01";
 pub struct AnthropicText {
     endpoint: Endpoint,
     info: ModelInfo,
+    rules: Rules,
 }
 
 impl AnthropicText {
     /// A model at an endpoint whose base address ends in `/v1`.
-    pub fn new(endpoint: Endpoint, info: ModelInfo) -> Self {
-        Self { endpoint, info }
+    /// `rules` say which parameters it takes.
+    pub fn new(endpoint: Endpoint, info: ModelInfo, rules: Rules) -> Self {
+        Self { endpoint, info, rules }
     }
 }
 
@@ -37,23 +42,29 @@ impl TextModel for AnthropicText {
         &self.info
     }
 
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
         require_messages(request)?;
+        let endpoint = &*self.endpoint.of(request);
         let on_text = &|text: &str| show(on_text, text);
         let model = self.info.model.as_str();
-        let body = encode::encode(request, model);
+        let body = encode::encode(request, &self.info, &self.rules);
         let call = Call { model, read: error::read };
-        let response = self.endpoint.post("/messages", &body, request.stream, &call).await?;
+        let response = endpoint.post("/messages", &body, request.stream, &call).await?;
         let answer = if request.stream && response.media_type() != "application/json" {
-            drive(&self.endpoint, model, event_frames(response), stream::Pieces::default(), on_text).await?
+            drive(endpoint, model, event_frames(response), stream::Pieces::default(), on_text)
+                .await?
         } else {
-            let bytes = self.endpoint.body(response).await?;
-            let answer = decode::decode(&bytes).map_err(|fail| self.endpoint.fail(fail, model))?;
+            let bytes = endpoint.body(response).await?;
+            let answer = decode::decode(&bytes).map_err(|fail| endpoint.fail(fail, model))?;
             if request.stream && !answer.text.is_empty() {
                 on_text(&answer.text);
             }
             answer
         };
-        require_answer(&self.endpoint, model, answer)
+        require_answer(endpoint, model, answer)
     }
 }

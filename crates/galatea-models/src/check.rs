@@ -1,15 +1,19 @@
 //! Live checks for `doctor`: do key, address and models work? They cost no tokens.
 
-use galatea_core::{Error, Finding, Severity};
+use galatea_core::{Error, Finding, Result, Severity};
 use serde_json::Value;
 
 use crate::{
-    anthropic, google, ollama, openai,
+    anthropic,
+    choices::{Listed, closest, list},
+    google, ollama, openai,
     wire::{Call, Endpoint, Hint, Refusal, codes},
 };
 
 /// What it means that no embedding model is set.
 pub const NO_EMBEDDING: &str = "memory search uses keywords until an embedding model is set";
+
+type Read = fn(u16, &[u8]) -> Refusal;
 
 /// What is asked of which service.
 #[derive(Clone)]
@@ -23,93 +27,157 @@ pub(crate) enum Probe {
 }
 
 impl Probe {
+    /// Whom it asks.
+    pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            Self::OpenAi { endpoint, .. }
+            | Self::OpenRouter { endpoint, .. }
+            | Self::Anthropic { endpoint, .. }
+            | Self::Google { endpoint, .. }
+            | Self::Ollama { endpoint, .. } => Some(endpoint),
+            Self::Offline => None,
+        }
+    }
+
+    /// The provider's list of models.
+    pub(crate) async fn list(&self) -> Result<Vec<Listed>> {
+        let (endpoint, path, read, decode): (_, _, Read, fn(&Value) -> Vec<Listed>) = match self {
+            Self::OpenAi { endpoint, .. } | Self::OpenRouter { endpoint, .. } => {
+                (endpoint, "/models", openai::read_error, list::by_id)
+            }
+            Self::Anthropic { endpoint, .. } => {
+                (endpoint, "/models?limit=1000", anthropic::read_error, list::by_id)
+            }
+            Self::Google { endpoint, .. } => {
+                (endpoint, "/models?pageSize=1000", google::read_error, list::by_google)
+            }
+            Self::Ollama { endpoint, .. } => (endpoint, "/tags", ollama::read_error, list::by_name),
+            Self::Offline => return Ok(Vec::new()),
+        };
+        Ok(decode(&get(endpoint, path, "", read).await?))
+    }
+
     pub(crate) async fn run(&self, embedding: bool) -> Vec<Finding> {
         let mut findings = match self {
-            Self::OpenAi { endpoint, models } => listed(endpoint, models, "/models", openai::read_error, by_id, Severity::Warning).await,
+            Self::OpenAi { endpoint, models } => self.listed(endpoint, models, Severity::Warning).await,
             Self::OpenRouter { endpoint, models } => {
                 // OpenRouter lists its models to anyone, so the key is asked after first.
                 match get(endpoint, "/key", "", openai::read_error).await {
-                    Ok(_) => listed(endpoint, models, "/models", openai::read_error, by_id, Severity::Warning).await,
+                    Ok(_) => self.listed(endpoint, models, Severity::Warning).await,
                     Err(error) => vec![failure(&error)],
                 }
             }
-            Self::Anthropic { endpoint, models } => listed(endpoint, models, "/models?limit=1000", anthropic::read_error, by_id, Severity::Warning).await,
-            Self::Ollama { endpoint, models } => listed(endpoint, models, "/tags", ollama::read_error, by_name, Severity::Error).await,
-            Self::Google { endpoint, models } => each(endpoint, models).await,
+            Self::Anthropic { endpoint, models } => self.listed(endpoint, models, Severity::Warning).await,
+            // Only Ollama's list is always complete.
+            Self::Ollama { endpoint, models } => self.listed(endpoint, models, Severity::Error).await,
+            Self::Google { endpoint, models } => self.each(endpoint, models).await,
             Self::Offline => vec![
                 Finding::new(Severity::Info, "GAL-MODEL-OFFLINE", "model", "no model is configured: the offline script answers, by pattern matching")
                     .with_fix("set OPENAI_API_KEY, ANTHROPIC_API_KEY or another key, or OLLAMA_API_ENDPOINT for a model on this machine"),
             ],
         };
         if !embedding && !matches!(self, Self::Offline) {
-            findings.push(Finding::new(Severity::Info, "GAL-MODEL-EMBEDDING", "model", NO_EMBEDDING));
+            findings.push(Finding::new(
+                Severity::Info,
+                "GAL-MODEL-EMBEDDING",
+                "model",
+                NO_EMBEDDING,
+            ));
         }
         findings
     }
 }
 
-async fn get(endpoint: &Endpoint, path: &str, model: &str, read: fn(u16, &[u8]) -> Refusal) -> galatea_core::Result<Value> {
-    let bytes = endpoint.get(path, &Call { model, read }).await?;
-    serde_json::from_slice(&bytes).map_err(|_| endpoint.fail(crate::wire::Fail::Garbage("a list of models"), model))
-}
-
-/// Services that list their models.
-async fn listed(
+async fn get(
     endpoint: &Endpoint,
-    models: &[String],
     path: &str,
+    model: &str,
     read: fn(u16, &[u8]) -> Refusal,
-    names: fn(&Value) -> Vec<String>,
-    severity: Severity,
-) -> Vec<Finding> {
-    let list = match get(endpoint, path, "", read).await {
-        Ok(list) => names(&list),
-        Err(error) => return vec![failure(&error)],
-    };
-    let has = |model: &String| list.iter().any(|name| name == model || name.strip_suffix(":latest") == Some(model));
-    let mut seen = Vec::new();
-    let mut findings = Vec::new();
-    for model in models {
-        if seen.contains(&model) {
-            continue;
-        }
-        seen.push(model);
-        findings.push(if has(model) {
-            works(endpoint, model)
-        } else {
-            let refusal = Refusal::new(Some(Hint::UnknownModel), None, "");
-            let error = endpoint.refused(404, None, &refusal, model);
-            let mut finding = failure(&error);
-            // Lists are not always complete; only Ollama's is.
-            finding.severity = severity;
-            finding.cause = Some(format!("{} models are listed, this one is not", list.len()));
-            finding
-        });
-    }
-    findings
+) -> galatea_core::Result<Value> {
+    let bytes = endpoint.get(path, &Call { model, read }).await?;
+    serde_json::from_slice(&bytes)
+        .map_err(|_| endpoint.fail(crate::wire::Fail::Garbage("a list of models"), model))
 }
 
-/// Google is asked for each model by name.
-async fn each(endpoint: &Endpoint, models: &[String]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
-    let mut seen = Vec::new();
-    for model in models {
-        if seen.contains(&model) {
-            continue;
-        }
-        seen.push(model);
-        match get(endpoint, &google::path(model), model, google::read_error).await {
-            Ok(_) => findings.push(works(endpoint, model)),
-            Err(error) => {
-                let fatal = error.code() != Some(codes::UNKNOWN);
-                findings.push(failure(&error));
-                if fatal {
+impl Probe {
+    /// Services whose lists have all they offer.
+    async fn listed(
+        &self,
+        endpoint: &Endpoint,
+        models: &[String],
+        severity: Severity,
+    ) -> Vec<Finding> {
+        let list = match self.list().await {
+            Ok(list) => list,
+            Err(error) => return vec![failure(&error)],
+        };
+        let names: Vec<String> = list.iter().map(|model| model.id.clone()).collect();
+        let judge = |model: &String| match list.iter().any(|listed| listed.is(model)) {
+            true => works(endpoint, model),
+            false => unknown(endpoint, model, &names, severity),
+        };
+        once(models).into_iter().map(judge).collect()
+    }
+
+    /// Google is asked for each model by name.
+    async fn each(&self, endpoint: &Endpoint, models: &[String]) -> Vec<Finding> {
+        let mut findings: Vec<Finding> = Vec::new();
+        for model in once(models) {
+            match get(endpoint, &google::path(model), model, google::read_error).await {
+                Ok(_) => findings.push(works(endpoint, model)),
+                Err(error) if error.code() == Some(codes::UNKNOWN) => {
+                    let list = self.list().await.unwrap_or_default();
+                    let names: Vec<String> = list.into_iter().map(|model| model.id).collect();
+                    let severity = Severity::Error;
+                    findings.push(Finding {
+                        fix: unknown(endpoint, model, &names, severity).fix,
+                        ..failure(&error)
+                    });
+                }
+                Err(error) => {
+                    findings.push(failure(&error));
                     break;
                 }
             }
         }
+        findings
     }
-    findings
+}
+
+/// Each name once, in order.
+fn once(models: &[String]) -> Vec<&String> {
+    let mut seen = Vec::new();
+    for model in models {
+        if !seen.contains(&model) {
+            seen.push(model);
+        }
+    }
+    seen
+}
+
+/// The next action, with names that do exist.
+pub(crate) fn with_names(provider: &str, fix: &str, names: &[String]) -> String {
+    match (names, provider) {
+        ([], _) => fix.to_owned(),
+        (_, "ollama") => format!("{fix}, or name one that is there: {}", names.join(", ")),
+        _ => format!("{fix}, such as {}", names.join(", ")),
+    }
+}
+
+/// A model that a list does not have, with names that it does have.
+pub(crate) fn unknown(
+    endpoint: &Endpoint,
+    model: &str,
+    names: &[String],
+    severity: Severity,
+) -> Finding {
+    let refusal = Refusal::new(Some(Hint::UnknownModel), None, "");
+    let mut finding = failure(&endpoint.refused(404, None, &refusal, model));
+    finding.severity = severity;
+    finding.cause = Some(format!("{} models are listed, this one is not", names.len()));
+    finding.fix =
+        finding.fix.map(|fix| with_names(endpoint.names().provider, &fix, &closest(model, names)));
+    finding
 }
 
 fn works(endpoint: &Endpoint, model: &str) -> Finding {
@@ -118,16 +186,4 @@ fn works(endpoint: &Endpoint, model: &str) -> Finding {
 
 fn failure(error: &Error) -> Finding {
     Finding::failure("model", error)
-}
-
-fn by_id(list: &Value) -> Vec<String> {
-    strings(&list["data"], "id")
-}
-
-fn by_name(list: &Value) -> Vec<String> {
-    strings(&list["models"], "name")
-}
-
-fn strings(list: &Value, field: &str) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(|item| item[field].as_str().map(str::to_owned)).collect()
 }

@@ -1,18 +1,33 @@
 //! Which models an agent uses, from its settings.
 
+mod asking;
 mod context;
 mod fallback;
 mod links;
+mod named;
 mod parameters;
 mod providers;
+mod remarks;
+mod uses;
 pub mod variables;
+mod windows;
+
+pub use asking::Looked;
+pub use named::{Named, Why};
+pub use uses::Use;
 
 use std::sync::Arc;
 
 use galatea_core::{Clock, Error, Finding, Models, Result, Settings, Severity};
 use galatea_http::HttpClient;
 
-use crate::{check::Probe, dependencies::Dependencies, wire::codes};
+use crate::{
+    check::Probe,
+    choices::{Choices, Facts, When},
+    dependencies::Dependencies,
+    families::Role,
+    wire::codes,
+};
 use context::Context;
 use providers::{PROVIDERS, Provider};
 
@@ -23,15 +38,22 @@ pub struct Configured {
     pub models: Models,
     /// `openai`, `anthropic`, `ollama`, `google`, `openrouter`, `groq`, `offline`.
     pub provider: &'static str,
-    /// For the banner: `openai gpt-4o at https://api.openai.com`.
+    /// For the banner: `openai gpt-6.1-terra at https://api.openai.com`.
     pub description: String,
+    /// Its models, then those that stand in, each with what it is for and why it is this one.
+    pub uses: Vec<Use>,
     /// What a person should know about the choice.
     pub notes: Vec<String>,
+    /// What is amiss with it, as far as that can be told without asking anybody: announced ends, parameters that are left out, old data.
+    pub findings: Vec<Finding>,
     /// The offline script may also answer where strangers read it.
     pub offline_public: bool,
     pub(crate) probe: Probe,
     /// Of those that stand in.
     pub(crate) others: Vec<Probe>,
+    pub(crate) asking: Vec<asking::Asking>,
+    /// What services tell of the models in use.
+    pub(crate) facts: Vec<Option<Facts>>,
 }
 
 impl Configured {
@@ -40,12 +62,54 @@ impl Configured {
         self.provider == "offline"
     }
 
+    /// Why the large model is this one, for the banner; empty for the script.
+    pub fn reason(&self) -> String {
+        self.uses
+            .iter()
+            .find(|one| one.role == Role::Large)
+            .map(|one| one.named.why.to_string())
+            .unwrap_or_default()
+    }
+
+    /// Reads the lists of models of all services in use, chooses what is needed and sees what is gone. Each has a deadline of 10 s; a start never
+    /// waits for it. What was chosen counts from the next [`build`] on.
+    pub async fn look(&self, choices: &Choices, today: time::Date, when: When) -> Looked {
+        let mut looked = Looked::default();
+        for asking in &self.asking {
+            asking.look(choices, today, when, &mut looked).await;
+        }
+        looked
+    }
+
+    /// Whether a model stands for something that nobody named one for: then there is something to choose.
+    pub fn chooses(&self) -> bool {
+        // A name that was missing may be there by now.
+        self.uses.iter().any(|one| !one.named.is_set())
+            || self.findings.iter().any(|finding| finding.id == codes::UNKNOWN)
+    }
+
+    /// Whether there is something to read from a service: a model to choose, or a window that its server tells.
+    pub fn asks(&self) -> bool {
+        self.chooses() || self.asking.iter().any(asking::Asking::asks_each)
+    }
+
+    /// Whether both ask the same models with the same limits.
+    pub fn is_as(&self, other: &Self) -> bool {
+        self.uses == other.uses && self.facts == other.facts
+    }
+
     /// Asks the service whether key, address and models work. Costs no tokens.
     pub async fn check(&self) -> Vec<Finding> {
         let mut findings = self.probe.run(self.models.embedding.is_some()).await;
+        // Whether a name is there was asked just now.
+        findings
+            .extend(self.findings.iter().filter(|finding| finding.id != codes::UNKNOWN).cloned());
         for probe in &self.others {
             // Without a stand-in the agent still answers.
-            let weaker = |finding: Finding| Finding { severity: finding.severity.min(Severity::Warning), ..finding };
+            let weaker = |finding: Finding| Finding {
+                severity: finding.severity.min(Severity::Warning),
+                ..finding
+            };
             findings.extend(probe.run(true).await.into_iter().map(weaker));
         }
         findings
@@ -59,7 +123,12 @@ impl Configured {
 ///
 /// # Errors
 /// `Invalid` with the variable and its place for a value that cannot be used, or for a chosen provider that is not configured.
-pub fn build(settings: &Settings, http: &HttpClient, clock: Arc<dyn Clock>, dependencies: &Dependencies) -> Result<Configured> {
+pub fn build(
+    settings: &Settings,
+    http: &HttpClient,
+    clock: Arc<dyn Clock>,
+    dependencies: &Dependencies,
+) -> Result<Configured> {
     let context = Context::new(settings, http, clock, dependencies)?;
     let mut notes = Vec::new();
     let mut configured = match choose(&context, &mut notes)? {
@@ -84,18 +153,48 @@ fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configu
     }
     let models = links::assemble(context, &chosen, &others, fallback.sibling)?;
     let main = chosen.main();
-    let description = format!("{} {} at {}", main.names().provider, models.large.info().model, main.site());
+    let description =
+        format!("{} {} at {}", main.names().provider, models.large.info().model, main.site());
     let notes = if others.is_empty() {
         Vec::new()
     } else {
         let titles: Vec<String> = others.iter().map(links::Offer::title).collect();
-        vec![format!("when {} does not answer: {} (MODEL_FALLBACK)", provider.name, titles.join(", then "))]
+        vec![format!(
+            "when {} does not answer: {} (MODEL_FALLBACK)",
+            provider.name,
+            titles.join(", then ")
+        )]
     };
     let mut probes: Vec<Probe> = chosen.probes();
     let further = probes.split_off(1);
     let probe = probes.pop().unwrap_or(Probe::Offline);
+    let offers = || std::iter::once(&chosen).chain(&others);
+    let uses: Vec<Use> = offers().flat_map(links::Offer::uses).collect();
+    let findings = remarks::of(context, &uses)?;
+    let facts_of = |offer: &links::Offer<'_>| {
+        let service = offer.main().service();
+        offer
+            .uses()
+            .into_iter()
+            .map(move |one| context.dependencies.choices().facts(&service, &one.named.name))
+            .collect::<Vec<_>>()
+    };
+    let facts = offers().flat_map(facts_of).collect();
+    let asking = offers().filter_map(links::Offer::asking).collect();
     let others = further.into_iter().chain(others.iter().flat_map(links::Offer::probes)).collect();
-    Ok(Configured { models, provider: provider.name, description, notes, offline_public: false, probe, others })
+    Ok(Configured {
+        models,
+        provider: provider.name,
+        description,
+        uses,
+        notes,
+        findings,
+        offline_public: false,
+        probe,
+        others,
+        asking,
+        facts,
+    })
 }
 
 fn choose(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Option<&'static Provider>> {
@@ -105,14 +204,20 @@ fn choose(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Option<&'sta
         if wanted == "offline" {
             return Ok(None);
         }
-        let provider = named(&wanted)
-            .ok_or_else(|| settings.complain(&variables::GALATEA_MODEL_PROVIDER, "names no provider").with("value", galatea_http::shorten(&wanted, 40)))?;
+        let provider = named(&wanted).ok_or_else(|| {
+            settings
+                .complain(&variables::GALATEA_MODEL_PROVIDER, "names no provider")
+                .with("value", galatea_http::shorten(&wanted, 40))
+        })?;
         // Ollama needs nothing but itself: its address has a default.
         if provider.name != "ollama" && !(provider.configured)(settings) {
-            return Err(Error::invalid(format!("GALATEA_MODEL_PROVIDER asks for {}, which has no key", provider.name))
-                .with_code(codes::CONFIG)
-                .with("where", settings.origin(&variables::GALATEA_MODEL_PROVIDER))
-                .with_fix(format!("set {}", provider.key)));
+            return Err(Error::invalid(format!(
+                "GALATEA_MODEL_PROVIDER asks for {}, which has no key",
+                provider.name
+            ))
+            .with_code(codes::CONFIG)
+            .with("where", settings.origin(&variables::GALATEA_MODEL_PROVIDER))
+            .with_fix(format!("set {}", provider.key)));
         }
         return Ok(Some(provider));
     }
@@ -120,8 +225,14 @@ fn choose(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Option<&'sta
         let wanted = wanted.trim().to_ascii_lowercase();
         match named(&wanted) {
             Some(provider) if (provider.configured)(settings) => return Ok(Some(provider)),
-            Some(provider) => notes.push(format!("the character prefers {}, which is not configured: set {}", provider.name, provider.key)),
-            None => notes.push(format!("the character's modelProvider {:?} is not known here", galatea_http::shorten(&wanted, 40))),
+            Some(provider) => notes.push(format!(
+                "the character prefers {}, which is not configured: set {}",
+                provider.name, provider.key
+            )),
+            None => notes.push(format!(
+                "the character's modelProvider {:?} is not known here",
+                galatea_http::shorten(&wanted, 40)
+            )),
         }
     }
     Ok(PROVIDERS.iter().find(|provider| (provider.configured)(settings)))

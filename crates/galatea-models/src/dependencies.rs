@@ -7,12 +7,16 @@ use std::{
 };
 
 use galatea_core::{
-    EventBus, Timestamp,
-    breaker::{BreakerLimits, BreakerState, SharedBreaker},
+    EventBus, Finding, Timestamp,
+    breaker::{BreakerLimits, BreakerState},
+    shared_breaker::SharedBreaker,
 };
+
+use tokio::sync::Notify;
 
 use crate::{
     budget::Budget,
+    choices::Choices,
     wire::{Auth, Endpoint},
 };
 
@@ -25,6 +29,10 @@ struct Inner {
     events: EventBus,
     breakers: Mutex<BTreeMap<(String, String, u64), Arc<SharedBreaker>>>,
     budgets: Mutex<BTreeMap<String, Arc<Budget>>>,
+    choices: Choices,
+    /// By service and model asked.
+    remarks: Mutex<BTreeMap<(String, String), Finding>>,
+    refused: Notify,
 }
 
 impl Dependencies {
@@ -33,12 +41,75 @@ impl Dependencies {
         Self(Arc::new(Inner { events, ..Inner::default() }))
     }
 
-    /// How every breaker stands, by service and model.
-    pub fn breakers(&self) -> Vec<BreakerState> {
-        self.0.breakers.lock().unwrap_or_else(PoisonError::into_inner).values().map(|breaker| breaker.state()).collect()
+    /// The same with what was chosen before; changes of breakers are published here.
+    pub fn remembering(events: EventBus, choices: Choices) -> Self {
+        Self(Arc::new(Inner { events, choices, ..Inner::default() }))
     }
 
-    pub(crate) fn breaker(&self, endpoint: &Endpoint, model: &str, name: &str, limits: BreakerLimits, now: Timestamp) -> Arc<SharedBreaker> {
+    /// Which model stands for what, where nobody names one.
+    pub fn choices(&self) -> &Choices {
+        &self.0.choices
+    }
+
+    /// What has been learnt of models by asking them: names the service does not know, answers given by another model.
+    pub fn remarks(&self) -> Vec<Finding> {
+        self.0.remarks.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Notes what a provider's list told of a name.
+    pub fn note(&self, finding: Finding) {
+        self.remark("", &finding.message.clone(), finding);
+    }
+
+    /// Completes when a service has refused a model as unknown.
+    pub async fn refused(&self) {
+        self.0.refused.notified().await;
+    }
+
+    /// Notes something about a model; true the first time.
+    pub(crate) fn remark(&self, service: &str, model: &str, finding: Finding) -> bool {
+        let id = (service.to_owned(), model.to_owned());
+        self.0
+            .remarks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id, finding.clone())
+            .is_none_or(|old| old != finding)
+    }
+
+    /// The service knows the model after all.
+    pub(crate) fn forget(&self, service: &str, model: &str) {
+        let mut remarks = self.0.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        if !remarks.is_empty() {
+            remarks.remove(&(service.to_owned(), model.to_owned()));
+        }
+    }
+
+    /// A service refused a model as unknown.
+    pub(crate) fn tell_refused(&self, service: &str, model: &str) {
+        self.0.choices.refused(service, model);
+        self.0.refused.notify_one();
+    }
+
+    /// How every breaker stands, by service and model.
+    pub fn breakers(&self) -> Vec<BreakerState> {
+        self.0
+            .breakers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .map(|breaker| breaker.state())
+            .collect()
+    }
+
+    pub(crate) fn breaker(
+        &self,
+        endpoint: &Endpoint,
+        model: &str,
+        name: &str,
+        limits: BreakerLimits,
+        now: Timestamp,
+    ) -> Arc<SharedBreaker> {
         let id = (endpoint.site().to_owned(), model.to_owned(), fingerprint(endpoint.auth()));
         let mut breakers = self.0.breakers.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || Arc::new(SharedBreaker::new(name, limits, self.0.events.clone(), now));

@@ -36,7 +36,12 @@ pub struct OfflineModel {
 impl OfflineModel {
     /// A model that follows this script.
     pub fn new(script: Script) -> Self {
-        let info = ModelInfo { provider: "offline".to_owned(), model: "script".to_owned(), tools: false, vision: false, scripted: true };
+        let info = ModelInfo {
+            provider: "offline".to_owned(),
+            model: "script".to_owned(),
+            scripted: true,
+            ..ModelInfo::default()
+        };
         Self { info, script }
     }
 
@@ -51,7 +56,8 @@ impl OfflineModel {
     }
 
     fn turn(&self, state: &mut State, text: &str) -> String {
-        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let lines: Vec<&str> =
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         if lines.len() > MAX_LINES {
             return engine::respond(&self.script, state, &lines.join(". "));
         }
@@ -62,7 +68,11 @@ impl OfflineModel {
                 replies.push(reply);
             }
         }
-        if replies.is_empty() { engine::respond(&self.script, state, "") } else { replies.join("\n") }
+        if replies.is_empty() {
+            engine::respond(&self.script, state, "")
+        } else {
+            replies.join("\n")
+        }
     }
 }
 
@@ -72,7 +82,11 @@ impl TextModel for OfflineModel {
         &self.info
     }
 
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
         let mut turns: VecDeque<String> = VecDeque::new();
         for message in request.messages.iter().filter(|message| message.role == ChatRole::User) {
             if turns.len() == MAX_TURNS {

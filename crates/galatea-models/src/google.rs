@@ -5,6 +5,8 @@ mod embed;
 mod encode;
 mod error;
 
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use decode::Pieces;
 pub use embed::GoogleEmbedding;
 pub(crate) use error::read as read_error;
 
@@ -14,18 +16,23 @@ use galatea_core::{
     model::{TextAnswer, TextRequest},
 };
 
-use crate::wire::{Call, Endpoint, Gather, drive, event_frames, require_answer, require_messages, show};
+use crate::families::Rules;
+use crate::wire::{
+    Call, Endpoint, Gather, drive, event_frames, require_answer, require_messages, show,
+};
 
 /// A text model behind `generateContent`.
 pub struct GoogleText {
     endpoint: Endpoint,
     info: ModelInfo,
+    rules: Rules,
 }
 
 impl GoogleText {
     /// A model at an endpoint whose base address ends in `/v1beta`.
-    pub fn new(endpoint: Endpoint, info: ModelInfo) -> Self {
-        Self { endpoint, info }
+    /// `rules` say which parameters it takes.
+    pub fn new(endpoint: Endpoint, info: ModelInfo, rules: Rules) -> Self {
+        Self { endpoint, info, rules }
     }
 }
 
@@ -34,7 +41,13 @@ pub(crate) fn path(model: &str) -> String {
     let name: String = model
         .trim_start_matches("models/")
         .bytes()
-        .map(|b| if b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.') { char::from(b).to_string() } else { format!("%{b:02X}") })
+        .map(|b| {
+            if b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.') {
+                char::from(b).to_string()
+            } else {
+                format!("%{b:02X}")
+            }
+        })
         .collect();
     format!("/models/{name}")
 }
@@ -45,24 +58,35 @@ impl TextModel for GoogleText {
         &self.info
     }
 
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
         require_messages(request)?;
+        let endpoint = &*self.endpoint.of(request);
         let on_text = &|text: &str| show(on_text, text);
         let model = self.info.model.as_str();
-        let body = encode::encode(request);
+        let body = encode::encode(request, &self.rules);
         let call = Call { model, read: error::read };
-        let method = if request.stream { ":streamGenerateContent?alt=sse" } else { ":generateContent" };
-        let response = self.endpoint.post(&format!("{}{method}", path(model)), &body, request.stream, &call).await?;
+        let method =
+            if request.stream { ":streamGenerateContent?alt=sse" } else { ":generateContent" };
+        let response = endpoint
+            .post(&format!("{}{method}", path(model)), &body, request.stream, &call)
+            .await?;
         let answer = if request.stream && response.media_type() != "application/json" {
-            drive(&self.endpoint, model, event_frames(response), decode::Pieces::default(), on_text).await?
+            drive(endpoint, model, event_frames(response), decode::Pieces::default(), on_text)
+                .await?
         } else {
-            let bytes = self.endpoint.body(response).await?;
+            let bytes = endpoint.body(response).await?;
             let mut pieces = decode::Pieces::default();
             let text = String::from_utf8_lossy(&bytes);
             let silent: &(dyn for<'t> Fn(&'t str) + Send + Sync) = &|_| ();
-            pieces.take(&text, if request.stream { on_text } else { silent }).map_err(|fail| self.endpoint.fail(fail, model))?;
+            pieces
+                .take(&text, if request.stream { on_text } else { silent })
+                .map_err(|fail| endpoint.fail(fail, model))?;
             pieces.finish()
         };
-        require_answer(&self.endpoint, model, answer)
+        require_answer(endpoint, model, answer)
     }
 }

@@ -5,16 +5,15 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use galatea_core::{
-    Clock, Deadline, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel, Timestamp,
-    breaker::{Admission, BreakerLimits, Call, SharedBreaker},
+    Clock, Deadline, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel,
+    Timestamp,
+    breaker::{Admission, BreakerLimits, Call},
     model::{TextAnswer, TextRequest},
+    shared_breaker::SharedBreaker,
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::wire::codes;
-
-/// When a refused key or an empty account is looked at again, if the service names no time: people enable keys and pay bills without a restart.
-const LOOK_AGAIN: Duration = Duration::from_secs(3600);
 
 /// A service's wish to be left alone is obeyed no longer than this at a time.
 const LONGEST_WISH: Duration = Duration::from_secs(600);
@@ -48,24 +47,46 @@ pub(crate) fn limits(total: Duration) -> BreakerLimits {
 
 impl<M: Send + Sync + ?Sized> Guarded<M> {
     /// `allowed` bounds one call; `stream` asks for streams whatever the caller wants.
-    pub(crate) fn new(inner: Arc<M>, breaker: Arc<SharedBreaker>, allowed: Allowed, stream: bool, clock: Arc<dyn Clock>) -> Self {
-        Self { breaker, clock, allowed, stream, locked: Mutex::new(None), alone: Mutex::new(None), inner }
+    pub(crate) fn new(
+        inner: Arc<M>,
+        breaker: Arc<SharedBreaker>,
+        allowed: Allowed,
+        stream: bool,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            breaker,
+            clock,
+            allowed,
+            stream,
+            locked: Mutex::new(None),
+            alone: Mutex::new(None),
+            inner,
+        }
     }
 
-    async fn call<T>(&self, deadline: Option<Timestamp>, work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    async fn call<T>(
+        &self,
+        deadline: Option<Timestamp>,
+        work: impl Future<Output = Result<T>> + Send,
+    ) -> Result<T> {
         let started = self.clock.now();
         if let Some(told) = self.is_to_be_left_alone(started) {
             return Err(told);
         }
         let permit = self.breaker.admit(started, rand::random()).map_err(|held| self.held(held))?;
-        let patience = deadline.map_or(self.allowed.total, |end| end.since(started).min(self.allowed.total));
+        let patience =
+            deadline.map_or(self.allowed.total, |end| end.since(started).min(self.allowed.total));
         // Counted in here: a model that hangs longer than anybody waits would otherwise never be found out.
         let outcome = match select(Box::pin(work), self.clock.sleep(patience)).await {
             Either::Left((outcome, _)) => outcome,
             Either::Right(((), _)) => {
-                let late = Err(Error::new(ErrorKind::Timeout, "the model did not answer within the time allowed")
-                    .with_code(codes::TIMEOUT)
-                    .with("seconds", patience.as_secs_f32()));
+                let late = Err(Error::new(
+                    ErrorKind::Timeout,
+                    "the model did not answer within the time allowed",
+                )
+                .with_code(codes::TIMEOUT)
+                .with("seconds", patience.as_secs_f32()));
                 if patience < self.allowed.fair {
                     // Dropped unsettled: it had no fair chance, so it counts for nothing.
                     drop(permit);
@@ -79,13 +100,14 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
             Ok(_) => Call::Done(now.since(started)),
             Err(error) => judge(error, now),
         };
-        if let (Call::Locked { .. }, Err(error)) = (&call, &outcome) {
+        if let (Call::Locked { .. } | Call::Barred { .. }, Err(error)) = (&call, &outcome) {
             *lock(&self.locked) = Some(error.retold());
         }
         if let Err(error) = &outcome
             && let (Some(codes::RATE), Retry::After(wait)) = (error.code(), error.retry())
         {
-            *lock(&self.alone) = Some((Deadline::after(now, wait.min(LONGEST_WISH)), error.retold()));
+            *lock(&self.alone) =
+                Some((Deadline::after(now, wait.min(LONGEST_WISH)), error.retold()));
         }
         permit.settle(call, now, rand::random());
         outcome
@@ -105,11 +127,15 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
             return error.retold();
         }
         let cause = state.cause.unwrap_or_default();
-        let retry = if let Admission::Wait(delay) = held { Retry::After(delay) } else { Retry::Never };
-        Error::new(ErrorKind::Unavailable, format!("{} is left alone for a while, because it keeps failing", state.name))
-            .with_code(codes::PAUSED)
-            .with("cause", cause)
-            .with_retry(retry)
+        let retry =
+            if let Admission::Wait(delay) = held { Retry::After(delay) } else { Retry::Never };
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("{} is left alone for a while, because it keeps failing", state.name),
+        )
+        .with_code(codes::PAUSED)
+        .with("cause", cause)
+        .with_retry(retry)
     }
 }
 
@@ -119,7 +145,11 @@ impl<M: TextModel + ?Sized> TextModel for Guarded<M> {
         self.inner.info()
     }
 
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
         if request.stream || !self.stream {
             return self.call(request.deadline, self.inner.generate(request, on_text)).await;
         }
@@ -148,10 +178,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn judge(error: &Error, now: Timestamp) -> Call {
     let cause = error.brief();
     match (error.code(), error.kind()) {
-        (Some(codes::KEY | codes::QUOTA), _) => {
-            let wait = if let Retry::After(wait) = error.retry() { wait } else { LOOK_AGAIN };
-            Call::Locked { cause, again: Some(now.plus(wait)) }
-        }
+        (Some(codes::KEY | codes::QUOTA), _) => match error.retry() {
+            Retry::After(wait) => Call::Locked { cause, again: Some(now.plus(wait)) },
+            Retry::Soon | Retry::Never => Call::Barred { cause },
+        },
         (_, ErrorKind::Unavailable | ErrorKind::Timeout) => Call::Failed { cause },
         _ => Call::Refused,
     }
@@ -166,32 +196,109 @@ mod tests {
     async fn a_service_is_left_alone_for_as_long_as_it_asks() {
         let clock = ManualClock::new();
         let wish = Retry::After(Duration::from_secs(60));
-        let refused = move |_: &TextRequest| Err(Error::new(ErrorKind::RateLimited, "slowly").with_code(codes::RATE).with_retry(wish));
+        let refused = move |_: &TextRequest| {
+            Err(Error::new(ErrorKind::RateLimited, "slowly")
+                .with_code(codes::RATE)
+                .with_retry(wish))
+        };
         let inner = Arc::new(ScriptedModel::answering(refused));
         let (total, fair) = (Duration::from_secs(120), Duration::from_secs(30));
-        let breaker = Arc::new(SharedBreaker::new("x", limits(total), galatea_core::EventBus::default(), clock.now()));
-        let model = Guarded::new(Arc::clone(&inner), breaker, Allowed { total, fair }, false, clock.shared());
+        let breaker = Arc::new(SharedBreaker::new(
+            "x",
+            limits(total),
+            galatea_core::EventBus::default(),
+            clock.now(),
+        ));
+        let model = Guarded::new(
+            Arc::clone(&inner),
+            breaker,
+            Allowed { total, fair },
+            false,
+            clock.shared(),
+        );
         let ask = async || model.generate(&TextRequest::default(), &|_| {}).await.unwrap_err();
         assert_eq!((ask().await.retry(), inner.requests().len()), (wish, 1));
         clock.advance(Duration::from_secs(20));
         let told = ask().await;
-        assert_eq!((told.code(), told.retry(), inner.requests().len()), (Some(codes::RATE), Retry::After(Duration::from_secs(40)), 1));
+        assert_eq!(
+            (told.code(), told.retry(), inner.requests().len()),
+            (Some(codes::RATE), Retry::After(Duration::from_secs(40)), 1)
+        );
         clock.advance(Duration::from_secs(40));
         assert_eq!((ask().await.retry(), inner.requests().len()), (wish, 2));
+    }
+
+    #[tokio::test]
+    async fn a_refused_key_is_tried_again_after_seconds_and_answers_once_it_is_accepted() {
+        let clock = ManualClock::new();
+        let accepted = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let of_model = Arc::clone(&accepted);
+        let answer =
+            move |_: &TextRequest| match of_model.load(std::sync::atomic::Ordering::Relaxed) {
+                true => Ok(ScriptedModel::text("at last")),
+                false => Err(Error::new(ErrorKind::Unauthorized, "refused").with_code(codes::KEY)),
+            };
+        let inner = Arc::new(ScriptedModel::answering(answer));
+        let (total, fair) = (Duration::from_secs(120), Duration::from_secs(30));
+        let breaker = Arc::new(SharedBreaker::new(
+            "x",
+            limits(total),
+            galatea_core::EventBus::default(),
+            clock.now(),
+        ));
+        let model = Guarded::new(
+            Arc::clone(&inner),
+            breaker,
+            Allowed { total, fair },
+            false,
+            clock.shared(),
+        );
+        let ask = async || model.generate(&TextRequest::default(), &|_| {}).await;
+        let mut asked_at = Vec::new();
+        for second in 0..1800 {
+            let before = inner.requests().len();
+            assert_eq!(
+                ask().await.unwrap_err().code(),
+                Some(codes::KEY),
+                "whoever asks meanwhile hears why"
+            );
+            if inner.requests().len() > before {
+                asked_at.push(second);
+            }
+            clock.advance(Duration::from_secs(1));
+        }
+        let pauses: Vec<i32> = asked_at.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert_eq!(pauses, [5, 10, 20, 40, 80, 160, 300, 300, 300, 300]);
+        accepted.store(true, std::sync::atomic::Ordering::Relaxed);
+        clock.advance(Duration::from_secs(300));
+        assert_eq!(ask().await.unwrap().text, "at last");
     }
 
     #[test]
     fn only_the_services_own_trouble_counts() {
         let coded = |kind, code| Error::new(kind, "x").with_code(code);
-        for (kind, code) in [(ErrorKind::RateLimited, codes::RATE), (ErrorKind::Invalid, codes::TOO_LONG), (ErrorKind::Forbidden, codes::FORBIDDEN)] {
+        for (kind, code) in [
+            (ErrorKind::RateLimited, codes::RATE),
+            (ErrorKind::TooLong, codes::TOO_LONG),
+            (ErrorKind::Forbidden, codes::FORBIDDEN),
+            (ErrorKind::Exhausted, "GAL-LOCAL-LIMIT"),
+        ] {
             assert_eq!(judge(&coded(kind, code), Timestamp(0)), Call::Refused, "{code}");
         }
-        for (kind, code) in [(ErrorKind::Unavailable, codes::FAULT), (ErrorKind::Timeout, codes::TIMEOUT)] {
-            assert!(matches!(judge(&coded(kind, code), Timestamp(0)), Call::Failed { .. }), "{code}");
+        for (kind, code) in
+            [(ErrorKind::Unavailable, codes::FAULT), (ErrorKind::Timeout, codes::TIMEOUT)]
+        {
+            assert!(
+                matches!(judge(&coded(kind, code), Timestamp(0)), Call::Failed { .. }),
+                "{code}"
+            );
         }
         let money = coded(ErrorKind::Forbidden, codes::QUOTA);
-        assert_eq!(judge(&money, Timestamp(0)), Call::Locked { cause: "x".into(), again: Some(Timestamp(3_600_000)) });
+        assert_eq!(judge(&money, Timestamp(0)), Call::Barred { cause: "x".into() });
         let told = money.with_retry(Retry::After(Duration::from_secs(60)));
-        assert_eq!(judge(&told, Timestamp(0)), Call::Locked { cause: "x".into(), again: Some(Timestamp(60_000)) });
+        assert_eq!(
+            judge(&told, Timestamp(0)),
+            Call::Locked { cause: "x".into(), again: Some(Timestamp(60_000)) }
+        );
     }
 }

@@ -7,17 +7,23 @@ pub mod anthropic;
 pub mod budget;
 pub mod chain;
 pub mod check;
+pub mod choices;
 pub mod config;
 pub mod dependencies;
 pub mod doctor;
+pub mod families;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod google;
 mod guarded;
+mod noticing;
 pub mod ollama;
 pub mod openai;
 pub mod retry;
 pub mod tuned;
 pub mod wire;
 
+pub use choices::{Change, Choices, When};
 pub use config::{Configured, build};
 pub use dependencies::Dependencies;
 pub use doctor::OfflineModel;

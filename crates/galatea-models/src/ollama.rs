@@ -1,10 +1,13 @@
-//! Ollama's own API: `/api/chat` and `/api/embed`.
+//! Ollama's own API: `/api/chat`, `/api/embed`, and `/api/show` for windows.
 
 mod decode;
 mod embed;
 mod encode;
 mod error;
+pub(crate) mod show;
 
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use decode::Pieces;
 pub use embed::OllamaEmbedding;
 pub(crate) use error::read as read_error;
 
@@ -14,7 +17,10 @@ use galatea_core::{
     model::{TextAnswer, TextRequest},
 };
 
-use crate::wire::{Call, Endpoint, Gather, Progress, drive, line_frames, require_answer, require_messages, show};
+use crate::wire::{
+    Call, Endpoint, Gather, Progress, drive, line_frames, require_answer, require_messages, show,
+    take_turns,
+};
 
 /// A text model behind `/chat`.
 pub struct OllamaText {
@@ -32,7 +38,8 @@ impl OllamaText {
 /// The base address ending in `/api`, which people write or leave out.
 pub fn base_url(written: &str) -> String {
     let trimmed = written.trim().trim_end_matches('/');
-    let with_scheme = if trimmed.contains("://") { trimmed.to_owned() } else { format!("http://{trimmed}") };
+    let with_scheme =
+        if trimmed.contains("://") { trimmed.to_owned() } else { format!("http://{trimmed}") };
     if with_scheme.ends_with("/api") { with_scheme } else { format!("{with_scheme}/api") }
 }
 
@@ -42,25 +49,32 @@ impl TextModel for OllamaText {
         &self.info
     }
 
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
         require_messages(request)?;
+        let endpoint = &*self.endpoint.of(request);
         let on_text = &|text: &str| show(on_text, text);
         let model = self.info.model.as_str();
-        let body = encode::encode(request, model);
+        let turns = take_turns(request);
+        let body = encode::encode(&turns, model, self.info.limits.window);
         let call = Call { model, read: error::read };
-        let response = self.endpoint.post("/chat", &body, request.stream, &call).await?;
+        let response = endpoint.post("/chat", &body, request.stream, &call).await?;
         let answer = if request.stream {
-            drive(&self.endpoint, model, line_frames(response), decode::Pieces::default(), on_text).await?
+            drive(endpoint, model, line_frames(response), decode::Pieces::default(), on_text)
+                .await?
         } else {
-            let bytes = self.endpoint.body(response).await?;
-            decode_whole(&bytes).map_err(|fail| self.endpoint.fail(fail, model))?
+            let bytes = endpoint.body(response).await?;
+            decode_whole(&bytes).map_err(|fail| endpoint.fail(fail, model))?
         };
-        require_answer(&self.endpoint, model, answer)
+        require_answer(endpoint, model, answer)
     }
 }
 
 /// A whole answer is one line of a stream that says it is the last.
-fn decode_whole(bytes: &[u8]) -> Result<TextAnswer, crate::wire::Fail> {
+pub(crate) fn decode_whole(bytes: &[u8]) -> Result<TextAnswer, crate::wire::Fail> {
     const SHAPE: &str = "a finished chat answer";
     let text = std::str::from_utf8(bytes).map_err(|_| crate::wire::Fail::Garbage(SHAPE))?;
     let mut pieces = decode::Pieces::default();
@@ -76,7 +90,14 @@ mod tests {
 
     #[test]
     fn addresses_end_in_api_however_they_are_written() {
-        for written in ["http://h:1", "http://h:1/", "http://h:1/api", "http://h:1/api/", " http://h:1/api ", "h:1"] {
+        for written in [
+            "http://h:1",
+            "http://h:1/",
+            "http://h:1/api",
+            "http://h:1/api/",
+            " http://h:1/api ",
+            "h:1",
+        ] {
             assert_eq!(base_url(written), "http://h:1/api", "{written}");
         }
         assert_eq!(base_url("https://h/proxy/ollama"), "https://h/proxy/ollama/api");

@@ -1,13 +1,17 @@
-//! Chat Completions and embeddings: OpenAI, and everything that speaks its API (OpenRouter, Groq, LM Studio, vLLM, llama.cpp, …).
+//! Chat Completions and embeddings: OpenAI, and everything that speaks its API (OpenRouter, Groq, LM Studio, vLLM, llama.cpp, …). Responses:
+//! OpenAI's own newer models.
 
 mod decode;
 mod embed;
 mod encode;
 mod error;
+pub(crate) mod responses;
 mod stream;
 
 pub use embed::OpenAiEmbedding;
 pub(crate) use error::read as read_error;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use {decode::decode, stream::Pieces};
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -15,7 +19,10 @@ use galatea_core::{
     model::{TextAnswer, TextRequest},
 };
 
-use crate::wire::{Call, Endpoint, drive, event_frames, require_answer, require_messages, show};
+use crate::families::{Rules, Wire};
+use crate::wire::{
+    Call, Endpoint, drive, event_frames, require_answer, require_messages, show, take_turns,
+};
 
 /// Which members of the family understand what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,12 +38,21 @@ pub struct OpenAiText {
     endpoint: Endpoint,
     info: ModelInfo,
     dialect: Dialect,
+    rules: Rules,
+    wire: Wire,
 }
 
 impl OpenAiText {
-    /// A model at an endpoint whose base address ends before `/chat/completions`.
-    pub fn new(endpoint: Endpoint, info: ModelInfo, dialect: Dialect) -> Self {
-        Self { endpoint, info, dialect }
+    /// A model at an endpoint whose base address ends before `/chat/completions` and `/responses`.
+    /// `rules` say which parameters it takes, `wire` in which of the two formats it is asked.
+    pub fn new(
+        endpoint: Endpoint,
+        info: ModelInfo,
+        dialect: Dialect,
+        rules: Rules,
+        wire: Wire,
+    ) -> Self {
+        Self { endpoint, info, dialect, rules, wire }
     }
 }
 
@@ -46,24 +62,39 @@ impl TextModel for OpenAiText {
         &self.info
     }
 
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
         require_messages(request)?;
+        let endpoint = &*self.endpoint.of(request);
         let on_text = &|text: &str| show(on_text, text);
+        if self.wire == Wire::Responses {
+            return responses::generate(endpoint, &self.info, &self.rules, request, on_text).await;
+        }
         let model = self.info.model.as_str();
-        let body = encode::encode(request, model, self.dialect);
+        // Only they take who speaks, and several who speak in a row.
+        let turns = if self.dialect == Dialect::Strict {
+            std::borrow::Cow::Borrowed(request)
+        } else {
+            take_turns(request)
+        };
+        let body = encode::encode(&turns, model, self.dialect, &self.rules);
         let call = Call { model, read: error::read };
-        let response = self.endpoint.post("/chat/completions", &body, request.stream, &call).await?;
+        let response = endpoint.post("/chat/completions", &body, request.stream, &call).await?;
         // Some servers cannot stream and answer whole.
         let answer = if request.stream && response.media_type() != "application/json" {
-            drive(&self.endpoint, model, event_frames(response), stream::Pieces::default(), on_text).await?
+            drive(endpoint, model, event_frames(response), stream::Pieces::default(), on_text)
+                .await?
         } else {
-            let bytes = self.endpoint.body(response).await?;
-            let answer = decode::decode(&bytes).map_err(|fail| self.endpoint.fail(fail, model))?;
+            let bytes = endpoint.body(response).await?;
+            let answer = decode::decode(&bytes).map_err(|fail| endpoint.fail(fail, model))?;
             if request.stream && !answer.text.is_empty() {
                 on_text(&answer.text);
             }
             answer
         };
-        require_answer(&self.endpoint, model, answer)
+        require_answer(endpoint, model, answer)
     }
 }

@@ -45,7 +45,13 @@ pub struct RetryPolicy {
 impl Default for RetryPolicy {
     /// 3 attempts, full jitter from 0.5 s up to 8 s, 120 s in all, whatever a service's wish.
     fn default() -> Self {
-        Self { attempts: 3, base: Duration::from_millis(500), cap: Duration::from_secs(8), total: Duration::from_secs(120), patience: None }
+        Self {
+            attempts: 3,
+            base: Duration::from_millis(500),
+            cap: Duration::from_secs(8),
+            total: Duration::from_secs(120),
+            patience: None,
+        }
     }
 }
 
@@ -62,7 +68,12 @@ pub struct Retrying<M: ?Sized> {
 
 impl<M: Send + Sync + ?Sized> Retrying<M> {
     /// Wraps a model.
-    pub fn new(inner: Arc<M>, policy: RetryPolicy, budget: Arc<Budget>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        inner: Arc<M>,
+        policy: RetryPolicy,
+        budget: Arc<Budget>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self { policy, clock, budget, inner }
     }
 
@@ -75,25 +86,37 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
     ) -> BoxFuture<'a, Result<T>> {
         let start = self.clock.now();
         self.budget.call(start);
-        let total = deadline.map_or(self.policy.total, |end| end.since(start).min(self.policy.total));
+        let total =
+            deadline.map_or(self.policy.total, |end| end.since(start).min(self.policy.total));
         let clock = self.clock.clone();
         let asked = Arc::new(Mutex::new(None));
         let last = Arc::clone(&asked);
         let tries = attempt
-            .retry(FullJitter { left: self.policy.attempts.saturating_sub(1), ceiling: self.policy.base, cap: self.policy.cap })
+            .retry(FullJitter {
+                left: self.policy.attempts.saturating_sub(1),
+                ceiling: self.policy.base,
+                cap: self.policy.cap,
+            })
             .sleep(move |wait| sleep(clock.clone(), wait))
             .notify(move |error: &Error, _| *lock(&last) = Some(error.retold()))
             .when(move |error: &Error| self.is_worth_it(error) && !shown.load(Ordering::Relaxed))
-            .adjust(move |error: &Error, wait| wait.and_then(|wait| self.wait(start, total, error, wait)));
+            .adjust(move |error: &Error, wait| {
+                wait.and_then(|wait| self.wait(start, total, error, wait))
+            });
         let deadline = self.clock.sleep(total.saturating_add(GRACE));
         let seconds = total.as_secs_f32();
         let race = select(Box::pin(tries.into_future()), deadline).map(move |first| match first {
             // A breaker that opened between two attempts says less than the attempt before.
-            Either::Left((Err(error), _)) if error.code() == Some(codes::PAUSED) => Err(lock(&asked).take().unwrap_or(error)),
-            Either::Left((result, _)) => result,
-            Either::Right(((), _)) => {
-                Err(Error::new(ErrorKind::Timeout, "the model did not answer within the time allowed").with_code(codes::TIMEOUT).with("seconds", seconds))
+            Either::Left((Err(error), _)) if error.code() == Some(codes::PAUSED) => {
+                Err(lock(&asked).take().unwrap_or(error))
             }
+            Either::Left((result, _)) => result,
+            Either::Right(((), _)) => Err(Error::new(
+                ErrorKind::Timeout,
+                "the model did not answer within the time allowed",
+            )
+            .with_code(codes::TIMEOUT)
+            .with("seconds", seconds)),
         });
         Box::pin(race)
     }
@@ -101,15 +124,25 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
     fn is_worth_it(&self, error: &Error) -> bool {
         let others = self.policy.patience.is_some();
         // A breaker's pause is the chain's to wait for.
-        error.retry() != Retry::Never && error.code() != Some(codes::PAUSED) && !(others && error.kind() == ErrorKind::Timeout)
+        error.retry() != Retry::Never
+            && error.code() != Some(codes::PAUSED)
+            && !(others && error.kind() == ErrorKind::Timeout)
     }
 
     /// The wait before the next attempt; none when it would end after the deadline, others can answer sooner, or the budget is spent.
-    fn wait(&self, start: Timestamp, total: Duration, error: &Error, own: Duration) -> Option<Duration> {
+    fn wait(
+        &self,
+        start: Timestamp,
+        total: Duration,
+        error: &Error,
+        own: Duration,
+    ) -> Option<Duration> {
         // Everybody who was refused is told the same moment.
-        let wait = if let Retry::After(asked) = error.retry() { asked.saturating_add(own) } else { own };
+        let wait =
+            if let Retry::After(asked) = error.retry() { asked.saturating_add(own) } else { own };
         let now = self.clock.now();
-        let in_time = now.since(start).saturating_add(wait) < total && self.policy.patience.is_none_or(|patience| wait <= patience);
+        let in_time = now.since(start).saturating_add(wait) < total
+            && self.policy.patience.is_none_or(|patience| wait <= patience);
         (in_time && self.budget.retry(now)).then_some(wait)
     }
 }
@@ -120,7 +153,11 @@ impl<M: TextModel + ?Sized> TextModel for Retrying<M> {
         self.inner.info()
     }
 
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
         let shown = AtomicBool::new(false);
         let on_piece = |text: &str| {
             shown.store(true, Ordering::Relaxed);

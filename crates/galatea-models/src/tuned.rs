@@ -27,7 +27,11 @@ impl TextModel for Tuned {
         self.inner.info()
     }
 
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
         let mut request = request.clone();
         fill(&mut request.params, &self.defaults);
         self.inner.generate(&request, on_text).await
@@ -45,6 +49,7 @@ pub fn fill(call: &mut Sampling, defaults: &Sampling) {
     call.repetition_penalty = call.repetition_penalty.or(defaults.repetition_penalty);
     call.frequency_penalty = call.frequency_penalty.or(defaults.frequency_penalty);
     call.presence_penalty = call.presence_penalty.or(defaults.presence_penalty);
+    call.effort = call.effort.or(defaults.effort);
     if call.stop.is_empty() {
         call.stop.clone_from(&defaults.stop);
     }

@@ -6,6 +6,8 @@ mod refusal;
 mod schema;
 mod service;
 mod stream;
+pub(crate) mod surrogate;
+mod turns;
 
 pub(crate) use endpoint::Call;
 pub use endpoint::Endpoint;
@@ -13,6 +15,7 @@ pub(crate) use refusal::{Hint, Refusal, says};
 pub(crate) use schema::object_schema;
 pub use service::{Auth, Names, Origins, Times};
 pub(crate) use stream::{Gather, Progress, drive, event_frames, line_frames};
+pub(crate) use turns::take_turns;
 
 use galatea_core::{
     Error, Result,
@@ -30,15 +33,26 @@ pub(crate) enum Fail {
 
 /// Checks that there is something to answer.
 pub(crate) fn require_messages(request: &TextRequest) -> Result<()> {
-    if request.messages.is_empty() { Err(Error::invalid("a model was asked without any message")) } else { Ok(()) }
+    if request.messages.is_empty() {
+        Err(Error::invalid("a model was asked without any message"))
+    } else {
+        Ok(())
+    }
 }
 
 /// Checks that there is an answer. Withheld answers may be empty.
-pub(crate) fn require_answer(endpoint: &Endpoint, model: &str, mut answer: TextAnswer) -> Result<TextAnswer> {
+pub(crate) fn require_answer(
+    endpoint: &Endpoint,
+    model: &str,
+    mut answer: TextAnswer,
+) -> Result<TextAnswer> {
     if !answer.tool_calls.is_empty() && answer.finish == Finish::Stop {
         answer.finish = Finish::Tools;
     }
-    if answer.text.trim().is_empty() && answer.tool_calls.is_empty() && answer.finish != Finish::Filtered {
+    if answer.text.trim().is_empty()
+        && answer.tool_calls.is_empty()
+        && answer.finish != Finish::Filtered
+    {
         return Err(endpoint.empty(model, answer.finish));
     }
     Ok(answer)
@@ -48,7 +62,9 @@ pub(crate) fn require_answer(endpoint: &Endpoint, model: &str, mut answer: TextA
 pub(crate) fn complete_arguments(answer: &mut TextAnswer) {
     let torn = usize::from(matches!(answer.finish, Finish::Length | Finish::Filtered));
     let whole = answer.tool_calls.len().saturating_sub(torn);
-    for call in answer.tool_calls.iter_mut().take(whole).filter(|call| call.arguments.trim().is_empty()) {
+    for call in
+        answer.tool_calls.iter_mut().take(whole).filter(|call| call.arguments.trim().is_empty())
+    {
         call.arguments = "{}".to_owned();
     }
 }
@@ -59,7 +75,11 @@ pub(crate) fn not_empty(text: &str) -> &str {
 }
 
 /// Adds a batch of vectors after checking their number and width.
-pub(crate) fn extend_vectors(all: &mut Vec<Vec<f32>>, batch: Vec<Vec<f32>>, expected: usize) -> Result<(), Fail> {
+pub(crate) fn extend_vectors(
+    all: &mut Vec<Vec<f32>>,
+    batch: Vec<Vec<f32>>,
+    expected: usize,
+) -> Result<(), Fail> {
     let width = all.first().or(batch.first()).map_or(0, Vec::len);
     if batch.len() != expected || width == 0 || batch.iter().any(|vector| vector.len() != width) {
         return Err(Fail::Garbage("one vector per text, all of one width"));

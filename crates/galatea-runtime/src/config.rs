@@ -1,40 +1,87 @@
 //! Settings of the runtime: when to answer, how busy rooms behave, how long things may take.
 
+mod accounts;
+mod flow;
+mod forms;
 mod limits;
 mod platform;
 mod policy;
+mod remarks;
+mod spending;
 
 use galatea_core::Variable;
 
-pub use limits::{BusyPolicy, Limits};
+pub use accounts::AccountSettings;
+pub(crate) use accounts::Policies;
+pub(crate) use flow::Flow;
+pub use limits::{BusyPolicy, Confirmation, Limits};
 pub use platform::platform_variables;
-pub use policy::{DmPolicy, GroupPolicy, Policy};
+pub use policy::{DmPolicy, GroupPolicy, Parts, Policy};
+pub use remarks::{GAL_LISTED, remarks};
+pub(crate) use spending::owners;
+pub use spending::{
+    BLOCK_PEOPLE, BLOCK_ROOMS, BLOCK_WORLDS, BUDGET_AGENT, BUDGET_PERSON, BUDGET_ROOM,
+    BUDGET_STRANGER, Cap, LIMIT_AGENT, LIMIT_NOTICE, LIMIT_PERSON, LIMIT_ROOM, LIMIT_WAITING,
+    LIMIT_WORLD, LIMITS, Rate, STRANGERS_SHARE, Spending,
+};
 
 /// Who may talk to the agent in direct messages.
 pub const DM_POLICY: Variable =
     Variable::new("DM_POLICY", "Direct messages: open, allowlist, pairing or disabled. <SOURCE>_DM_POLICY (TELEGRAM_DM_POLICY, …) overrides it per platform.")
         .or("open");
 /// Who is on the allowlist.
-pub const ALLOW_FROM: Variable =
-    Variable::new("ALLOW_FROM", "People on the allowlist: platform ids or @handles, separated by commas. <SOURCE>_ALLOW_FROM overrides it per platform.");
+pub const ALLOW_FROM: Variable = Variable::new(
+    "ALLOW_FROM",
+    "People on the allowlist: platform ids, or handles with @ (a handle may change its owner, an id never does), separated by commas. <SOURCE>_ALLOW_FROM overrides it per platform.",
+);
 /// What makes the agent answer in groups.
 pub const GROUP_POLICY: Variable = Variable::new(
     "GROUP_POLICY",
     "Groups: any of mention, reply, name (separated by commas), or always, ambient (a model decides), disabled. <SOURCE>_GROUP_POLICY overrides it per platform.",
 )
 .or("mention,reply,name");
+/// What `name` means in GROUP_POLICY.
+pub const NAME_RULE: Variable = Variable::new(
+    "NAME_RULE",
+    "What `name` in GROUP_POLICY means: addressed (the message begins or ends with the agent's name, or calls it as in `so, NAME, …`) or anywhere (the name \
+     stands in it as a word). <SOURCE>_NAME_RULE overrides it per platform.",
+)
+.or("addressed");
+/// How long an answer gets at once.
+pub const ANSWER_PARTS: Variable = Variable::new(
+    "ANSWER_PARTS",
+    "Most messages that one answer becomes at once; the rest is sent when somebody says `more`. auto: about 8,000 characters in 2 to 4 messages where \
+     strangers read along, elsewhere any number; none: any number. <SOURCE>_ANSWER_PARTS overrides it per platform.",
+)
+.or("auto");
 /// Room types that always get an answer.
-pub const ALWAYS_RESPOND_CHANNELS: Variable =
-    Variable::new("ALWAYS_RESPOND_CHANNELS", "Room types that always get an answer, such as DM,GROUP,THREAD.").alias(&["SHOULD_RESPOND_BYPASS_TYPES"]);
+pub const ALWAYS_RESPOND_CHANNELS: Variable = Variable::new(
+    "ALWAYS_RESPOND_CHANNELS",
+    "Room types that always get an answer, such as DM,GROUP,THREAD.",
+)
+.alias(&["SHOULD_RESPOND_BYPASS_TYPES"]);
 /// Platforms that always get an answer.
-pub const ALWAYS_RESPOND_SOURCES: Variable =
-    Variable::new("ALWAYS_RESPOND_SOURCES", "Platforms that always get an answer; a part of the name is enough.").alias(&["SHOULD_RESPOND_BYPASS_SOURCES"]);
+pub const ALWAYS_RESPOND_SOURCES: Variable = Variable::new(
+    "ALWAYS_RESPOND_SOURCES",
+    "Platforms that always get an answer; a part of the name is enough.",
+)
+.alias(&["SHOULD_RESPOND_BYPASS_SOURCES"]);
 /// Answer bots at all.
-pub const ALLOW_BOTS: Variable = Variable::new("ALLOW_BOTS", "Answer other bots. <SOURCE>_ALLOW_BOTS overrides it per platform.").or("false");
+pub const ALLOW_BOTS: Variable = Variable::new(
+    "ALLOW_BOTS",
+    "Answer other bots. <SOURCE>_ALLOW_BOTS overrides it per platform.",
+)
+.or("false");
 /// Bot to bot hops.
-pub const BOT_HOP_LIMIT: Variable = Variable::new("BOT_HOP_LIMIT", "Answers to bots in a row before a person has to speak.").or("3");
+pub const BOT_HOP_LIMIT: Variable =
+    Variable::new("BOT_HOP_LIMIT", "Answers to bots in a row before a person has to speak.")
+        .or("3");
 /// Silent unless followed.
-pub const DEFLLMOFF: Variable = Variable::new("BOOTSTRAP_DEFLLMOFF", "Stay silent in rooms that the agent does not follow (elizaOS).").or("false");
+pub const DEFLLMOFF: Variable = Variable::new(
+    "BOOTSTRAP_DEFLLMOFF",
+    "Stay silent in rooms that the agent does not follow (elizaOS).",
+)
+.or("false");
 /// Busy rooms.
 pub const BUSY_POLICY: Variable = Variable::new(
     "BUSY_POLICY",
@@ -42,20 +89,33 @@ pub const BUSY_POLICY: Variable = Variable::new(
 )
 .or("auto");
 /// How many messages one answer may address.
-pub const COLLECT_LIMIT: Variable = Variable::new("COLLECT_LIMIT", "Most messages that one collected answer addresses.").or("12");
+pub const COLLECT_LIMIT: Variable =
+    Variable::new("COLLECT_LIMIT", "Most messages that one collected answer addresses.").or("12");
 /// Context length.
-pub const CONVERSATION_LENGTH: Variable = Variable::new("CONVERSATION_LENGTH", "Earlier messages of the room that the model is shown.").or("32");
+pub const CONVERSATION_LENGTH: Variable =
+    Variable::new("CONVERSATION_LENGTH", "Earlier messages of the room that the model is shown.")
+        .or("32");
 /// Provider deadline.
-pub const PROVIDERS_TOTAL_TIMEOUT_MS: Variable =
-    Variable::new("PROVIDERS_TOTAL_TIMEOUT_MS", "Longest time a provider may take, in milliseconds; a slower one is left out.").or("1000");
+pub const PROVIDERS_TOTAL_TIMEOUT_MS: Variable = Variable::new(
+    "PROVIDERS_TOTAL_TIMEOUT_MS",
+    "Longest time a provider may take, in milliseconds; a slower one is left out.",
+)
+.or("1000");
 /// Turn deadline.
-pub const TURN_TIMEOUT_SECONDS: Variable = Variable::new("TURN_TIMEOUT_SECONDS", "Longest time one turn may take, in seconds.").or("120");
+pub const TURN_TIMEOUT_SECONDS: Variable =
+    Variable::new("TURN_TIMEOUT_SECONDS", "Longest time one turn may take, in seconds.").or("120");
 /// Age of a question.
-pub const MESSAGE_TTL_MINUTES: Variable =
-    Variable::new("MESSAGE_TTL_MINUTES", "A message older than this, in minutes, when its turn comes is not answered any more.").or("60");
+pub const MESSAGE_TTL_MINUTES: Variable = Variable::new(
+    "MESSAGE_TTL_MINUTES",
+    "A message older than this, in minutes, when its turn comes is not answered any more.",
+)
+.or("60");
 /// Age of an answer.
-pub const ANSWER_TTL_MINUTES: Variable =
-    Variable::new("ANSWER_TTL_MINUTES", "An answer that could not be sent for this long, in minutes, is not sent any more.").or("10");
+pub const ANSWER_TTL_MINUTES: Variable = Variable::new(
+    "ANSWER_TTL_MINUTES",
+    "An answer that could not be sent for this long, in minutes, is not sent any more.",
+)
+.or("10");
 /// What a room reads when no model answers.
 pub const MODEL_NOTICE: Variable = Variable::new("MODEL_NOTICE", "What a room reads when no model answers, once in ten minutes; none says nothing.")
     .or("Sorry, I cannot think right now: my language model does not answer. Please try again in a few minutes.");
@@ -66,14 +126,32 @@ pub const DELIVERY_WHEN_UNSURE: Variable = Variable::new(
 )
 .or("resend");
 /// The script in public.
-pub const OFFLINE_RESPONDER_PUBLIC: Variable =
-    Variable::new("OFFLINE_RESPONDER_PUBLIC", "Let the offline script answer on public platforms when no model is configured.").or("false");
+pub const OFFLINE_RESPONDER_PUBLIC: Variable = Variable::new(
+    "OFFLINE_RESPONDER_PUBLIC",
+    "Let the offline script answer on public platforms when no model is configured.",
+)
+.or("false");
+
+/// Actions that go beyond their Room.
+pub const ACTION_CONFIRMATION: Variable = Variable::new(
+    "ACTION_CONFIRMATION",
+    "Actions beyond the present room (messages elsewhere, roles, settings of other rooms) wait until the person who asked confirms them: others-words (while other people's words are before the model), always, never.",
+)
+.or("others-words");
+/// How long they wait.
+pub const ACTION_CONFIRMATION_MINUTES: Variable = Variable::new(
+    "ACTION_CONFIRMATION_MINUTES",
+    "How long an action waits for its confirmation, in minutes; then it is not done.",
+)
+.or("10");
 
 /// Every setting the runtime reads.
 pub const VARIABLES: &[Variable] = &[
     DM_POLICY,
     ALLOW_FROM,
     GROUP_POLICY,
+    NAME_RULE,
+    ANSWER_PARTS,
     ALWAYS_RESPOND_CHANNELS,
     ALWAYS_RESPOND_SOURCES,
     ALLOW_BOTS,
@@ -89,4 +167,22 @@ pub const VARIABLES: &[Variable] = &[
     MODEL_NOTICE,
     DELIVERY_WHEN_UNSURE,
     OFFLINE_RESPONDER_PUBLIC,
+    ACTION_CONFIRMATION,
+    ACTION_CONFIRMATION_MINUTES,
+    LIMITS,
+    LIMIT_PERSON,
+    LIMIT_ROOM,
+    LIMIT_WORLD,
+    LIMIT_AGENT,
+    BUDGET_STRANGER,
+    BUDGET_PERSON,
+    BUDGET_ROOM,
+    BUDGET_AGENT,
+    STRANGERS_SHARE,
+    LIMIT_WAITING,
+    LIMIT_NOTICE,
+    BLOCK_PEOPLE,
+    BLOCK_ROOMS,
+    BLOCK_WORLDS,
+    galatea_core::zone::TIMEZONE,
 ];

@@ -1,7 +1,7 @@
 //! Explain: why a message was or was not answered, and what became of the answer.
 
 use galatea_core::{
-    MemoryId, RemoteId, Result, Source, Store,
+    DeliveryId, MemoryId, RemoteId, Result, Source, StepOutcome, Store,
     store::{InboxItem, InboxState, OutboxItem, OutboxState},
     verdict::{Change, Step},
 };
@@ -70,6 +70,8 @@ const COUNTED: u32 = 1_000;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedDelivery {
+    /// Its id in the outbox.
+    pub id: DeliveryId,
     /// Number, from 0.
     pub part: u32,
     /// Where it stands.
@@ -91,7 +93,9 @@ pub struct ExplainedDelivery {
 pub async fn explain(store: &dyn Store, query: &ExplainQuery) -> Result<Vec<Explanation>> {
     let items = match query {
         ExplainQuery::Memory(id) => store.inbox_item(*id).await?.into_iter().collect(),
-        ExplainQuery::Remote { source, room, message } => store.inbox_by_remote(source, room.as_ref(), message).await?,
+        ExplainQuery::Remote { source, room, message } => {
+            store.inbox_by_remote(source, room.as_ref(), message).await?
+        }
     };
     let mut all = Vec::with_capacity(items.len());
     for item in items {
@@ -102,7 +106,10 @@ pub async fn explain(store: &dyn Store, query: &ExplainQuery) -> Result<Vec<Expl
         let lane = match item.state {
             InboxState::New => {
                 let waiting = store.unfinished_in_room(item.entry.memory.room_id, COUNTED).await?;
-                let ahead = waiting.iter().position(|other| other.entry.memory.id == item.entry.memory.id).unwrap_or(waiting.len());
+                let ahead = waiting
+                    .iter()
+                    .position(|other| other.entry.memory.id == item.entry.memory.id)
+                    .unwrap_or(waiting.len());
                 Some(Lane { ahead, begun: item.attempts })
             }
             _ => None,
@@ -114,17 +121,31 @@ pub async fn explain(store: &dyn Store, query: &ExplainQuery) -> Result<Vec<Expl
 
 fn tell(item: InboxItem, deliveries: Vec<OutboxItem>) -> Explanation {
     let verdict = item.verdict.unwrap_or_default();
-    let reason = verdict.steps.iter().rev().find(|s| s.outcome != "note").map(|s| s.reason.clone()).unwrap_or_default();
-    let count = |states: &[OutboxState]| deliveries.iter().filter(|d| states.contains(&d.state)).count();
-    let (sent, waiting) = (count(&[OutboxState::Sent]), count(&[OutboxState::Pending, OutboxState::Sending]));
+    let reason = verdict
+        .steps
+        .iter()
+        .rev()
+        .find(|s| s.outcome != StepOutcome::Note)
+        .map(|s| s.reason.clone())
+        .unwrap_or_default();
+    let count =
+        |states: &[OutboxState]| deliveries.iter().filter(|d| states.contains(&d.state)).count();
+    let (sent, waiting) =
+        (count(&[OutboxState::Sent]), count(&[OutboxState::Pending, OutboxState::Sending]));
     let summary = match item.state {
         InboxState::New => "not finished yet".to_owned(),
         InboxState::Done if sent == deliveries.len() => format!("answered: {reason}"),
-        InboxState::Done if sent + waiting == deliveries.len() => format!("answered; {waiting} of {} parts wait to be sent: {reason}", deliveries.len()),
+        InboxState::Done if sent + waiting == deliveries.len() => {
+            format!("answered; {waiting} of {} parts wait to be sent: {reason}", deliveries.len())
+        }
         InboxState::Done => {
             let lost = deliveries.len() - sent - waiting;
-            let rest = if waiting > 0 { format!(" and {waiting} wait to be sent") } else { String::new() };
-            format!("answered, but {lost} of {} parts are not delivered{rest}: {reason}", deliveries.len())
+            let rest =
+                if waiting > 0 { format!(" and {waiting} wait to be sent") } else { String::new() };
+            format!(
+                "answered, but {lost} of {} parts are not delivered{rest}: {reason}",
+                deliveries.len()
+            )
         }
         InboxState::Skipped => format!("not answered: {reason}"),
         InboxState::Expired => format!("not answered, too late: {reason}"),
@@ -145,8 +166,10 @@ fn tell(item: InboxItem, deliveries: Vec<OutboxItem>) -> Explanation {
         deliveries: deliveries
             .into_iter()
             .map(|d| ExplainedDelivery {
+                id: d.delivery.id,
                 part: d.delivery.part,
-                waits_until: Some(d.not_before).filter(|at| d.state == OutboxState::Pending && *at > d.delivery.created_at),
+                waits_until: Some(d.not_before)
+                    .filter(|at| d.state == OutboxState::Pending && *at > d.delivery.created_at),
                 state: d.state,
                 attempts: d.delivery.attempt,
                 remote: d.remote,

@@ -1,75 +1,150 @@
 //! Intake: Incoming → World, Room, Entity, Participant, stored Memory and inbox row. `ensure_connection` lives here.
 
+mod attach;
 mod connect;
 mod convert;
-mod known;
+mod mutation;
 
 use async_trait::async_trait;
+use dashmap::DashMap;
 use galatea_core::{
-    Batch, Connection, ConnectorInfo, Cursor, Error, ErrorKind, Event, Gap, GatewayBackend, Health, IncomingEvent, OwnStatus, Place, Received, Result, RoomId,
-    SendHandler, WorldSync,
+    Account, AgentId, Batch, Clock, Connection, ConnectorInfo, Cursor, Error, ErrorKind, Event,
+    EventBus, Gap, GatewayBackend, Health, Incoming, IncomingEvent, Place, Received, Result,
+    SendHandler, Source, Store, WorldSync,
     gap::GAPS,
     kill_point,
-    store::{ConnectionChange, InboxEntry, Ingest},
+    store::{ConnectionChange, InboxEntry, InboxState, Ingest, Ingested, Mutation},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub(crate) use known::KnownConnections;
+use crate::{
+    directory::{Directory, fingerprints},
+    inbox::Inbox,
+    outbox::Outbox,
+    ownership::Ownership,
+};
 
-use crate::{agent::Agent, delivery, turn};
+/// What follows the commit for an event of a batch.
+enum After<'a> {
+    /// A mutation has been committed.
+    Apply(Mutation),
+    /// Nothing stored has changed but for the message.
+    Publish(&'a IncomingEvent),
+}
 
-/// What connectors reach through their Gateway.
-pub(crate) struct Intake(pub(crate) Arc<Agent>);
+/// Connectors reach this through their Gateway.
+pub(crate) struct Intake {
+    /// The agent.
+    pub(crate) agent: AgentId,
+    /// Storage.
+    pub(crate) store: Arc<dyn Store>,
+    /// Time.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Where events go.
+    pub(crate) events: EventBus,
+    /// People and places.
+    pub(crate) directory: Arc<Directory>,
+    /// Which accounts this process connects.
+    pub(crate) ownership: Arc<Ownership>,
+    /// Where messages go.
+    pub(crate) inbox: Arc<Inbox>,
+    /// How accounts are reached.
+    pub(crate) outbox: Arc<Outbox>,
+    /// How each connector is doing.
+    pub(crate) health: DashMap<(Source, Account), Health>,
+    /// How often the store is polled for rows that this process did not write.
+    pub(crate) poll: Duration,
+    /// Where the work of an account runs.
+    pub(crate) tasks: TaskTracker,
+    /// Ends polling.
+    pub(crate) stop: CancellationToken,
+    /// Ends the work of accounts where it is.
+    pub(crate) halt: CancellationToken,
+}
 
 #[async_trait]
 impl GatewayBackend for Intake {
-    async fn ensure_connection(&self, info: &ConnectorInfo, connection: &Connection) -> Result<Place> {
-        let agent = &self.0;
-        let (place, change) = connect::changes(agent, info, connection);
+    async fn ensure_connection(
+        &self,
+        info: &ConnectorInfo,
+        connection: &Connection,
+    ) -> Result<Place> {
+        let (place, change) = connect::changes(&self.directory, info, connection);
         self.connect(change).await?;
         Ok(place)
     }
 
     async fn ensure_connections(&self, info: &ConnectorInfo, world: WorldSync) -> Result<()> {
-        self.connect(connect::bulk(&self.0, info, &world)).await
+        self.connect(connect::bulk(&self.directory, info, &world)).await
     }
 
     async fn receive(&self, info: &ConnectorInfo, batch: Batch) -> Result<Received> {
-        let agent = &self.0;
-        let identity = &agent.view.identity;
-        let tenure = agent.shares.account(&info.source, &info.account).ok_or_else(|| elsewhere(info))?;
-        let route = agent.any_route(&info.source, &info.account);
+        let lease =
+            self.ownership.account(&info.source, &info.account).ok_or_else(|| elsewhere(info))?;
+        let route = self.outbox.routes.any(&info.source, &info.account);
         let mut ingest = Ingest {
-            fence: tenure.fence(),
-            cursor: batch.cursor.map(|cursor| (identity.id(), info.source.clone(), info.account.clone(), cursor)),
+            fence: lease.fence(),
+            cursor: batch
+                .cursor
+                .map(|cursor| (self.agent, info.source.clone(), info.account.clone(), cursor)),
             ..Ingest::default()
         };
         let mut after = Vec::new();
         for incoming in &batch.events {
-            let (place, change) = connect::changes(agent, info, &incoming.connection);
+            let (place, change) = connect::changes(&self.directory, info, &incoming.connection);
             ingest.connections.extend(change);
-            match convert::convert(agent, info, place, incoming) {
+            match convert::convert(&self.directory, info, place, incoming) {
                 convert::Converted::Message(mut entry) => {
-                    entry.envelope.awaited = route.as_ref().is_some_and(|route| route.handler.awaits(&entry.remote));
+                    entry.envelope.awaited =
+                        route.as_ref().is_some_and(|route| route.handler.awaits(&entry.remote));
                     ingest.messages.push(*entry);
                 }
                 convert::Converted::Memory(memory) => ingest.memories.push(*memory),
-                convert::Converted::Nothing => {}
+                convert::Converted::Nothing => {
+                    if let Some(entry) =
+                        self.asked_by_edit(info, place, incoming, &mut ingest).await?
+                    {
+                        ingest.messages.push(entry);
+                    }
+                }
             }
-            if !matches!(incoming.event, IncomingEvent::Message(_)) {
-                after.push((place, incoming));
+            match mutation::mutation(&self.directory, info, place, &incoming.event) {
+                Some(mutation) => {
+                    after.push((place, After::Apply(mutation.clone())));
+                    ingest.mutations.push(mutation);
+                }
+                None => after.push((place, After::Publish(&incoming.event))),
             }
         }
-        let known = connect::fingerprints(&ingest.connections);
+        let mut known = fingerprints(&ingest.connections);
+        for mutation in &ingest.mutations {
+            if let Mutation::Join(change) = mutation {
+                known.extend(fingerprints(change));
+            }
+        }
         let messages = ingest.messages.clone();
+        let mutates = !ingest.mutations.is_empty();
         kill_point("ingest.before");
-        let fresh = agent.store.ingest(ingest).await?;
+        if mutates {
+            kill_point("mutate.before");
+        }
+        let Ingested { new: fresh, changed } = self.store.ingest(ingest).await?;
         kill_point("ingest.after");
-        self.remember(known);
-        for (place, incoming) in after {
-            // The batch is durable; a side effect that fails is said and does not make the platform send everything again.
-            if let Err(error) = self.follow_up(info, place, incoming).await {
-                tracing::warn!(room = %place.room, error = %error.report(), "an event was stored but could not be applied");
+        if mutates {
+            kill_point("mutate.after");
+        }
+        self.directory.committed(known);
+        let mut changed = changed.into_iter();
+        for (place, after) in after {
+            match after {
+                After::Apply(mutation) => {
+                    let changed = changed.next().unwrap_or_default();
+                    mutation::applied(&self.directory, &self.events, place, mutation, changed);
+                }
+                After::Publish(event) => {
+                    mutation::told(&self.directory, &self.events, info, place, event);
+                }
             }
         }
         let stored = fresh.iter().filter(|new| **new).count();
@@ -78,14 +153,14 @@ impl GatewayBackend for Intake {
             if new {
                 self.enqueue(entry);
             } else {
-                turn::enqueue_again(agent, entry.memory.id).await?;
+                self.inbox.submit_again(entry.memory.id).await?;
             }
         }
         Ok(received)
     }
 
     async fn cursor(&self, info: &ConnectorInfo, stream: &str) -> Result<Option<Cursor>> {
-        self.0.store.cursor(self.0.view.identity.id(), &info.source, &info.account, stream).await
+        self.store.cursor(self.agent, &info.source, &info.account, stream).await
     }
 
     async fn note_gap(&self, info: &ConnectorInfo, gap: Gap) -> Result<()> {
@@ -95,36 +170,28 @@ impl GatewayBackend for Intake {
         let Gap { from, to, place, count, reason, .. } = &gap;
         let (from, to) = (from.map(|t| t.0), to.map(|t| t.0));
         tracing::warn!(code = "GAL-GAP", source = %info.source, account = %info.account, from, to, place, count, reason, "messages are missing and cannot be read back");
-        let agent = self.0.view.identity.id();
-        self.0.events.publish(Event::MessagesMissing { agent, source: info.source.clone(), account: info.account.clone(), gap });
+        self.events.publish(Event::MessagesMissing {
+            agent: self.agent,
+            source: info.source.clone(),
+            account: info.account.clone(),
+            gap,
+        });
         Ok(())
     }
 
     fn register_send_handler(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>) {
-        let agent = &self.0;
-        let key = (info.source.clone(), info.account.clone());
-        let Some(tenure) = agent.shares.account(&info.source, &info.account) else { return };
-        let known = agent.any_route(&info.source, &info.account).filter(|route| route.tenure.as_ref().is_some_and(|held| held.is(&tenure)));
-        let first = known.is_none();
-        let takeover = known.map(|route| Arc::clone(&route.takeover)).unwrap_or_default();
-        let route = Arc::new(delivery::Route::new(info.clone(), handler, agent, takeover, Some(tenure.clone())));
-        agent.routes.insert(key, Arc::clone(&route));
-        // A connector that restarts registers again; what was in flight then is still in its lane.
-        if first {
-            agent.tasks.spawn(keep_first(Arc::clone(agent), info.clone()));
-            let halt = agent.halt.clone();
-            let work = delivery::take_over(Arc::clone(agent), route, tenure);
-            agent.tasks.spawn(async move { halt.run_until_cancelled(work).await });
+        let Some(lease) = self.ownership.account(&info.source, &info.account) else { return };
+        if let Some(route) = self.outbox.routes.connect(info, handler, &lease) {
+            self.attach(route, lease);
         }
     }
 
     fn report(&self, info: &ConnectorInfo, health: Health) {
-        let agent = &self.0;
         let key = (info.source.clone(), info.account.clone());
-        let changed = agent.health.insert(key, (info.clone(), health.clone())).is_none_or(|(_, before)| before != health);
-        if changed {
-            agent.events.publish(Event::ConnectorHealth {
-                agent: agent.view.identity.id(),
+        let before = self.health.insert(key, health.clone());
+        if before.is_none_or(|before| before != health) {
+            self.events.publish(Event::ConnectorHealth {
+                agent: self.agent,
                 source: info.source.clone(),
                 account: info.account.clone(),
                 health,
@@ -133,14 +200,18 @@ impl GatewayBackend for Intake {
     }
 }
 
-fn elsewhere(info: &ConnectorInfo) -> Error {
-    Error::new(ErrorKind::Conflict, "another process has this account now").with("source", &info.source).with("account", &info.account)
+impl Intake {
+    /// How a connector is doing.
+    pub(crate) fn health(&self, source: &Source, account: &Account) -> Health {
+        let key = (source.clone(), account.clone());
+        self.health.get(&key).map_or(Health::Starting, |health| health.clone())
+    }
 }
 
-async fn keep_first(agent: Arc<Agent>, info: ConnectorInfo) {
-    if let Err(error) = agent.accounts.keep(&*agent.store, &info, agent.clock.now()).await {
-        tracing::warn!(source = %info.source, error = %error.report(), "which account came first could not be stored; it is tried again at the next start");
-    }
+fn elsewhere(info: &ConnectorInfo) -> Error {
+    Error::new(ErrorKind::Conflict, "another process has this account now")
+        .with("source", &info.source)
+        .with("account", &info.account)
 }
 
 impl Intake {
@@ -148,82 +219,59 @@ impl Intake {
         if change.is_empty() {
             return Ok(());
         }
-        let known = connect::fingerprints(&change);
-        self.0.store.connect(change).await?;
-        self.remember(known);
+        let known = fingerprints(&change);
+        self.store.connect(change).await?;
+        self.directory.committed(known);
         Ok(())
     }
 
-    /// Only after the commit: a failed one must be tried again.
-    fn remember(&self, known: Vec<connect::Fingerprint>) {
-        for fingerprint in known {
-            match fingerprint.owner {
-                connect::Owner::Room => self.0.rooms.forget(RoomId(fingerprint.id)),
-                connect::Owner::World => self.0.rooms.forget_all(),
-                connect::Owner::Entity | connect::Owner::Participant => {}
-            }
-            self.0.known.insert(fingerprint);
+    /// The question that an edit asks, when it mentions the agent and what it changes addressed nobody and was not answered. Its id is made of
+    /// the message's, so that a second edit asks nothing. Where the message is of the same batch, the edit is what it says.
+    async fn asked_by_edit(
+        &self,
+        info: &ConnectorInfo,
+        place: Place,
+        incoming: &Incoming,
+        ingest: &mut Ingest,
+    ) -> Result<Option<InboxEntry>> {
+        let IncomingEvent::Edited { id: remote, content, addressed } = &incoming.event else {
+            return Ok(None);
+        };
+        if !addressed.mention {
+            return Ok(None);
         }
+        let memory = self.directory.accounts.memory(info, remote.as_str());
+        if let Some(earlier) = ingest.messages.iter_mut().find(|entry| entry.memory.id == memory) {
+            earlier.envelope.addressed.mention = true;
+            earlier.memory.content.text.clone_from(&content.text);
+            return Ok(None);
+        }
+        let Some(before) = self.store.inbox_item(memory).await? else { return Ok(None) };
+        let was = &before.entry.envelope;
+        if before.state != InboxState::Skipped
+            || was.addressed.mention
+            || was.addressed.reply
+            || was.from_self
+        {
+            return Ok(None);
+        }
+        Ok(Some(convert::entry_of_edit(
+            &self.directory,
+            info,
+            place,
+            incoming,
+            remote,
+            content,
+            *addressed,
+        )))
     }
 
     fn enqueue(&self, entry: InboxEntry) {
-        let agent = &self.0;
-        agent.events.publish(Event::MessageReceived { agent: entry.memory.agent_id, room: entry.memory.room_id, memory: entry.memory.id });
-        turn::enqueue(agent, entry);
-    }
-
-    async fn follow_up(&self, info: &ConnectorInfo, place: Place, incoming: &galatea_core::Incoming) -> Result<()> {
-        let agent = &self.0;
-        let id = agent.view.identity.id();
-        let memory_id = |remote: &galatea_core::RemoteId| agent.accounts.memory(info, remote.as_str());
-        match &incoming.event {
-            IncomingEvent::Edited { id: remote, content } => {
-                let memory = memory_id(remote);
-                let mut content = content.clone();
-                content.source.get_or_insert_with(|| info.source.to_string());
-                if agent.store.update_content(id, memory, &content).await? {
-                    agent.events.publish(Event::MessageEdited { agent: id, room: place.room, memory });
-                }
-            }
-            IncomingEvent::Deleted { ids } => {
-                let memories: Vec<_> = ids.iter().map(memory_id).collect();
-                agent.store.delete_memories(id, &memories).await?;
-                for memory in memories {
-                    agent.events.publish(Event::MessageDeleted { agent: id, room: place.room, memory });
-                }
-            }
-            IncomingEvent::Reacted { id: remote, .. } => {
-                agent.events.publish(Event::ReactionReceived { agent: id, room: place.room, memory: memory_id(remote) });
-            }
-            IncomingEvent::Joined { entities } => {
-                let change = connect::members(agent, info, place.room, entities);
-                let joined: Vec<_> = change.participants.iter().map(|(entity, _)| *entity).collect();
-                self.connect(change).await?;
-                for entity in joined {
-                    agent.events.publish(Event::EntityJoined { agent: id, room: place.room, entity });
-                }
-            }
-            IncomingEvent::Left { entities } => {
-                let left: Vec<_> = entities.iter().map(|e| connect::entity_id(agent, info, &e.remote)).collect();
-                agent.store.remove_participants(place.room, &left).await?;
-                for entity in left {
-                    agent.known.forget_participant(entity, place.room);
-                    agent.events.publish(Event::EntityLeft { agent: id, room: place.room, entity });
-                }
-            }
-            IncomingEvent::OwnStatus(status) => match status {
-                OwnStatus::Removed => agent.events.publish(Event::WorldLeft { agent: id, world: place.world }),
-                OwnStatus::Joined | OwnStatus::Admin => agent.events.publish(Event::WorldJoined { agent: id, world: place.world }),
-                OwnStatus::Restricted | OwnStatus::Closed => {}
-            },
-            IncomingEvent::RoomMoved { to } => {
-                let to_room = agent.accounts.room(&info.source, &info.account, to);
-                agent.store.move_room(place.room, to_room, to).await?;
-                agent.rooms.moved(place.room, to_room, to);
-                agent.known.clear();
-            }
-            IncomingEvent::Message(_) | IncomingEvent::Pressed { .. } => {}
-        }
-        Ok(())
+        self.events.publish(Event::MessageReceived {
+            agent: entry.memory.agent_id,
+            room: entry.memory.room_id,
+            memory: entry.memory.id,
+        });
+        self.inbox.submit(entry);
     }
 }

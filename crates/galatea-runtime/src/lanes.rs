@@ -51,7 +51,11 @@ pub(crate) enum Pushed {
 impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
     /// `work` is started for a lane that has items, and has to take them until [`Lane::take`] gives none.
     /// At most `capacity` items wait in memory per lane.
-    pub(crate) fn new<F>(capacity: usize, tasks: TaskTracker, work: impl Fn(Lane<K, T>) -> F + Send + Sync + 'static) -> Self
+    pub(crate) fn new<F>(
+        capacity: usize,
+        tasks: TaskTracker,
+        work: impl Fn(Lane<K, T>) -> F + Send + Sync + 'static,
+    ) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -74,9 +78,22 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
             return Pushed::Queued;
         }
         let arrival = Arc::new(Notify::new());
-        queues.insert(key.clone(), Queue { items: VecDeque::from([Box::new(item)]), arrival: Arc::clone(&arrival), spilled: false, spilled_again: false });
+        queues.insert(
+            key.clone(),
+            Queue {
+                items: VecDeque::from([Box::new(item)]),
+                arrival: Arc::clone(&arrival),
+                spilled: false,
+                spilled_again: false,
+            },
+        );
         drop(queues);
-        self.tasks.spawn((self.work)(Lane { key, shared: Arc::clone(&self.shared), arrival, closed: AtomicBool::new(false) }));
+        self.tasks.spawn((self.work)(Lane {
+            key,
+            shared: Arc::clone(&self.shared),
+            arrival,
+            closed: AtomicBool::new(false),
+        }));
         Pushed::Queued
     }
 
@@ -87,7 +104,12 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
 
     /// Lanes that read back from the store by themselves what they could not hold.
     pub(crate) fn spilled(&self) -> Vec<K> {
-        self.shared.lock().iter().filter(|(_, queue)| queue.spilled).map(|(key, _)| key.clone()).collect()
+        self.shared
+            .lock()
+            .iter()
+            .filter(|(_, queue)| queue.spilled)
+            .map(|(key, _)| key.clone())
+            .collect()
     }
 
     /// Lanes with work.
@@ -183,7 +205,9 @@ impl<K: Eq + Hash, T> Lane<K, T> {
     /// Looks at waiting items from the front until `seen` breaks with an answer; false when it never does.
     pub(crate) fn scan(&self, mut seen: impl FnMut(&T) -> ControlFlow<bool>) -> bool {
         let queues = self.shared.lock();
-        let found = queues.get(&self.key).and_then(|queue| queue.items.iter().find_map(|item| seen(item).break_value()));
+        let found = queues
+            .get(&self.key)
+            .and_then(|queue| queue.items.iter().find_map(|item| seen(item).break_value()));
         found.unwrap_or(false)
     }
 
@@ -203,7 +227,10 @@ impl<K: Eq + Hash, T> Lane<K, T> {
 
     /// True when nothing waits in memory, and more is to be read back from the store.
     pub(crate) fn has_spilled(&self) -> bool {
-        self.shared.lock().get(&self.key).is_some_and(|queue| queue.spilled && queue.items.is_empty())
+        self.shared
+            .lock()
+            .get(&self.key)
+            .is_some_and(|queue| queue.spilled && queue.items.is_empty())
     }
 
     /// How many items wait in memory.
@@ -333,7 +360,11 @@ mod tests {
             let tx = tx.clone();
             async move {
                 let taken = lane.take_while(2, |_| true);
-                assert!(lane.scan(|item| if *item == 3 { ControlFlow::Break(true) } else { ControlFlow::Continue(()) }));
+                assert!(lane.scan(|item| if *item == 3 {
+                    ControlFlow::Break(true)
+                } else {
+                    ControlFlow::Continue(())
+                }));
                 lane.put_front(taken);
                 while let Taken::Item(item) = lane.take() {
                     tx.send(item).unwrap();
@@ -362,10 +393,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_panicking_task_frees_its_lane() {
-        let lanes: Lanes<u8, u8> = Lanes::new(10, TaskTracker::new(), |lane: Lane<u8, u8>| async move {
-            let Taken::Item(_) = lane.take() else { return };
-            panic!("on purpose");
-        });
+        let lanes: Lanes<u8, u8> =
+            Lanes::new(10, TaskTracker::new(), |lane: Lane<u8, u8>| async move {
+                let Taken::Item(_) = lane.take() else { return };
+                panic!("on purpose");
+            });
         lanes.push(1, 1);
         lanes.tasks.close();
         lanes.tasks.wait().await;

@@ -1,24 +1,26 @@
 //! The engine: takes in what connectors decode, decides, answers, delivers.
 
-mod accounts;
-mod agent;
+mod agent_room;
+mod backlog;
+mod budget;
 pub mod config;
-mod delivery;
-mod doubt;
+mod directory;
 pub mod explain;
+mod in_flight;
+mod inbox;
 mod intake;
-mod itself;
 mod lanes;
-mod leases;
 pub mod orchestrator;
-mod outbound;
+mod outbox;
+mod ownership;
 pub mod pairing;
 pub mod plan;
 mod registry;
-mod rooms;
-mod supervise;
 mod turn;
+mod unknown_outcome;
 
 pub use config::{VARIABLES, platform_variables};
-pub use leases::ClusterOptions;
-pub use orchestrator::{AccountSettings, AgentSpec, ConnectorStatus, Orchestrator, RuntimeOptions};
+pub use orchestrator::{
+    AccountSettings, AgentSpec, BudgetState, ConnectorStatus, Orchestrator, RuntimeOptions,
+};
+pub use ownership::{ClusterOptions, compare_clocks};

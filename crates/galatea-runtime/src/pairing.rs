@@ -1,66 +1,206 @@
 //! Pairing: a stranger gets a code; the owner approves it; from then on the stranger is answered.
+//!
+//! Each person who waits is a row of their own, so several processes never overwrite each other's. The list of a platform is bounded, and the
+//! longest wait makes room for the next one, so strangers cannot close the door for others.
 
-use galatea_core::{AgentId, Clock, EntityId, Result, Store};
+use galatea_core::{
+    AgentId, Clock, EntityId, Result, Source, Store, Task, TaskId, Timestamp, ids::uuid_of,
+};
 use rand::Rng;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// Codes live for an hour, and three may wait at once, so that strangers cannot fill the list.
+/// How long a code is good.
 const LIFE: Duration = Duration::from_secs(60 * 60);
-const MOST: usize = 3;
+/// People of one platform who wait at once: as many as an owner can look through.
+const MOST: usize = 50;
+/// A code is good for so long however many others come.
+const SURE: Duration = Duration::from_secs(10 * 60);
+/// A person is told at most once in so long: a person who sends a hundred messages is answered once.
+const AGAIN: Duration = Duration::from_secs(10 * 60);
+/// People of one platform who are told to come back later, per [`SURE`].
+const REFUSALS: u64 = 20;
 /// Without letters and digits that look alike.
 const ALPHABET: &[u8] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
-const PENDING: &str = "pairing:pending";
+const TAG: &str = "PAIRING";
 
 fn approved_key(entity: EntityId) -> String {
     format!("pairing:approved:{entity}")
 }
 
 /// Whether the owner approved this person.
-pub(crate) async fn is_approved(store: &Arc<dyn Store>, clock: &Arc<dyn Clock>, agent: AgentId, entity: EntityId) -> Result<bool> {
+pub(crate) async fn is_approved(
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+    agent: AgentId,
+    entity: EntityId,
+) -> Result<bool> {
     Ok(store.cached(agent, &approved_key(entity), clock.now()).await?.is_some())
 }
 
-/// The code to show a stranger; none while too many wait.
-pub(crate) async fn code_for(store: &Arc<dyn Store>, clock: &Arc<dyn Clock>, agent: AgentId, entity: EntityId, name: &str) -> Result<Option<String>> {
+/// What a stranger hears.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Welcome {
+    /// This code, to be shown to the owner.
+    Code(String),
+    /// Too many wait at the moment.
+    Later,
+    /// Nothing: they were told a while ago, or too many are told already.
+    Silence,
+}
+
+/// A stranger at the door.
+pub(crate) struct Stranger<'a> {
+    pub(crate) entity: EntityId,
+    pub(crate) source: &'a Source,
+    pub(crate) name: &'a str,
+}
+
+/// What a stranger is told; their code is stored before it is told.
+pub(crate) async fn welcome(
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+    agent: AgentId,
+    stranger: &Stranger<'_>,
+) -> Result<Welcome> {
     let now = clock.now();
     let mut waiting = pending(store.as_ref(), agent, now).await?;
-    if let Some(known) = waiting.iter().find(|p| p.entity == entity) {
-        return Ok(Some(known.code.clone()));
+    if let Some(known) = waiting.iter_mut().find(|p| p.entity == stranger.entity) {
+        if now.since(known.told) < AGAIN {
+            return Ok(Welcome::Silence);
+        }
+        known.told = now;
+        store.save_task(&known.stored(agent)).await?;
+        return Ok(Welcome::Code(known.code.clone()));
     }
+    waiting.retain(|p| p.source == *stranger.source);
     if waiting.len() >= MOST {
-        return Ok(None);
+        let longest = waiting.iter().min_by_key(|p| p.until);
+        match longest.filter(|p| now.since(p.since()) >= SURE) {
+            Some(longest) => drop(store.delete_task(agent, id(agent, longest.entity)).await?),
+            None => return later(store, agent, stranger, now).await,
+        }
     }
     let code: String = {
         let mut rng = rand::rng();
         (0..8).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
     };
-    waiting.push(Pending { code: code.clone(), entity, name: name.chars().take(64).collect(), until: now.plus(LIFE) });
-    store.cache(agent, PENDING, &json!(waiting), Some(now.plus(LIFE))).await?;
-    Ok(Some(code))
+    let name = stranger.name.chars().take(64).collect();
+    let new = Pending {
+        code,
+        entity: stranger.entity,
+        source: stranger.source.clone(),
+        name,
+        until: now.plus(LIFE),
+        told: now,
+    };
+    store.save_task(&new.stored(agent)).await?;
+    Ok(Welcome::Code(new.code))
+}
+
+/// Says once to a person that they may come back later, and not to more people than the platform lets us write to anyway.
+async fn later(
+    store: &Arc<dyn Store>,
+    agent: AgentId,
+    stranger: &Stranger<'_>,
+    now: Timestamp,
+) -> Result<Welcome> {
+    let (told, count) = (
+        format!("pairing:later:{}", stranger.entity),
+        format!("pairing:refusals:{}", stranger.source),
+    );
+    if store.cached(agent, &told, now).await?.is_some() {
+        return Ok(Welcome::Silence);
+    }
+    let known = store.cached(agent, &count, now).await?.unwrap_or_default();
+    let many = known.get("many").and_then(Value::as_u64).unwrap_or(0);
+    if many >= REFUSALS {
+        return Ok(Welcome::Silence);
+    }
+    let until = known.get("until").and_then(Value::as_i64).map_or(now.plus(SURE), Timestamp);
+    store.cache(agent, &count, &json!({ "many": many + 1, "until": until }), Some(until)).await?;
+    store.cache(agent, &told, &json!(true), Some(now.plus(LIFE))).await?;
+    Ok(Welcome::Later)
 }
 
 /// A stranger who waits for approval.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pending {
     /// Eight characters.
     pub code: String,
     /// Who.
     pub entity: EntityId,
+    /// Where they write from.
+    pub source: Source,
     /// As they call themselves.
     pub name: String,
     /// When the code ends.
-    pub until: galatea_core::Timestamp,
+    pub until: Timestamp,
+    /// When they were last told their code.
+    pub told: Timestamp,
 }
 
-/// Strangers who wait, oldest first.
+fn id(agent: AgentId, entity: EntityId) -> TaskId {
+    TaskId(uuid_of(&format!("pairing:{agent}:{entity}")))
+}
+
+impl Pending {
+    /// When the code was made.
+    fn since(&self) -> Timestamp {
+        Timestamp(self.until.0 - i64::try_from(LIFE.as_millis()).unwrap_or(0))
+    }
+
+    fn stored(&self, agent: AgentId) -> Task {
+        let metadata = [
+            ("code", json!(self.code)),
+            ("name", json!(self.name)),
+            ("source", json!(self.source)),
+            ("told", json!(self.told)),
+        ];
+        Task {
+            id: id(agent, self.entity),
+            agent_id: agent,
+            name: "PAIRING".to_owned(),
+            description: "a person waits for the owner's approval".to_owned(),
+            room_id: None,
+            world_id: None,
+            entity_id: Some(self.entity),
+            tags: vec![TAG.to_owned()],
+            metadata: metadata
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect::<Map<_, _>>(),
+            due: self.until,
+        }
+    }
+
+    fn read(task: &Task) -> Option<Self> {
+        let text = |key: &str| task.metadata.get(key)?.as_str().map(str::to_owned);
+        let source = serde_json::from_value(task.metadata.get("source")?.clone()).ok()?;
+        let told = task.metadata.get("told").and_then(Value::as_i64).map_or(task.due, Timestamp);
+        Some(Self {
+            code: text("code")?,
+            entity: task.entity_id?,
+            source,
+            name: text("name")?,
+            until: task.due,
+            told,
+        })
+    }
+}
+
+/// Strangers who wait, longest first; codes that have ended are removed.
 ///
 /// # Errors
 /// Whatever the store says.
-pub async fn pending(store: &dyn Store, agent: AgentId, now: galatea_core::Timestamp) -> Result<Vec<Pending>> {
-    let value = store.cached(agent, PENDING, now).await?;
-    let mut waiting: Vec<Pending> = value.and_then(|v| serde_json::from_value(v).ok()).unwrap_or_default();
-    waiting.retain(|p| p.until > now);
+pub async fn pending(store: &dyn Store, agent: AgentId, now: Timestamp) -> Result<Vec<Pending>> {
+    let mut waiting = Vec::new();
+    for task in store.tasks(agent, &[TAG.to_owned()]).await? {
+        match Pending::read(&task).filter(|p| p.until > now) {
+            Some(person) => waiting.push(person),
+            None => drop(store.delete_task(agent, task.id).await?),
+        }
+    }
     Ok(waiting)
 }
 
@@ -68,11 +208,25 @@ pub async fn pending(store: &dyn Store, agent: AgentId, now: galatea_core::Times
 ///
 /// # Errors
 /// Whatever the store says.
-pub async fn approve(store: &dyn Store, agent: AgentId, code: &str, now: galatea_core::Timestamp) -> Result<Option<String>> {
-    let mut waiting = pending(store, agent, now).await?;
-    let Some(at) = waiting.iter().position(|p| p.code.eq_ignore_ascii_case(code.trim())) else { return Ok(None) };
-    let person = waiting.remove(at);
-    store.cache(agent, &approved_key(person.entity), &json!({ "at": now, "name": person.name }), None).await?;
-    store.cache(agent, PENDING, &json!(waiting), Some(now.plus(LIFE))).await?;
+pub async fn approve(
+    store: &dyn Store,
+    agent: AgentId,
+    code: &str,
+    now: Timestamp,
+) -> Result<Option<String>> {
+    let waiting = pending(store, agent, now).await?;
+    let Some(person) = waiting.into_iter().find(|p| p.code.eq_ignore_ascii_case(code.trim()))
+    else {
+        return Ok(None);
+    };
+    store
+        .cache(
+            agent,
+            &approved_key(person.entity),
+            &json!({ "at": now, "name": person.name }),
+            None,
+        )
+        .await?;
+    store.delete_task(agent, id(agent, person.entity)).await?;
     Ok(Some(person.name))
 }

@@ -1,6 +1,9 @@
 //! Registry: plugins → lookup tables, in priority order, dependencies first.
 
-use galatea_core::{ActionDocs, AnyAction, Error, Evaluator, Middleware, Plugin, Provider, ProviderUse, Result, Service};
+use galatea_core::{
+    ActionDocs, AnyAction, Error, Evaluator, Middleware, Plugin, Provider, ProviderUse, Result,
+    Service,
+};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// All extensions of one agent.
@@ -23,12 +26,22 @@ impl Registry {
     /// # Errors
     /// `Invalid` when a dependency is missing or circular.
     pub(crate) fn load(plugins: Vec<Plugin>) -> Result<Self> {
-        let mut registry = Self { actions: Vec::new(), providers: Vec::new(), evaluators: Vec::new(), middleware: Vec::new(), services: Vec::new() };
+        let mut registry = Self {
+            actions: Vec::new(),
+            providers: Vec::new(),
+            evaluators: Vec::new(),
+            middleware: Vec::new(),
+            services: Vec::new(),
+        };
         for plugin in in_order(plugins)? {
             for action in plugin.actions {
                 let docs = Arc::new(action.docs());
                 if registry.actions.iter().any(|(known, _)| known.name == docs.name) {
-                    tracing::warn!(action = docs.name, plugin = plugin.name, "an action of this name is loaded already; this one is left out");
+                    tracing::warn!(
+                        action = docs.name,
+                        plugin = plugin.name,
+                        "an action of this name is loaded already; this one is left out"
+                    );
                     continue;
                 }
                 registry.actions.push((docs, action));
@@ -67,9 +80,13 @@ fn in_order(mut plugins: Vec<Plugin>) -> Result<Vec<Plugin>> {
     let mut loaded: BTreeSet<String> = BTreeSet::new();
     let mut order = Vec::with_capacity(plugins.len());
     while !plugins.is_empty() {
-        let Some(next) = plugins.iter().position(|p| p.dependencies.iter().all(|d| loaded.contains(d))) else {
+        let Some(next) =
+            plugins.iter().position(|p| p.dependencies.iter().all(|d| loaded.contains(d)))
+        else {
             let circle: Vec<_> = plugins.iter().map(|p| p.name.as_str()).collect();
-            return Err(Error::invalid("plugins need each other in a circle").with_code("GAL-PLUGIN-CIRCLE").with("plugins", circle.join(", ")));
+            return Err(Error::invalid("plugins need each other in a circle")
+                .with_code("GAL-PLUGIN-CIRCLE")
+                .with("plugins", circle.join(", ")));
         };
         let plugin = plugins.remove(next);
         loaded.insert(plugin.name.clone());
@@ -83,18 +100,37 @@ mod tests {
     use super::*;
 
     fn plugin(name: &str, priority: i32, needs: &[&str]) -> Plugin {
-        Plugin { priority, dependencies: needs.iter().map(|s| (*s).to_owned()).collect(), ..Plugin::new(name, "1.0.0", "") }
+        Plugin {
+            priority,
+            dependencies: needs.iter().map(|s| (*s).to_owned()).collect(),
+            ..Plugin::new(name, "1.0.0", "")
+        }
     }
 
     #[test]
     fn dependencies_come_first_then_priority() {
-        let order = in_order(vec![plugin("feature", 50, &[]), plugin("db", -100, &["late"]), plugin("late", 100, &[]), plugin("core", 0, &[])]).unwrap();
-        assert_eq!(order.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["core", "feature", "late", "db"]);
+        let order = in_order(vec![
+            plugin("feature", 50, &[]),
+            plugin("db", -100, &["late"]),
+            plugin("late", 100, &[]),
+            plugin("core", 0, &[]),
+        ])
+        .unwrap();
+        assert_eq!(
+            order.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
+            ["core", "feature", "late", "db"]
+        );
     }
 
     #[test]
     fn missing_and_circular_dependencies_are_refused() {
-        assert_eq!(in_order(vec![plugin("a", 0, &["b"])]).err().unwrap().code(), Some("GAL-PLUGIN-MISSING"));
-        assert_eq!(in_order(vec![plugin("a", 0, &["b"]), plugin("b", 0, &["a"])]).err().unwrap().code(), Some("GAL-PLUGIN-CIRCLE"));
+        assert_eq!(
+            in_order(vec![plugin("a", 0, &["b"])]).err().unwrap().code(),
+            Some("GAL-PLUGIN-MISSING")
+        );
+        assert_eq!(
+            in_order(vec![plugin("a", 0, &["b"]), plugin("b", 0, &["a"])]).err().unwrap().code(),
+            Some("GAL-PLUGIN-CIRCLE")
+        );
     }
 }

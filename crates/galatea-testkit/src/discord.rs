@@ -38,7 +38,7 @@ mod validate;
 mod world;
 
 pub use crate::loopback::ErrorBody;
-pub use faults::{Effect, Order};
+pub use faults::{Effect, Order, Silent};
 pub use handle::{Handle, Shown};
 pub use people::{Channel, Guild, Saying, User};
 pub use state::{Call, Options};

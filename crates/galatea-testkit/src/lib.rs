@@ -8,7 +8,6 @@ pub mod loopback;
 #[cfg(target_os = "linux")]
 pub mod machine;
 pub mod models;
-pub mod nats;
 pub mod postgres;
 pub mod process;
 pub mod replay;

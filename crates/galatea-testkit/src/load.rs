@@ -74,13 +74,24 @@ impl Load {
     /// Begins now.
     pub(crate) fn new(plan: LoadPlan) -> Self {
         let trips = Vec::with_capacity(plan.updates);
-        Self { plan, started: Instant::now(), done: 0, trips, waiting: HashMap::new(), misplaced: 0 }
+        Self {
+            plan,
+            started: Instant::now(),
+            done: 0,
+            trips,
+            waiting: HashMap::new(),
+            misplaced: 0,
+        }
     }
 
     /// When the next question is to be asked; none when all were.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         let n = self.trips.len();
-        let after = || self.plan.per_second.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(n as f64 / rate));
+        let after = || {
+            self.plan
+                .per_second
+                .map_or(Duration::ZERO, |rate| Duration::from_secs_f64(n as f64 / rate))
+        };
         (n < self.plan.updates).then(|| self.started + after())
     }
 
@@ -105,7 +116,8 @@ impl Load {
     /// The client confirmed every question below this number.
     pub(crate) fn confirmed(&mut self, below: usize, now: Instant) {
         let below = below.min(self.trips.len());
-        for trip in self.trips[..below].iter_mut().rev().take_while(|trip| trip.confirmed.is_none()) {
+        for trip in self.trips[..below].iter_mut().rev().take_while(|trip| trip.confirmed.is_none())
+        {
             trip.confirmed = Some(now);
         }
     }
@@ -113,7 +125,9 @@ impl Load {
     /// A message to a room arrived: it answers the oldest waiting question there. If it names another one, that one is answered out of turn.
     pub(crate) fn answered(&mut self, room: usize, text: &str) {
         let waiting = self.waiting.entry(room).or_default();
-        let named = text.split_once('#').map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+        let named = text
+            .split_once('#')
+            .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
         let place = match named.and_then(|number| number.parse::<usize>().ok()) {
             Some(number) => waiting.iter().position(|waits| *waits == number),
             None => Some(0),
@@ -177,6 +191,9 @@ mod tests {
         load.answered(0, "you said #1");
         assert_eq!((load.misplaced(), load.is_done()), (2, true));
         load.confirmed(2, Instant::now());
-        assert_eq!(load.trips().iter().map(|trip| trip.confirmed.is_some()).collect::<Vec<_>>(), [true, true, false]);
+        assert_eq!(
+            load.trips().iter().map(|trip| trip.confirmed.is_some()).collect::<Vec<_>>(),
+            [true, true, false]
+        );
     }
 }

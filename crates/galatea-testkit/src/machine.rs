@@ -44,7 +44,10 @@ impl Machine {
     /// The program on this machine.
     #[must_use]
     pub fn runs(&self, program: Program) -> Program {
-        program.env("LD_PRELOAD", library()).env("MACHINE_UNDER_TEST", &self.path).env("MACHINE_UNDER_TEST_DISK", &self.disk)
+        program
+            .env("LD_PRELOAD", library())
+            .env("MACHINE_UNDER_TEST", &self.path)
+            .env("MACHINE_UNDER_TEST_DISK", &self.disk)
     }
 
     /// Adds this to the time of day from now on.
@@ -64,7 +67,9 @@ impl Machine {
 
     /// How long every flush takes.
     pub fn slow_disk(&self, flush: Duration) {
-        self.file.write_all_at(&i32::try_from(flush.as_millis()).unwrap().to_ne_bytes(), 16).unwrap();
+        self.file
+            .write_all_at(&i32::try_from(flush.as_millis()).unwrap().to_ne_bytes(), 16)
+            .unwrap();
     }
 }
 
@@ -76,9 +81,14 @@ fn library() -> PathBuf {
     let library = std::env::temp_dir().join(format!("{name}.so"));
     if !library.exists() {
         let folder = tempfile::tempdir_in(std::env::temp_dir()).unwrap();
-        let (source, made) = (folder.path().join("broken_machine.c"), folder.path().join("made.so"));
+        let (source, made) =
+            (folder.path().join("broken_machine.c"), folder.path().join("made.so"));
         fs::write(&source, SOURCE).unwrap();
-        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&made).arg(&source).output();
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .arg(&made)
+            .arg(&source)
+            .output();
         let compiled = compiled.expect("a C compiler named cc, as the build needs one too");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
         // Whoever came first or last: it is the same.

@@ -7,6 +7,7 @@
 
 pub mod binaries;
 mod obstacle;
+mod pooler;
 mod proxy;
 mod server;
 
@@ -14,6 +15,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use std::thread;
 
 pub use obstacle::Obstacle;
+pub use pooler::TransactionPooler;
 pub use proxy::Proxy;
 pub use server::Server;
 
@@ -26,13 +28,17 @@ pub struct Database {
 impl Database {
     /// A new database on the server shared by all tests.
     pub async fn fresh() -> Self {
-        let server = tokio::task::spawn_blocking(Server::shared).await.expect("the server is found or started");
+        let server = tokio::task::spawn_blocking(Server::shared)
+            .await
+            .expect("the server is found or started");
         Self::on(server).await
     }
 
     /// A new database in which pgvector is installed, on a server that has it, shared by all tests that need one.
     pub async fn with_pgvector() -> Self {
-        let server = tokio::task::spawn_blocking(Server::shared_with_pgvector).await.expect("the server is found or started");
+        let server = tokio::task::spawn_blocking(Server::shared_with_pgvector)
+            .await
+            .expect("the server is found or started");
         let database = Self::on(server).await;
         database.execute("CREATE EXTENSION vector".to_owned()).await;
         database
@@ -52,8 +58,13 @@ impl Database {
 
     /// How many transactions that wrote something the server has begun so far.
     pub async fn writes(&self) -> i64 {
-        let mut connection = PgConnection::connect(&self.url()).await.expect("the test server answers");
-        let next = sqlx::query_scalar("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint").fetch_one(&mut connection).await.unwrap();
+        let mut connection =
+            PgConnection::connect(&self.url()).await.expect("the test server answers");
+        let next =
+            sqlx::query_scalar("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+                .fetch_one(&mut connection)
+                .await
+                .unwrap();
         connection.close().await.unwrap();
         next
     }
@@ -62,8 +73,11 @@ impl Database {
     ///
     /// Whoever held them learns of it with his next sign of life.
     pub async fn take_rooms(&self, away: bool) {
-        let (holder, until) = if away { ("gen_random_uuid()", "9007199254740991") } else { ("NULL", "0") };
-        let statement = format!("UPDATE leases SET member_id = {holder}, epoch = epoch + 1, expires_at = {until} WHERE part LIKE 'rooms:%'");
+        let (holder, until) =
+            if away { ("gen_random_uuid()", "9007199254740991") } else { ("NULL", "0") };
+        let statement = format!(
+            "UPDATE leases SET member_id = {holder}, epoch = epoch + 1, expires_at = {until} WHERE part LIKE 'rooms:%'"
+        );
         self.execute(statement).await;
     }
 
@@ -73,10 +87,28 @@ impl Database {
         self.execute(format!("INSERT INTO leases (part, member_id, epoch, expires_at) VALUES ('{part}', {member}, 1, 9007199254740991)")).await;
     }
 
+    /// As if a later version of the program had been here.
+    pub async fn written_by_a_newer_version(&self) {
+        let row = "INSERT INTO galatea._sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', true, '', 0)";
+        self.execute(row.to_owned()).await;
+    }
+
+    /// How many sessions the program has here right now, in all its processes.
+    pub async fn sessions(&self) -> i64 {
+        let mut connection = PgConnection::connect(&self.url()).await.unwrap();
+        let count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'galatea'";
+        let count = sqlx::query_scalar(count).fetch_one(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        count
+    }
+
     /// How many rows a table has.
     pub async fn count(&self, table: &str) -> i64 {
         let mut connection = PgConnection::connect(&self.url()).await.unwrap();
-        let count = sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM {table}"))).fetch_one(&mut connection).await.unwrap();
+        let count = sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM {table}")))
+            .fetch_one(&mut connection)
+            .await
+            .unwrap();
         connection.close().await.unwrap();
         count
     }
@@ -101,8 +133,10 @@ impl Drop for Database {
         let (server, name) = (self.server.clone(), self.name.clone());
         // A runtime cannot be entered from within another one, hence the thread.
         let removed = thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(execute(&server, format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")));
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime
+                .block_on(execute(&server, format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")));
         });
         // A database that stays goes with its server's folder.
         let _ = removed.join();
@@ -110,7 +144,11 @@ impl Drop for Database {
 }
 
 async fn execute(server: &Server, statement: String) {
-    let mut connection = PgConnection::connect(&server.url("postgres")).await.expect("the test server answers");
-    connection.execute(AssertSqlSafe(statement.clone())).await.unwrap_or_else(|e| panic!("{statement}: {e}"));
+    let mut connection =
+        PgConnection::connect(&server.url("postgres")).await.expect("the test server answers");
+    connection
+        .execute(AssertSqlSafe(statement.clone()))
+        .await
+        .unwrap_or_else(|e| panic!("{statement}: {e}"));
     connection.close().await.unwrap();
 }

@@ -38,7 +38,10 @@ impl Home {
     /// When it cannot be written.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
-        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
+        let made = path
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&path, text));
         made.unwrap_or_else(|e| panic!("cannot write {}: {e}", path.display()));
         path
     }
@@ -74,9 +77,14 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program at a path, with a home as working folder and `HOME`. Of the environment only `PATH` is passed on.
+    /// A program at a path, with a home as working folder and `HOME`. Of the environment only `PATH` is passed on. Limits are off and answers come
+    /// in as many parts as they have, unless a test sets them: few people of a test say more than a person may.
     pub fn new(path: impl Into<PathBuf>, home: &Home) -> Self {
-        let mut env = BTreeMap::from([("HOME".into(), home.path().into())]);
+        let mut env = BTreeMap::from([
+            ("HOME".into(), home.path().into()),
+            ("LIMITS".into(), "off".into()),
+            ("ANSWER_PARTS".into(), "none".into()),
+        ]);
         if let Some(path) = std::env::var_os("PATH") {
             env.insert("PATH".into(), path);
         }
@@ -97,6 +105,13 @@ impl Program {
         self
     }
 
+    /// In another working folder.
+    #[must_use]
+    pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = dir.into();
+        self
+    }
+
     /// With an environment variable.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
@@ -111,15 +126,32 @@ impl Program {
         self
     }
 
+    /// With at most so many open files. The limit belongs to the process, so a shell sets it and becomes the program.
+    #[must_use]
+    pub fn open_files(mut self, most: usize) -> Self {
+        let script = format!("ulimit -n {most} && exec \"$0\" \"$@\"");
+        let path = std::mem::replace(&mut self.path, "/bin/sh".into());
+        let args = std::mem::take(&mut self.args);
+        self.args = ["-c".into(), script.into(), path.into()].into_iter().chain(args).collect();
+        self
+    }
+
     /// Starts it. It is killed when the [`Running`] is dropped.
     ///
     /// # Panics
     /// When it cannot be started.
     pub fn spawn(&self) -> Running {
         let mut command = Command::new(&self.path);
-        command.args(&self.args).env_clear().envs(&self.env).current_dir(&self.dir).kill_on_drop(true);
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(&self.env)
+            .current_dir(&self.dir)
+            .kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running::of(command.spawn().unwrap_or_else(|e| panic!("cannot start {}: {e}", self.path.display())))
+        Running::of(
+            command.spawn().unwrap_or_else(|e| panic!("cannot start {}: {e}", self.path.display())),
+        )
     }
 
     /// Runs it to its end and returns how it ended.
@@ -145,9 +177,14 @@ mod tests {
     async fn output_environment_and_code_come_back() {
         let home = Home::new();
         home.write("sub/hello.txt", "hi");
-        let program = shell(&home, "cat sub/hello.txt; echo; echo $NAME >&2; echo ${CARGO:-none}; exit 3").env("NAME", "Ann");
+        let program =
+            shell(&home, "cat sub/hello.txt; echo; echo $NAME >&2; echo ${CARGO:-none}; exit 3")
+                .env("NAME", "Ann");
         let finished = program.run().await;
-        assert_eq!(finished, Finished { code: Some(3), stdout: "hi\nnone\n".into(), stderr: "Ann\n".into() });
+        assert_eq!(
+            finished,
+            Finished { code: Some(3), stdout: "hi\nnone\n".into(), stderr: "Ann\n".into() }
+        );
     }
 
     #[tokio::test]
@@ -163,12 +200,15 @@ mod tests {
     #[tokio::test]
     async fn signals_reach_it() {
         let home = Home::new();
-        let mut polite = shell(&home, "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done").spawn();
+        let mut polite =
+            shell(&home, "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done")
+                .spawn();
         polite.wait_for_line("ready").await;
         polite.terminate();
         let finished = polite.finish().await;
         assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ready\nbye\n"));
-        let mut killed = shell(&home, "trap '' TERM; echo ready; while :; do sleep 0.05; done").spawn();
+        let mut killed =
+            shell(&home, "trap '' TERM; echo ready; while :; do sleep 0.05; done").spawn();
         killed.wait_for_line("ready").await;
         killed.kill_9().await;
         assert!(!killed.is_running());

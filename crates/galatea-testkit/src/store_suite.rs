@@ -14,7 +14,9 @@ pub mod memories;
 pub mod outbox;
 pub mod small;
 pub mod steps;
+pub mod tasks;
 pub mod turns;
+pub mod usage;
 
 /// An empty store, and what must live as long as it (a temporary folder, a container).
 pub struct Fresh {
@@ -66,7 +68,8 @@ macro_rules! store_suite {
                 saving_replaces, worlds_rooms_and_entities_are_listed;
             ingest: a_message_is_stored_once, the_same_message_from_many_tasks_is_stored_once, a_legacy_id_in_the_same_room_is_the_same_message,
                 duplicates_within_a_batch_are_seen, a_batch_of_a_thousand_keeps_its_order, the_order_is_that_of_commit,
-                connections_memories_and_cursor_are_in_the_same_commit, the_cursor_follows_its_batches, unfinished_is_scoped_and_limited,
+                connections_memories_and_cursor_are_in_the_same_commit,
+                mutations_are_in_the_same_commit, the_cursor_follows_its_batches, unfinished_is_scoped_and_limited,
                 begun_turns_are_counted, rows_are_found_by_platform_ids, everything_of_an_entry_is_read_back,
                 a_deleted_message_is_not_answered_and_not_new_again;
             turns: a_turn_is_written_whole, of_two_turns_for_one_message_one_wins, a_conflict_writes_nothing, merged_messages_finish_together,
@@ -79,11 +82,14 @@ macro_rules! store_suite {
                 a_doubt_is_stored, gaps_are_listed_with_their_account, the_store_and_the_protocol_agree;
             memories: queries_select_and_order, counting_ignores_the_limit, saved_memories_are_never_overwritten,
                 content_is_replaced_for_its_agent_only, memories_are_deleted_for_their_agent_only, another_agents_memories_are_never_returned,
-                words_are_found_in_full_text, hostile_search_text_is_harmless, odd_text_survives, one_page_of_several_kinds;
+                words_are_found_in_full_text, hostile_search_text_is_harmless, odd_text_survives, one_page_of_several_kinds,
+                ids_that_begin_alike_are_found;
             leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, whoever_lost_a_part_commits_nothing,
                 whoever_lost_an_account_settles_nothing_but_the_truth, leaving_gives_everything_back,
                 unfinished_is_listed_by_part, the_oldest_unstarted_message_is_known;
             steps: a_step_is_begun_and_gets_its_result, steps_go_with_their_message;
+            usage: a_turn_adds_to_the_ledger_in_its_commit, standings_tell_days_and_holders_apart, many_add_to_one_row_at_once, the_block_list_is_kept;
+            tasks: a_turn_saves_and_removes_tasks, a_conflict_leaves_tasks_as_they_were, of_two_answers_one_takes_the_task, a_forgotten_persons_tasks_go;
             small: agents_are_saved_without_secrets, tasks_are_due_found_and_deleted, cached_values_expire, relationships_are_unique;
         }
         $crate::embedding_suite!($make);

@@ -3,13 +3,15 @@
 
 use galatea_core::{
     Account, ConnectorInfo, Result, Settings, Source, Variable,
+    rights::owner_remarks,
     settings::{Layer, Setting},
 };
+use galatea_runtime::config::remarks;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     config::{gate_variables, names_of},
-    connectors::{Platform, with_policies},
+    connectors::{PLATFORMS, Platform, with_policies},
 };
 
 /// One account of a character on a platform, as configured.
@@ -23,7 +25,9 @@ pub(crate) struct AccountSettings {
 /// `DISCORD_API_TOKEN_2` → (`DISCORD_API_TOKEN`, 2). Numbers go from 2 to 99, without a leading zero.
 pub(crate) fn split(name: &str) -> Option<(&str, u8)> {
     let (base, number) = name.rsplit_once('_')?;
-    let plain = matches!(number.len(), 1 | 2) && !number.starts_with('0') && number.bytes().all(|b| b.is_ascii_digit());
+    let plain = matches!(number.len(), 1 | 2)
+        && !number.starts_with('0')
+        && number.bytes().all(|b| b.is_ascii_digit());
     let number = number.parse().ok().filter(|n| plain && *n >= 2)?;
     Some((base, number))
 }
@@ -34,18 +38,36 @@ pub(crate) fn of(platform: &Platform, settings: &Settings) -> Vec<AccountSetting
     if !platform.has_login() {
         return all;
     }
-    let known: BTreeSet<&str> = platform.variables.iter().chain(gate_variables(platform)).flat_map(names_of).collect();
-    let numbered = |name: &str| split(name).filter(|(base, _)| known.contains(base)).map(|(base, number)| (base.to_owned(), number));
-    let numbers: BTreeSet<u8> = settings.layers().iter().flat_map(|layer| layer.keys()).filter_map(|name| Some(numbered(name)?.1)).collect();
+    let known: BTreeSet<&str> =
+        platform.variables.iter().chain(gate_variables(platform)).flat_map(names_of).collect();
+    let numbered = |name: &str| {
+        split(name)
+            .filter(|(base, _)| known.contains(base))
+            .map(|(base, number)| (base.to_owned(), number))
+    };
+    let numbers: BTreeSet<u8> = settings
+        .layers()
+        .iter()
+        .flat_map(|layer| layer.keys())
+        .filter_map(|name| Some(numbered(name)?.1))
+        .collect();
     for number in numbers {
         let own = |layer: &Layer| -> Layer {
-            let mine = |(name, setting): (&String, &Setting)| numbered(name).filter(|(_, n)| *n == number).map(|(base, _)| (base, setting.clone()));
+            let mine = |(name, setting): (&String, &Setting)| {
+                numbered(name)
+                    .filter(|(_, n)| *n == number)
+                    .map(|(base, _)| (base, setting.clone()))
+            };
             layer.iter().filter_map(mine).collect()
         };
-        let mut layers: Vec<Layer> = settings.layers().iter().map(own).filter(|layer| !layer.is_empty()).collect();
+        let mut layers: Vec<Layer> =
+            settings.layers().iter().map(own).filter(|layer| !layer.is_empty()).collect();
         let login = platform.variables.iter().filter(|v| v.required && v.secret);
         let logs_in = login.clone().any(|v| Settings::new(layers.clone()).find(v).is_some());
-        let shared = settings.layers().iter().map(|layer| if logs_in { layer.clone() } else { without(layer, login.clone()) });
+        let shared = settings
+            .layers()
+            .iter()
+            .map(|layer| if logs_in { layer.clone() } else { without(layer, login.clone()) });
         layers.extend(shared);
         all.push(AccountSettings { number, settings: Settings::new(layers) });
     }
@@ -55,13 +77,44 @@ pub(crate) fn of(platform: &Platform, settings: &Settings) -> Vec<AccountSetting
 /// An account whose login is not there must not be the first one again.
 fn without<'a>(layer: &Layer, login: impl Iterator<Item = &'a Variable>) -> Layer {
     let names: BTreeSet<&str> = login.flat_map(names_of).collect();
-    layer.iter().filter(|(name, _)| !names.contains(name.as_str())).map(|(name, setting)| (name.clone(), setting.clone())).collect()
+    layer
+        .iter()
+        .filter(|(name, _)| !names.contains(name.as_str()))
+        .map(|(name, setting)| (name.clone(), setting.clone()))
+        .collect()
+}
+
+/// What is odd about lists of people in the settings of an agent, a sentence each. A list that cannot be read is an error of its own elsewhere.
+pub(crate) fn listed(settings: &Settings) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for platform in PLATFORMS.iter().filter(|platform| platform.has_login()) {
+        for account in of(platform, settings) {
+            found.extend(
+                remarks(&account.settings, &platform.source, platform.is_person_id)
+                    .unwrap_or_default(),
+            );
+        }
+    }
+    let ids = |source: &str| {
+        PLATFORMS
+            .iter()
+            .find(|platform| platform.source.as_str() == source)
+            .map(|platform| platform.is_person_id)
+    };
+    found.extend(owner_remarks(settings, ids).unwrap_or_default());
+    let mut seen = BTreeSet::new();
+    found.retain(|remark| seen.insert(remark.clone()));
+    found
 }
 
 impl AccountSettings {
     /// How the account is called for people: `Discord`, `Discord 2`.
     pub(crate) fn title(&self, platform: &Platform) -> String {
-        if self.number == 1 { platform.title.to_owned() } else { format!("{} {}", platform.title, self.number) }
+        if self.number == 1 {
+            platform.title.to_owned()
+        } else {
+            format!("{} {}", platform.title, self.number)
+        }
     }
 
     /// A setting's name as this account has it.
@@ -77,9 +130,16 @@ pub(crate) type OwnSettings = HashMap<(Source, Account), galatea_runtime::Accoun
 ///
 /// # Errors
 /// As [`with_policies`].
-pub(crate) fn keep(own: &mut OwnSettings, account: &AccountSettings, info: &ConnectorInfo) -> Result<()> {
+pub(crate) fn keep(
+    own: &mut OwnSettings,
+    account: &AccountSettings,
+    info: &ConnectorInfo,
+) -> Result<()> {
     if account.number > 1 {
-        let settings = galatea_runtime::AccountSettings { settings: with_policies(&account.settings)?, suffix: account.name_of("") };
+        let settings = galatea_runtime::AccountSettings {
+            settings: with_policies(&account.settings)?,
+            suffix: account.name_of(""),
+        };
         own.insert((info.source.clone(), info.account.clone()), settings);
     }
     Ok(())
@@ -117,16 +177,29 @@ mod tests {
             ("OPENAI_BASE_URL_2", "x"),
         ]);
         let [first, second] = of(platform("telegram"), &settings).try_into().ok().unwrap();
-        assert_eq!((text(&first, "TELEGRAM_BOT_TOKEN").unwrap(), text(&first, "TELEGRAM_DM_POLICY")), ("1:a".to_owned(), None));
-        assert_eq!((text(&second, "TELEGRAM_BOT_TOKEN").unwrap(), text(&second, "TELEGRAM_DM_POLICY").unwrap()), ("2:b".to_owned(), "disabled".to_owned()));
+        assert_eq!(
+            (text(&first, "TELEGRAM_BOT_TOKEN").unwrap(), text(&first, "TELEGRAM_DM_POLICY")),
+            ("1:a".to_owned(), None)
+        );
+        assert_eq!(
+            (
+                text(&second, "TELEGRAM_BOT_TOKEN").unwrap(),
+                text(&second, "TELEGRAM_DM_POLICY").unwrap()
+            ),
+            ("2:b".to_owned(), "disabled".to_owned())
+        );
         assert_eq!(text(&second, "TELEGRAM_API_ROOT").unwrap(), "http://a");
-        assert_eq!((second.title(platform("telegram")), second.name_of("A")), ("Telegram 2".to_owned(), "A_2".to_owned()));
+        assert_eq!(
+            (second.title(platform("telegram")), second.name_of("A")),
+            ("Telegram 2".to_owned(), "A_2".to_owned())
+        );
         assert_eq!(of(platform("discord"), &settings).len(), 1);
     }
 
     #[test]
     fn an_account_without_a_login_is_not_the_first_one_again() {
-        let settings = Settings::from_pairs([("DISCORD_API_TOKEN", "a"), ("DISCORD_DM_POLICY_3", "open")]);
+        let settings =
+            Settings::from_pairs([("DISCORD_API_TOKEN", "a"), ("DISCORD_DM_POLICY_3", "open")]);
         let [_, third] = of(platform("discord"), &settings).try_into().ok().unwrap();
         assert_eq!((third.number, text(&third, "DISCORD_API_TOKEN")), (3, None));
     }
@@ -141,8 +214,15 @@ mod tests {
             ("TWITTER_ACCESS_TOKEN_SECRET_2", "t"),
         ]);
         let [_, second] = of(platform("x"), &settings).try_into().ok().unwrap();
-        let token = platform("x").variables.iter().find(|v| v.name == "TWITTER_ACCESS_TOKEN").unwrap();
+        let token =
+            platform("x").variables.iter().find(|v| v.name == "TWITTER_ACCESS_TOKEN").unwrap();
         assert_eq!(second.settings.text(token).unwrap(), "2-b");
-        assert_eq!((text(&second, "TWITTER_API_KEY").unwrap(), text(&second, "TWITTER_ACCESS_TOKEN_SECRET").unwrap()), ("k".to_owned(), "t".to_owned()));
+        assert_eq!(
+            (
+                text(&second, "TWITTER_API_KEY").unwrap(),
+                text(&second, "TWITTER_ACCESS_TOKEN_SECRET").unwrap()
+            ),
+            ("k".to_owned(), "t".to_owned())
+        );
     }
 }

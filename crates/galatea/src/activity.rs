@@ -1,6 +1,9 @@
 //! Activity: one line per handled message and per change of a connector. Ids and numbers only, never what was said.
 
-use galatea_core::{Account, AgentId, Decision, Event, Health, MemoryId, RoomId, Source, Store, TurnId, model::Usage};
+use galatea_core::{
+    Account, AgentId, Decision, Event, Health, MemoryId, RoomId, Source, Store, TurnId,
+    model::Usage,
+};
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
     sync::Arc,
@@ -76,20 +79,38 @@ impl Turns {
                 }
                 None
             }
-            Event::TurnDecided { agent, room, turn, memory, decision } => match self.open.get_mut(&turn) {
-                Some(open) => {
-                    open.decided = Some((memory, decision));
-                    None
+            Event::TurnDecided { agent, room, turn, memory, decision } => {
+                match self.open.get_mut(&turn) {
+                    Some(open) => {
+                        open.decided = Some((memory, decision));
+                        None
+                    }
+                    // Nothing was begun for it: the gate said no.
+                    None => Some(Note::Handled(Handled {
+                        agent,
+                        room,
+                        memory,
+                        outcome: word(decision),
+                        millis: None,
+                        usage: Usage::default(),
+                    })),
                 }
-                // Nothing was begun for it: the gate said no.
-                None => Some(Note::Handled(Handled { agent, room, memory, outcome: word(decision), millis: None, usage: Usage::default() })),
-            },
+            }
             Event::TurnFinished { agent, room, turn, millis, .. } => {
                 let open = self.close(turn)?;
                 let (memory, decision) = open.decided?;
-                Some(Note::Handled(Handled { agent, room, memory, outcome: word(decision), millis: Some(millis), usage: open.usage }))
+                Some(Note::Handled(Handled {
+                    agent,
+                    room,
+                    memory,
+                    outcome: word(decision),
+                    millis: Some(millis),
+                    usage: open.usage,
+                }))
             }
-            Event::ConnectorHealth { agent, source, account, health } => Some(Note::Connector { agent, source, account, health }),
+            Event::ConnectorHealth { agent, source, account, health } => {
+                Some(Note::Connector { agent, source, account, health })
+            }
             _ => None,
         }
     }
@@ -126,7 +147,12 @@ fn word(decision: Decision) -> &'static str {
 
 /// Logs until the bus closes. Rooms are looked up once each, outside of any turn. Troubles are shown on `people`, in the form of every
 /// other error; without one the log is read by programs, and they are lines of it.
-pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, models: Vec<(AgentId, ModelHealth)>, people: Option<Output>) {
+pub(crate) async fn watch(
+    mut events: Receiver<Event>,
+    store: Arc<dyn Store>,
+    models: Vec<(AgentId, ModelHealth)>,
+    people: Option<Output>,
+) {
     let mut turns = Turns::default();
     let mut told: HashMap<AgentId, Trouble> = HashMap::new();
     let mut down: HashMap<(AgentId, Source, Account), Trouble> = HashMap::new();
@@ -148,12 +174,17 @@ pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, mo
                 let source = match sources.get(&handled.room) {
                     Some(source) => source.clone(),
                     None => match store.room(handled.room).await {
-                        Ok(Some(room)) => sources.entry(handled.room).or_insert(room.source.to_string()).clone(),
+                        Ok(Some(room)) => {
+                            sources.entry(handled.room).or_insert(room.source.to_string()).clone()
+                        }
                         _ => "?".to_owned(),
                     },
                 };
                 log(&source, &handled);
-                let trouble = models.iter().find(|(agent, _)| *agent == handled.agent).and_then(|(_, health)| health.trouble());
+                let trouble = models
+                    .iter()
+                    .find(|(agent, _)| *agent == handled.agent)
+                    .and_then(|(_, health)| health.trouble());
                 // Once until it is another: every message fails alike.
                 if let Some(trouble) = &trouble
                     && told.get(&handled.agent) != Some(trouble)
@@ -171,12 +202,19 @@ pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, mo
                     // It says nothing about how the attempt will end.
                     (None, Health::Starting | Health::Elsewhere) => continue,
                     (None, _) => down.remove(&(agent, source.clone(), account)),
-                    (Some(trouble), _) => down.insert((agent, source.clone(), account), Trouble { next: None, ..trouble.clone() }),
+                    (Some(trouble), _) => down.insert(
+                        (agent, source.clone(), account),
+                        Trouble { next: None, ..trouble.clone() },
+                    ),
                 };
                 match trouble {
                     // Told once until it is another; every attempt ends alike.
                     Some(trouble) if known == Some(Trouble { next: None, ..trouble.clone() }) => {
-                        tracing::debug!(next = trouble.next, "{source}  still not connected: {}", trouble.message);
+                        tracing::debug!(
+                            next = trouble.next,
+                            "{source}  still not connected: {}",
+                            trouble.message
+                        );
                     }
                     Some(trouble) => log_trouble(&source, &health, &trouble, people.as_ref()),
                     None => log_health(&source, &health),
@@ -189,13 +227,18 @@ pub(crate) async fn watch(mut events: Receiver<Event>, store: Arc<dyn Store>, mo
 
 fn log(source: &str, handled: &Handled) {
     let took = handled.millis.map(|millis| format!("  {}", duration(millis))).unwrap_or_default();
-    let Usage { input, output } = handled.usage;
-    let tokens = if input + output == 0 { String::new() } else { format!("  {input}+{output} tok") };
+    let Usage { input, output, .. } = handled.usage;
+    let tokens =
+        if input + output == 0 { String::new() } else { format!("  {input}+{output} tok") };
     tracing::info!(room = %handled.room, memory = %handled.memory, "{source}  {}{took}{tokens}", handled.outcome);
 }
 
 fn duration(millis: u64) -> String {
-    if millis < 1000 { format!("{millis} ms") } else { format!("{}.{} s", millis / 1000, millis % 1000 / 100) }
+    if millis < 1000 {
+        format!("{millis} ms")
+    } else {
+        format!("{}.{} s", millis / 1000, millis % 1000 / 100)
+    }
 }
 
 fn log_health(source: &Source, health: &Health) {
@@ -210,7 +253,9 @@ fn log_model(trouble: &Trouble, people: Option<&Output>) {
     let Trouble { message, code, cause, origin, fix, .. } = trouble;
     match people {
         Some(people) => people.report(&trouble.report("model")),
-        None => tracing::error!(code, cause, "where" = origin, fix, "model  does not answer: {message}"),
+        None => {
+            tracing::error!(code, cause, "where" = origin, fix, "model  does not answer: {message}")
+        }
     }
 }
 
@@ -222,7 +267,14 @@ fn log_trouble(source: &Source, health: &Health, trouble: &Trouble, people: Opti
     if matches!(health, Health::Down { .. }) {
         tracing::error!(code, cause, "where" = origin, fix, "{source}  stopped: {message}");
     } else {
-        tracing::warn!(code, cause, "where" = origin, fix, next, "{source}  not connected: {message}");
+        tracing::warn!(
+            code,
+            cause,
+            "where" = origin,
+            fix,
+            next,
+            "{source}  not connected: {message}"
+        );
     }
 }
 
@@ -231,12 +283,25 @@ mod tests {
     use super::*;
 
     fn decided(turn: TurnId, decision: Decision) -> Event {
-        Event::TurnDecided { agent: AgentId(turn.0), room: RoomId(turn.0), turn, memory: MemoryId(turn.0), decision }
+        Event::TurnDecided {
+            agent: AgentId(turn.0),
+            room: RoomId(turn.0),
+            turn,
+            memory: MemoryId(turn.0),
+            decision,
+        }
     }
 
     fn used(turn: TurnId) -> Event {
-        let usage = Usage { input: 100, output: 7 };
-        Event::ModelUsed { agent: AgentId(turn.0), turn: Some(turn), provider: String::new(), model: String::new(), usage, millis: 5 }
+        let usage = Usage { input: 100, cached: 0, output: 7 };
+        Event::ModelUsed {
+            agent: AgentId(turn.0),
+            turn: Some(turn),
+            provider: String::new(),
+            model: String::new(),
+            usage,
+            millis: 5,
+        }
     }
 
     fn started(turn: TurnId) -> Event {
@@ -246,12 +311,28 @@ mod tests {
     #[test]
     fn a_turn_becomes_one_note_with_all_its_tokens() {
         let (mut turns, turn) = (Turns::default(), TurnId::fresh());
-        for event in [started(turn), used(turn), started(turn), used(turn), used(TurnId::fresh()), decided(turn, Decision::Answer)] {
+        for event in [
+            started(turn),
+            used(turn),
+            started(turn),
+            used(turn),
+            used(TurnId::fresh()),
+            decided(turn, Decision::Answer),
+        ] {
             assert_eq!(turns.take(event), None);
         }
-        let finished = Event::TurnFinished { agent: AgentId(turn.0), room: RoomId(turn.0), turn, millis: 1900, parts: 1 };
+        let finished = Event::TurnFinished {
+            agent: AgentId(turn.0),
+            room: RoomId(turn.0),
+            turn,
+            millis: 1900,
+            parts: 1,
+        };
         let Some(Note::Handled(handled)) = turns.take(finished.clone()) else { panic!() };
-        assert_eq!((handled.outcome, handled.millis, handled.usage), ("answered", Some(1900), Usage { input: 200, output: 14 }));
+        assert_eq!(
+            (handled.outcome, handled.millis, handled.usage),
+            ("answered", Some(1900), Usage { input: 200, cached: 0, output: 14 })
+        );
         assert_eq!(turns.take(finished), None, "said once");
         assert!(turns.open.is_empty() && turns.order.is_empty());
     }
@@ -264,8 +345,15 @@ mod tests {
     #[test]
     fn what_the_gate_stops_is_said_at_once() {
         let mut turns = Turns::default();
-        for (decision, outcome) in [(Decision::Skip, "skipped"), (Decision::Expired, "expired"), (Decision::Failed, "failed")] {
-            let Some(Note::Handled(handled)) = turns.take(decided(TurnId::fresh(), decision)) else { panic!() };
+        for (decision, outcome) in [
+            (Decision::Skip, "skipped"),
+            (Decision::Expired, "expired"),
+            (Decision::Failed, "failed"),
+        ] {
+            let Some(Note::Handled(handled)) = turns.take(decided(TurnId::fresh(), decision))
+            else {
+                panic!()
+            };
             assert_eq!((handled.outcome, handled.millis), (outcome, None));
         }
         assert!(turns.open.is_empty());

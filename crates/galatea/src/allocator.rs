@@ -32,8 +32,14 @@ mod gnu {
     /// With one for each, our threads and those of SQLite waited for each other's: a flood took a fifth more processor time. Those above two took
     /// no more memory and saved no more time.
     pub(crate) fn settle() {
-        let arenas = std::thread::available_parallelism().map_or(2, |n| libc::c_int::try_from(2 * n.get()).unwrap_or(libc::c_int::MAX));
-        let settings = [(libc::M_ARENA_MAX, arenas), (libc::M_TRIM_THRESHOLD, KEPT), (libc::M_MMAP_THRESHOLD, FROM_HEAP), (libc::M_TOP_PAD, STEP)];
+        let arenas = std::thread::available_parallelism()
+            .map_or(2, |n| libc::c_int::try_from(2 * n.get()).unwrap_or(libc::c_int::MAX));
+        let settings = [
+            (libc::M_ARENA_MAX, arenas),
+            (libc::M_TRIM_THRESHOLD, KEPT),
+            (libc::M_MMAP_THRESHOLD, FROM_HEAP),
+            (libc::M_TOP_PAD, STEP),
+        ];
         for (setting, value) in settings {
             // SAFETY: mallopt(3) changes a number of the allocator; no other thread runs yet.
             #[allow(unsafe_code, reason = "no crate offers this call")]

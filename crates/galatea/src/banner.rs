@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::output::{Color, Style};
+use crate::{
+    output::{Color, Style},
+    report::{hang, wrap},
+};
 
 /// Widest name in the first column, and the space after it.
 const NAME: usize = 11;
@@ -56,20 +59,42 @@ impl Row {
 impl Banner {
     /// The text, lines ending in newlines.
     pub(crate) fn render(&self, style: Style) -> String {
-        let mut text = format!("{}\n\n", self.title);
+        let mut text =
+            format!("{}\n\n", wrap(&self.title, style.width(), style.width()).join("\n"));
         for row in &self.rows {
             match row {
                 Row::Fact { name, text: fact } => {
-                    let _ = writeln!(text, "  {} {fact}", style.paint(Color::Cyan, &pad(name, NAME - 1)));
+                    let _ = writeln!(
+                        text,
+                        "  {} {}",
+                        style.paint(Color::Cyan, &pad(name, NAME - 1)),
+                        hang(2 + NAME, fact, style)
+                    );
                 }
                 Row::Off { name, why } => {
-                    let _ = writeln!(text, "  {} {} {why}", style.paint(Color::Cyan, &pad(name, NAME - 1)), style.paint(Color::Yellow, &pad("off", STATE - 1)));
+                    let off = style.paint(Color::Yellow, &pad("off", STATE - 1));
+                    let _ = writeln!(
+                        text,
+                        "  {} {off} {}",
+                        style.paint(Color::Cyan, &pad(name, NAME - 1)),
+                        hang(2 + NAME + STATE, why, style)
+                    );
                 }
                 Row::Gap => text.push('\n'),
             }
         }
         if !self.next.is_empty() {
-            let _ = writeln!(text, "\n  {} {}          Ctrl-C stops", pad("Next", NAME - 1), self.next.join(" · "));
+            let next = self.next.join(" · ");
+            let stop = "Ctrl-C stops";
+            let wide = style
+                .columns()
+                .is_none_or(|columns| 2 + NAME + next.chars().count() + 10 + stop.len() <= columns);
+            let next = if wide {
+                format!("{next}          {stop}")
+            } else {
+                hang(2 + NAME, &format!("{next} · {stop}"), style)
+            };
+            let _ = writeln!(text, "\n  {} {next}", pad("Next", NAME - 1));
         }
         text
     }
@@ -104,6 +129,38 @@ mod tests {
           Telegram   off  set TELEGRAM_BOT_TOKEN
 
           Next       galatea chat · galatea doctor          Ctrl-C stops
+        ");
+    }
+
+    #[test]
+    fn forty_columns_are_enough() {
+        let banner = Banner {
+            title: "galatea 0.1.0 — no .env here, starting the demo agent".into(),
+            rows: vec![
+                Row::fact("Storage", "./.galatea/galatea.db (SQLite, created)"),
+                Row::fact("Model", "offline script — pattern matching, not AI"),
+                Row::off("Telegram", "set TELEGRAM_BOT_TOKEN"),
+                Row::off("X", "set TWITTER_API_KEY and 3 more"),
+            ],
+            next: vec!["galatea init", "galatea chat", "galatea doctor"],
+        };
+        let text = banner.render(Style::narrow(40));
+        assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
+        insta::assert_snapshot!(text, @r"
+        galatea 0.1.0 — no .env here, starting
+        the demo agent
+
+          Storage    ./.galatea/galatea.db
+                     (SQLite, created)
+          Model      offline script — pattern
+                     matching, not AI
+          Telegram   off  set TELEGRAM_BOT_TOKEN
+          X          off  set TWITTER_API_KEY
+                          and 3 more
+
+          Next       galatea init · galatea chat
+                     · galatea doctor · Ctrl-C
+                     stops
         ");
     }
 }

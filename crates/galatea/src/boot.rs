@@ -1,21 +1,27 @@
 //! Boot: storage, agents and their connectors, put together. Nothing here waits for a network.
 
-use galatea_core::{AgentId, Clock, Error, EventBus, Hints, Host, Result, Settings, Store, store::Role};
+use galatea_core::{
+    AgentId, Clock, Error, EventBus, Host, Result, Settings, Skew, Store,
+    store::{About, Role},
+};
 use galatea_http::{HttpClient, HttpOptions};
-use galatea_models::Dependencies;
-use galatea_runtime::{AgentSpec, Orchestrator, RuntimeOptions};
+use galatea_models::{Choices, Dependencies};
+use galatea_runtime::{AgentSpec, ClusterOptions, Orchestrator, RuntimeOptions, compare_clocks};
 use std::{sync::Arc, time::Duration};
 
 use crate::{
     accounts::{self, OwnSettings},
+    choosing::{self, Choosing, Means},
     connectors::{Built, PLATFORMS, Taken, with_policies},
     data_dir::DataDir,
-    database::Database,
+    database::{self, Database},
     machine_clock::MachineClock,
     member,
-    models::{self, ModelHealth},
+    models::{self, ModelHealth, Renewal},
     personas::Persona,
-    plugins,
+    plugins, silent,
+    trouble::Trouble,
+    wants,
 };
 
 /// How soon an operator's decision about the outbox takes effect.
@@ -44,6 +50,7 @@ pub(crate) struct Booted {
     pub(crate) agents: Vec<BootedAgent>,
     /// The breakers of their models.
     pub(crate) dependencies: Dependencies,
+    choosing: tokio::task::JoinHandle<()>,
 }
 
 /// What there is to tell about one agent.
@@ -58,32 +65,71 @@ pub(crate) struct BootedAgent {
     pub(crate) health: ModelHealth,
     /// What a person should know about its models.
     pub(crate) notes: Vec<String>,
-    /// Each platform: its title, and why it is off.
-    pub(crate) platforms: Vec<(String, Option<String>)>,
+    /// Each platform: its title, and how it is.
+    pub(crate) platforms: Vec<(String, PlatformState)>,
+    /// Why nobody is answered on some of them.
+    pub(crate) silent: Option<Trouble>,
+    /// What its character asks for and is not here.
+    pub(crate) missing: Option<String>,
+}
+
+/// How a platform is for an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PlatformState {
+    /// It is connected, and people are answered.
+    On,
+    /// It is connected, and nobody is answered.
+    Silent,
+    /// It is off, and why.
+    Off(String),
 }
 
 /// Opens the storage and makes the agents.
 ///
 /// # Errors
 /// `Invalid` for a role that the database does not allow, `Invalid` with the place of a setting that makes no sense, and whatever keeps the database from opening.
-pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<Persona>, platforms: Platforms, role: Role) -> Result<Booted> {
+pub(crate) async fn boot(
+    settings: &Settings,
+    data_dir: &DataDir,
+    personas: Vec<Persona>,
+    platforms: Platforms,
+    role: Role,
+) -> Result<Booted> {
     galatea_http::warm_up();
-    let (database, created) = Database::open(settings, data_dir).await?;
+    let skew = Skew::default();
+    let (database, created) = database::open(settings, data_dir, &skew).await?;
     let store = database.store();
-    let clock: Arc<dyn Clock> = Arc::new(MachineClock::new());
-    let cluster = match platforms {
-        Platforms::All => Some(member::join(&*store, data_dir, role).await?.with_hints(hints(settings, &*store)?)),
+    compare_clocks(&*store, &skew).await?;
+    member::warn_of_skew(&skew);
+    let clock: Arc<dyn Clock> = Arc::new(MachineClock::new(skew.clone()));
+    let mut cluster = match platforms {
+        Platforms::All => {
+            let joined = member::join(&*store, data_dir, role).await?.with_hints(database.hints());
+            Some(ClusterOptions { skew: skew.clone(), ..joined })
+        }
         // A terminal is this machine's own.
         Platforms::Terminal => None,
     };
+    if let Some(cluster) = &mut cluster {
+        cluster.about = about(&personas);
+    }
     let events = EventBus::default();
-    let dependencies = Dependencies::new(events.clone());
-    let options = RuntimeOptions { store: Arc::clone(&store), clock: Arc::clone(&clock), events, look_around: LOOK_AROUND, cluster };
+    let dependencies =
+        Dependencies::remembering(events.clone(), Choices::open(choosing::file(data_dir)));
+    let options = RuntimeOptions {
+        store: Arc::clone(&store),
+        clock: Arc::clone(&clock),
+        events,
+        look_around: LOOK_AROUND,
+        cluster,
+    };
     let orchestrator = Orchestrator::new(options)?;
     let http = HttpClient::new(HttpOptions::default())?;
     let mut taken = Taken::default();
     let mut agents = Vec::new();
+    let mut choosing = Vec::new();
     for persona in personas {
+        let settings = persona.settings.clone();
         let parts = parts(&persona, data_dir, platforms, &http, &clock, &dependencies, &mut taken)?;
         let spec = AgentSpec {
             character: persona.character,
@@ -94,31 +140,52 @@ pub(crate) async fn boot(settings: &Settings, data_dir: &DataDir, personas: Vec<
             account_settings: parts.account_settings,
         };
         let id = orchestrator.create_agent(spec).await?;
+        choosing.push(Choosing {
+            settings,
+            configured: parts.configured,
+            renewal: parts.renewal,
+            health: parts.agent.health.clone(),
+        });
         agents.push(BootedAgent { id, ..parts.agent });
     }
     if agents.is_empty() {
         return Err(Error::invalid("there is no character to run"));
     }
-    Ok(Booted { orchestrator, store, database, created, agents, dependencies })
+    // In the background: no start waits for a list.
+    let means = Means { http, clock, dependencies: dependencies.clone() };
+    let choosing = tokio::spawn(choosing::watch(means, choosing));
+    Ok(Booted { orchestrator, store, database, created, agents, dependencies, choosing })
 }
 
 impl Booted {
     /// Ends intake, lets turns and sends finish for at most `within`, and closes the database. What did not finish goes on at the next start.
     pub(crate) async fn stop(&self, within: Duration) {
+        self.choosing.abort();
         if !self.orchestrator.stop(within).await {
-            tracing::warn!(seconds = within.as_secs(), "not everything was finished in time; the rest goes on at the next start");
+            tracing::warn!(
+                seconds = within.as_secs(),
+                "not everything was finished in time; the rest goes on at the next start"
+            );
         }
         self.database.close().await;
     }
 }
 
-/// The bus, where processes share the store.
-fn hints(settings: &Settings, store: &dyn Store) -> Result<Option<Arc<dyn Hints>>> {
-    settings.secret(&galatea_hints::NATS_URL).filter(|_| store.is_shared()).map(|url| galatea_hints::open(&url)).transpose()
+/// What this process runs, for those that share its database.
+fn about(personas: &[Persona]) -> About {
+    let agents =
+        personas.iter().map(|persona| (persona.character.identity().id(), persona.about()));
+    About {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        agents: agents.collect(),
+        ..About::default()
+    }
 }
 
 struct Parts {
     agent: BootedAgent,
+    configured: galatea_models::Configured,
+    renewal: Renewal,
     models: galatea_core::Models,
     connectors: Vec<Arc<dyn galatea_core::Connector>>,
     account_settings: OwnSettings,
@@ -134,36 +201,82 @@ fn parts(
     taken: &mut Taken,
 ) -> Result<Parts> {
     let identity = persona.character.identity();
-    let configured = galatea_models::build(&persona.settings, http, Arc::clone(clock), dependencies)?;
+    let configured =
+        galatea_models::build(&persona.settings, http, Arc::clone(clock), dependencies)?;
     let offline = configured.is_offline();
-    let model = if offline { models::describe(configured.models.large.info()) } else { configured.description };
-    let mut notes = configured.notes;
+    let model = if offline {
+        models::describe(configured.models.large.info())
+    } else {
+        choosing::describe(&configured)
+    };
+    let mut notes = configured.notes.clone();
+    let told = |finding: &galatea_core::Finding| match &finding.fix {
+        Some(fix) if finding.severity >= galatea_core::Severity::Warning => {
+            format!("{}: {fix}", finding.message)
+        }
+        _ => finding.message.clone(),
+    };
+    notes.extend(configured.findings.iter().map(told));
+    notes.extend(accounts::listed(&persona.settings));
     if !offline && configured.models.embedding.is_none() {
         notes.push(galatea_models::check::NO_EMBEDDING.to_owned());
     }
-    let (models, health) = models::watch(configured.models);
-    let host = Host { agent: identity.clone(), agent_name: persona.character.name.clone(), data_dir: data_dir.path().to_owned(), clock: Arc::clone(clock) };
+    let (models, health, renewal) = models::watch(configured.models.clone());
+    health.describe(model.clone());
+    let host = Host {
+        agent: identity.clone(),
+        agent_name: persona.character.name.clone(),
+        data_dir: data_dir.path().to_owned(),
+        clock: Arc::clone(clock),
+    };
     let mut connectors: Vec<Arc<dyn galatea_core::Connector>> = Vec::new();
     let mut account_settings = OwnSettings::new();
     let mut states = Vec::new();
-    for platform in PLATFORMS.iter().filter(|p| platforms == Platforms::All || p.source == galatea_terminal::SOURCE) {
+    let mut on = Vec::new();
+    for platform in PLATFORMS
+        .iter()
+        .filter(|p| platforms == Platforms::All || p.source == galatea_terminal::SOURCE)
+    {
         for account in accounts::of(platform, &persona.settings) {
             let title = account.title(platform);
             match platform.connector(&account, &host, taken)? {
                 Built::On(connector) => {
                     accounts::keep(&mut account_settings, &account, connector.info())?;
+                    on.push((states.len(), platform.title));
                     connectors.push(connector);
-                    states.push((title, None));
+                    states.push((title, PlatformState::On));
                 }
-                Built::Off(why) => states.push((title, Some(why))),
+                Built::Off(why)
+                    if account.number == 1 && wants::asks_for(&persona.character, platform) =>
+                {
+                    states.push((
+                        title,
+                        PlatformState::Off(format!("{why}; its character asks for it")),
+                    ));
+                }
+                Built::Off(why) => states.push((title, PlatformState::Off(why))),
             }
         }
     }
-    let mut public: Vec<_> = connectors.iter().filter(|c| c.info().capabilities.public).map(|c| c.info().source.to_string()).collect();
-    public.dedup();
-    if offline && !configured.offline_public && !public.is_empty() {
-        notes.push(format!("silent on {} until a model is set, or OFFLINE_RESPONDER_PUBLIC=true", public.join(" and ")));
+    let name = persona.character.name.clone();
+    let places = silent::places(&configured, &with_policies(&persona.settings)?, &connectors);
+    for (n, _) in on.into_iter().filter(|(_, title)| places.contains(title)) {
+        states[n].1 = PlatformState::Silent;
     }
-    let agent = BootedAgent { id: identity.id(), name: persona.character.name.clone(), model, health, notes, platforms: states };
-    Ok(Parts { agent, models, connectors, account_settings })
+    let silent = silent::trouble(&name, &places);
+    if silent.is_some() {
+        notes.push("nobody is answered where it says so: `galatea init` connects a model; OFFLINE_RESPONDER_PUBLIC=true lets the script speak".to_owned());
+    }
+    let missing = wants::brief(&persona.character);
+    let agent = BootedAgent {
+        id: identity.id(),
+        name,
+        model,
+        health,
+        notes,
+        platforms: states,
+        silent,
+        missing,
+    };
+    Ok(Parts { agent, configured, renewal, models, connectors, account_settings })
 }

@@ -16,13 +16,21 @@ pub(crate) fn findings(states: &[BreakerState]) -> Vec<Finding> {
 }
 
 fn finding(state: &BreakerState) -> Finding {
-    let message = format!("{} is left alone since {}: its circuit breaker is {}", state.name, when(state.since.0), state.phase.as_str());
+    let message = format!(
+        "{} is left alone since {}: its circuit breaker is {}",
+        state.name,
+        when(state.since.0),
+        state.phase.as_str()
+    );
     let mut finding = Finding::new(Severity::Warning, CODE, "breaker", message);
     finding.cause.clone_from(&state.cause);
     let next = match (state.phase, state.until) {
         (Phase::HalfOpen, _) => "nothing to do: it is being tried".to_owned(),
         (Phase::Latched, None) => "put right what the cause says, then start again".to_owned(),
-        (Phase::Latched, Some(until)) => format!("put right what the cause says; it is tried again at {}, or at the next start", when(until.0)),
+        (Phase::Latched, Some(until)) => format!(
+            "put right what the cause says; it is tried again at {}, or at the next start",
+            when(until.0)
+        ),
         (_, Some(until)) => format!("nothing to do: it is tried again at {}", when(until.0)),
         (_, None) => "nothing to do: it is tried again".to_owned(),
     };

@@ -1,7 +1,8 @@
 //! Connectors: the list of platforms. A new one is one line in [`PLATFORMS`].
 
 use galatea_core::{
-    BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result, Settings, Source, Variable,
+    BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result, Settings,
+    Source, Variable,
     character::Explanation,
     settings::{Layer, Origin, Setting},
 };
@@ -14,7 +15,8 @@ use crate::accounts::AccountSettings;
 
 /// Every platform, in the order it is shown.
 pub(crate) const PLATFORMS: &[Platform] = &[
-    platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link).public(galatea_telegram::parse_public_link),
+    platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link)
+        .public(galatea_telegram::parse_public_link),
     platform::<galatea_discord::DiscordConfig>("Discord", galatea_discord::parse_link),
     platform::<galatea_x::XConfig>("X", galatea_x::parse_link),
     platform::<galatea_terminal::Config>("Terminal", no_links),
@@ -34,6 +36,8 @@ pub(crate) struct Platform {
     pub(crate) parse_link: fn(&str) -> Option<Link>,
     /// The same for a place that is linked by its public name: that name, and how the link reads once the place's id is known.
     pub(crate) parse_public_link: fn(&str) -> Option<PublicLink>,
+    /// Whether a person there can have this id.
+    pub(crate) is_person_id: fn(&str) -> bool,
     policy: Policy,
     build: Build,
     /// Begins a login with a browser; none where the settings are all it takes.
@@ -70,7 +74,10 @@ pub(crate) struct Taken {
     terminals: usize,
 }
 
-const fn platform<C: ConnectorConfig + 'static>(title: &'static str, parse_link: fn(&str) -> Option<Link>) -> Platform {
+const fn platform<C: ConnectorConfig + 'static>(
+    title: &'static str,
+    parse_link: fn(&str) -> Option<Link>,
+) -> Platform {
     Platform {
         source: C::SOURCE,
         title,
@@ -78,13 +85,17 @@ const fn platform<C: ConnectorConfig + 'static>(title: &'static str, parse_link:
         pages: C::PAGES,
         parse_link,
         parse_public_link: no_public_links,
+        is_person_id: C::is_person_id,
         policy: C::policy,
         build: build::<C>,
         login: login::<C>,
     }
 }
 
-fn build<C: ConnectorConfig>(settings: &Settings, host: &Host) -> Result<Option<Arc<dyn Connector>>> {
+fn build<C: ConnectorConfig>(
+    settings: &Settings,
+    host: &Host,
+) -> Result<Option<Arc<dyn Connector>>> {
     C::from_settings(settings)?.map(|config| config.build(host)).transpose()
 }
 
@@ -101,7 +112,8 @@ pub(crate) fn with_policies(settings: &Settings) -> Result<Settings> {
     let mut weakest = Layer::default();
     for platform in PLATFORMS {
         for (name, value) in (platform.policy)(settings)? {
-            weakest.insert(name.to_owned(), Setting { value: value.into(), origin: Origin::Default });
+            weakest
+                .insert(name.to_owned(), Setting { value: value.into(), origin: Origin::Default });
         }
     }
     let mut layers = settings.layers().to_vec();
@@ -109,7 +121,10 @@ pub(crate) fn with_policies(settings: &Settings) -> Result<Settings> {
     Ok(Settings::new(layers))
 }
 
-fn login<C: ConnectorConfig>(settings: &Settings, host: &Host) -> Result<Option<Box<dyn BrowserLogin>>> {
+fn login<C: ConnectorConfig>(
+    settings: &Settings,
+    host: &Host,
+) -> Result<Option<Box<dyn BrowserLogin>>> {
     C::from_settings(settings)?.map_or(Ok(None), |config| config.login(host))
 }
 
@@ -128,13 +143,25 @@ impl Platform {
     ///
     /// # Errors
     /// `Invalid` with the place of a setting that makes no sense.
-    pub(crate) fn connector(&self, account: &AccountSettings, host: &Host, taken: &mut Taken) -> Result<Built> {
-        let settings = if self.source == galatea_terminal::SOURCE { taken.own_terminal(&account.settings, host) } else { account.settings.clone() };
+    pub(crate) fn connector(
+        &self,
+        account: &AccountSettings,
+        host: &Host,
+        taken: &mut Taken,
+    ) -> Result<Built> {
+        let settings = if self.source == galatea_terminal::SOURCE {
+            taken.own_terminal(&account.settings, host)
+        } else {
+            account.settings.clone()
+        };
         let shared = |what: String, owner: &str| {
             Ok(Built::Off(if owner == host.agent_name {
                 format!("{what} is there already; another account needs a login of its own")
             } else {
-                format!("{what} is {owner}'s; give {} its own in settings.secrets of its character file", host.agent_name)
+                format!(
+                    "{what} is {owner}'s; give {} its own in settings.secrets of its character file",
+                    host.agent_name
+                )
             }))
         };
         let login = self.secrets(&settings);
@@ -143,13 +170,17 @@ impl Platform {
         {
             return shared(account.name_of(variable), &owner);
         }
-        let Some(connector) = (self.build)(&settings, host)? else { return Ok(Built::Off(self.why_off(account))) };
+        let Some(connector) = (self.build)(&settings, host)? else {
+            return Ok(Built::Off(self.why_off(account)));
+        };
         // An older token of the same account is the same login.
         let who = connector.info().account.to_string();
         // A login with a browser is kept per agent: two agents that are not logged in yet are no clash, two accounts of one agent are.
-        let whose = if login.is_some() { String::new() } else { format!(" of {}", host.agent_name) };
+        let whose =
+            if login.is_some() { String::new() } else { format!(" of {}", host.agent_name) };
         if self.has_login()
-            && let Some(owner) = taken.by(self.source.clone(), &format!("account {who}{whose}"), &host.agent_name)
+            && let Some(owner) =
+                taken.by(self.source.clone(), &format!("account {who}{whose}"), &host.agent_name)
         {
             return shared(format!("account {who}"), &owner);
         }
@@ -171,13 +202,20 @@ impl Platform {
     fn secrets(&self, settings: &Settings) -> Option<(&'static str, String)> {
         let secrets: Vec<_> = self.login_secrets().collect();
         let variable = secrets.last()?;
-        let values: Option<Vec<String>> = secrets.iter().map(|v| settings.secret(v).map(|secret| secret.expose_secret().to_owned())).collect();
+        let values: Option<Vec<String>> = secrets
+            .iter()
+            .map(|v| settings.secret(v).map(|secret| secret.expose_secret().to_owned()))
+            .collect();
         Some((variable.name, values?.join("\n")))
     }
 
     fn why_off(&self, account: &AccountSettings) -> String {
-        let missing: Vec<String> =
-            self.variables.iter().filter(|v| v.required && account.settings.find(v).is_none()).map(|v| account.name_of(v.name)).collect();
+        let missing: Vec<String> = self
+            .variables
+            .iter()
+            .filter(|v| v.required && account.settings.find(v).is_none())
+            .map(|v| account.name_of(v.name))
+            .collect();
         match &missing[..] {
             [] => "switched off by its settings".to_owned(),
             [one] => format!("set {one}"),
@@ -204,13 +242,17 @@ impl Taken {
     fn own_terminal(&mut self, settings: &Settings, host: &Host) -> Settings {
         const SOCKET: &str = "TERMINAL_SOCKET";
         self.terminals += 1;
-        let own = matches!(settings.raw(SOCKET), Some(Setting { origin: Origin::Character { .. }, .. }));
+        let own =
+            matches!(settings.raw(SOCKET), Some(Setting { origin: Origin::Character { .. }, .. }));
         if self.terminals == 1 || own {
             return settings.clone();
         }
         let id = host.agent.id().to_string();
         let name = format!("terminal-{}.sock", id.split('-').next().unwrap_or(&id));
-        settings.with_layer(Layer::from([(SOCKET.to_owned(), Setting { value: name.into(), origin: Origin::Default })]))
+        settings.with_layer(Layer::from([(
+            SOCKET.to_owned(),
+            Setting { value: name.into(), origin: Origin::Default },
+        )]))
     }
 }
 
@@ -220,12 +262,21 @@ mod tests {
     use galatea_core::{AgentIdentity, SystemClock};
 
     fn host(name: &str) -> Host {
-        Host { agent: AgentIdentity::new(None, name), agent_name: name.into(), data_dir: "/nowhere".into(), clock: Arc::new(SystemClock) }
+        Host {
+            agent: AgentIdentity::new(None, name),
+            agent_name: name.into(),
+            data_dir: "/nowhere".into(),
+            clock: Arc::new(SystemClock),
+        }
     }
 
     #[test]
     fn policies_of_other_programs_are_weaker_than_the_gates_own() {
-        let settings = Settings::from_pairs([("CHANNEL_IDS", "7"), ("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "true"), ("DISCORD_DM_POLICY", "open")]);
+        let settings = Settings::from_pairs([
+            ("CHANNEL_IDS", "7"),
+            ("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "true"),
+            ("DISCORD_DM_POLICY", "open"),
+        ]);
         let settings = with_policies(&settings).unwrap();
         assert_eq!(settings.raw("DISCORD_ALLOWED_CHATS").unwrap().text(), "7");
         assert_eq!(settings.raw("DISCORD_DM_POLICY").unwrap().text(), "open");
@@ -248,28 +299,50 @@ mod tests {
 
     #[test]
     fn off_names_what_is_missing() {
-        let why = off(telegram().connector(&one(&Settings::default()), &host("Ada"), &mut Taken::default()).unwrap());
+        let why = off(telegram()
+            .connector(&one(&Settings::default()), &host("Ada"), &mut Taken::default())
+            .unwrap());
         assert_eq!(why, "set TELEGRAM_BOT_TOKEN");
     }
 
     #[test]
     fn a_shared_token_goes_to_the_first_agent_and_the_second_is_told() {
-        let settings = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")]);
+        let settings = Settings::from_pairs([(
+            "TELEGRAM_BOT_TOKEN",
+            "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        )]);
         let mut taken = Taken::default();
-        assert!(matches!(telegram().connector(&one(&settings), &host("Ada"), &mut taken).unwrap(), Built::On(_)));
+        assert!(matches!(
+            telegram().connector(&one(&settings), &host("Ada"), &mut taken).unwrap(),
+            Built::On(_)
+        ));
         let why = off(telegram().connector(&one(&settings), &host("Bob"), &mut taken).unwrap());
         assert!(why.contains("Ada's") && why.contains("Bob") && !why.contains("AAAA"), "{why}");
-        let older = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "123456789:CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC")]);
+        let older = Settings::from_pairs([(
+            "TELEGRAM_BOT_TOKEN",
+            "123456789:CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC",
+        )]);
         let why = off(telegram().connector(&one(&older), &host("Bob"), &mut taken).unwrap());
         assert!(why.contains("account 123456789 is Ada's"), "{why}");
-        let own = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "987654321:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB")]);
-        assert!(matches!(telegram().connector(&one(&own), &host("Cem"), &mut taken).unwrap(), Built::On(_)));
+        let own = Settings::from_pairs([(
+            "TELEGRAM_BOT_TOKEN",
+            "987654321:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB",
+        )]);
+        assert!(matches!(
+            telegram().connector(&one(&own), &host("Cem"), &mut taken).unwrap(),
+            Built::On(_)
+        ));
     }
 
     #[test]
     fn accounts_of_one_app_are_different_logins() {
         let x = PLATFORMS.iter().find(|p| p.source.as_str() == "x").unwrap();
-        assert_eq!(off(x.connector(&one(&Settings::default()), &host("Ada"), &mut Taken::default()).unwrap()), "set TWITTER_API_KEY and 3 more");
+        assert_eq!(
+            off(x
+                .connector(&one(&Settings::default()), &host("Ada"), &mut Taken::default())
+                .unwrap()),
+            "set TWITTER_API_KEY and 3 more"
+        );
         let keys = |token: &str| {
             let token = token.to_owned();
             Settings::from_pairs([
@@ -280,32 +353,56 @@ mod tests {
             ])
         };
         let mut taken = Taken::default();
-        assert!(matches!(x.connector(&one(&keys("1-a")), &host("Ada"), &mut taken).unwrap(), Built::On(_)));
-        assert!(matches!(x.connector(&one(&keys("2-b")), &host("Bob"), &mut taken).unwrap(), Built::On(_)));
-        assert!(off(x.connector(&one(&keys("1-a")), &host("Cem"), &mut taken).unwrap()).contains("Ada's"));
+        assert!(matches!(
+            x.connector(&one(&keys("1-a")), &host("Ada"), &mut taken).unwrap(),
+            Built::On(_)
+        ));
+        assert!(matches!(
+            x.connector(&one(&keys("2-b")), &host("Bob"), &mut taken).unwrap(),
+            Built::On(_)
+        ));
+        assert!(
+            off(x.connector(&one(&keys("1-a")), &host("Cem"), &mut taken).unwrap())
+                .contains("Ada's")
+        );
     }
 
     #[test]
     fn logins_with_a_browser_are_each_agents_own() {
         let x = PLATFORMS.iter().find(|p| p.source.as_str() == "x").unwrap();
-        let settings = Settings::from_pairs([("TWITTER_CLIENT_ID", "app"), ("TWITTER_DRY_RUN_2", "true")]);
+        let settings =
+            Settings::from_pairs([("TWITTER_CLIENT_ID", "app"), ("TWITTER_DRY_RUN_2", "true")]);
         let [first, second] = crate::accounts::of(x, &settings).try_into().ok().unwrap();
         let (folder, mut taken) = (tempfile::tempdir().unwrap(), Taken::default());
         let host = |name: &str| Host { data_dir: folder.path().to_owned(), ..host(name) };
         assert!(matches!(x.connector(&first, &host("Ada"), &mut taken).unwrap(), Built::On(_)));
         assert!(matches!(x.connector(&first, &host("Bob"), &mut taken).unwrap(), Built::On(_)));
-        assert!(off(x.connector(&second, &host("Ada"), &mut taken).unwrap()).contains("is there already"));
+        assert!(
+            off(x.connector(&second, &host("Ada"), &mut taken).unwrap())
+                .contains("is there already")
+        );
     }
 
     #[test]
     fn a_second_account_that_is_the_first_again_is_told() {
-        let (token, mut taken) = ("123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", Taken::default());
-        let settings = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", token), ("TELEGRAM_BOT_TOKEN_2", token), ("TELEGRAM_DM_POLICY_3", "open")]);
+        let (token, mut taken) =
+            ("123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", Taken::default());
+        let settings = Settings::from_pairs([
+            ("TELEGRAM_BOT_TOKEN", token),
+            ("TELEGRAM_BOT_TOKEN_2", token),
+            ("TELEGRAM_DM_POLICY_3", "open"),
+        ]);
         let accounts = crate::accounts::of(telegram(), &settings);
-        let mut built: Vec<_> = accounts.iter().map(|a| telegram().connector(a, &host("Ada"), &mut taken).unwrap()).collect();
+        let mut built: Vec<_> = accounts
+            .iter()
+            .map(|a| telegram().connector(a, &host("Ada"), &mut taken).unwrap())
+            .collect();
         assert_eq!(off(built.pop().unwrap()), "set TELEGRAM_BOT_TOKEN_3");
         let why = off(built.pop().unwrap());
-        assert!(why.starts_with("TELEGRAM_BOT_TOKEN_2 is there already") && !why.contains("AAAA"), "{why}");
+        assert!(
+            why.starts_with("TELEGRAM_BOT_TOKEN_2 is there already") && !why.contains("AAAA"),
+            "{why}"
+        );
         assert!(matches!(built.pop(), Some(Built::On(_))));
     }
 
@@ -316,6 +413,11 @@ mod tests {
         let second = taken.own_terminal(&Settings::default(), &host("Bob"));
         assert!(first.raw("TERMINAL_SOCKET").is_none());
         let socket = second.raw("TERMINAL_SOCKET").unwrap().text();
-        assert!(socket.starts_with("terminal-") && socket.ends_with(".sock") && socket.len() == "terminal-12345678.sock".len(), "{socket}");
+        assert!(
+            socket.starts_with("terminal-")
+                && socket.ends_with(".sock")
+                && socket.len() == "terminal-12345678.sock".len(),
+            "{socket}"
+        );
     }
 }

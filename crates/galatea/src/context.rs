@@ -29,7 +29,11 @@ impl Context {
         let working_dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         Self {
             output: Output::new(globals.quiet),
-            sources: Sources::new(working_dir.clone(), globals.env_file.clone(), globals.config.clone()),
+            sources: Sources::new(
+                working_dir.clone(),
+                globals.env_file.clone(),
+                globals.config.clone(),
+            ),
             working_dir,
             configuration: OnceLock::new(),
             announced: OnceLock::new(),
@@ -48,7 +52,9 @@ impl Context {
     /// # Errors
     /// Exit 3 with every broken place when a source cannot be read.
     pub(crate) fn configuration(&self) -> Result<&Configuration> {
-        let configuration = self.quiet_configuration().map_err(|reports| Failure::new(reports.to_vec(), crate::exit::Exit::Configuration))?;
+        let configuration = self
+            .quiet_configuration()
+            .map_err(|reports| Failure::new(reports.to_vec(), crate::exit::Exit::Configuration))?;
         check_database(&configuration.settings)?;
         self.announced.get_or_init(|| {
             for warning in &configuration.warnings {
@@ -59,8 +65,13 @@ impl Context {
     }
 
     /// The configuration without showing its warnings, for commands that list them themselves.
-    pub(crate) fn quiet_configuration(&self) -> std::result::Result<&Configuration, &[crate::report::Report]> {
-        self.configuration.get_or_init(|| Configuration::load(&self.sources, &self.output.redactor)).as_ref().map_err(Vec::as_slice)
+    pub(crate) fn quiet_configuration(
+        &self,
+    ) -> std::result::Result<&Configuration, &[crate::report::Report]> {
+        self.configuration
+            .get_or_init(|| Configuration::load(&self.sources, &self.output.redactor))
+            .as_ref()
+            .map_err(Vec::as_slice)
     }
 
     /// The `.env` that is read and written, as the user writes it.

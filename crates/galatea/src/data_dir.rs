@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::files;
+
 /// Where Galatea keeps what it stores.
 pub(crate) const GALATEA_DATA_DIR: Variable =
     Variable::new("GALATEA_DATA_DIR", "Folder for the database, the terminal's socket and the lock; a relative one is taken from the working folder.")
@@ -36,7 +38,12 @@ impl DataDir {
     pub(crate) fn create(&self) -> Result<()> {
         match fs::metadata(&self.path) {
             Ok(found) if found.is_dir() => return Ok(()),
-            Ok(_) => return Err(self.cannot(io::ErrorKind::AlreadyExists.into(), "a file is in the place of the data folder")),
+            Ok(_) => {
+                return Err(self.cannot(
+                    io::ErrorKind::AlreadyExists.into(),
+                    "a file is in the place of the data folder",
+                ));
+            }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(self.cannot(e, "the data folder cannot be opened")),
         }
@@ -44,7 +51,10 @@ impl DataDir {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.path).and_then(|()| fs::write(self.path.join(".gitignore"), "*\n")).map_err(|e| self.cannot(e, "the data folder cannot be made"))
+        builder
+            .create(&self.path)
+            .and_then(|()| fs::write(self.path.join(".gitignore"), "*\n"))
+            .map_err(|e| self.cannot(e, "the data folder cannot be made"))
     }
 
     /// The folder.
@@ -59,13 +69,16 @@ impl DataDir {
 
     /// Its path as a person would write it in this working folder.
     pub(crate) fn show(path: &Path, working_dir: &Path) -> String {
-        path.strip_prefix(working_dir).map_or_else(|_| path.display().to_string(), |near| format!("./{}", near.display()))
+        path.strip_prefix(working_dir)
+            .map_or_else(|_| path.display().to_string(), |near| format!("./{}", near.display()))
     }
 
     /// A failure in this folder, for people.
     pub(crate) fn cannot(&self, source: io::Error, message: &'static str) -> Error {
         let kind = match source.kind() {
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Forbidden,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                ErrorKind::Forbidden
+            }
             io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => ErrorKind::Conflict,
             _ => ErrorKind::Unavailable,
         };
@@ -73,7 +86,13 @@ impl DataDir {
             .with_code("GAL-DATA-DIR")
             .with("cause", &source)
             .with("where", self.path.display())
-            .with_fix("make its parent folder writable for this user, or set GALATEA_DATA_DIR to another folder")
+            .with_fix(match source.kind() {
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => "move the file away, or set GALATEA_DATA_DIR to another folder",
+                _ if self.path.is_dir() => {
+                    files::remedy(&source, "make the folder and what is in it writable for this user, or set GALATEA_DATA_DIR to another folder")
+                }
+                _ => files::remedy(&source, "make its parent folder writable for this user, or set GALATEA_DATA_DIR to another folder"),
+            })
             .with_source(source)
     }
 }
@@ -91,7 +110,11 @@ mod tests {
         data.create().unwrap();
         assert_eq!(fs::read_to_string(data.path().join(".gitignore")).unwrap(), "*\n");
         #[cfg(unix)]
-        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&data.path().metadata().unwrap().permissions()) & 0o777, 0o700);
+        assert_eq!(
+            std::os::unix::fs::PermissionsExt::mode(&data.path().metadata().unwrap().permissions())
+                & 0o777,
+            0o700
+        );
         assert_eq!(DataDir::show(&data.database(), dir.path()), "./.galatea/galatea.db");
         assert_eq!(DataDir::show(Path::new("/var/lib/x"), dir.path()), "/var/lib/x");
     }
@@ -104,6 +127,9 @@ mod tests {
         let error = DataDir::locate(&settings, dir.path()).create().unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Some("GAL-DATA-DIR")));
         let settings = Settings::from_pairs([("GALATEA_DATA_DIR", "taken/deeper")]);
-        assert_eq!(DataDir::locate(&settings, dir.path()).create().unwrap_err().code(), Some("GAL-DATA-DIR"));
+        assert_eq!(
+            DataDir::locate(&settings, dir.path()).create().unwrap_err().code(),
+            Some("GAL-DATA-DIR")
+        );
     }
 }

@@ -46,8 +46,11 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let exit = Exit::of(&error);
         // A refused character file knows every fault with its place; the error tells the first.
-        match std::error::Error::source(&error).and_then(|source| source.downcast_ref::<Refused>()) {
-            Some(refused) => Self::new(refused.diagnostics.iter().map(Report::from).collect(), exit),
+        match std::error::Error::source(&error).and_then(|source| source.downcast_ref::<Refused>())
+        {
+            Some(refused) => {
+                Self::new(refused.diagnostics.iter().map(Report::from).collect(), exit)
+            }
             None => Self::new(vec![Report::from(&error)], exit),
         }
     }

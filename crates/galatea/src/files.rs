@@ -74,7 +74,9 @@ fn write(path: &Path, target: &Path, text: &str, access: Access) -> io::Result<(
 /// Whether others on this machine may read or write a file. Always false where the system has no such rights.
 pub(crate) fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
-    return path.metadata().is_ok_and(|found| std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o077 != 0);
+    return path.metadata().is_ok_and(|found| {
+        std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o077 != 0
+    });
     #[cfg(not(unix))]
     {
         let _ = path;
@@ -88,7 +90,8 @@ pub(crate) fn is_open_to_others(path: &Path) -> bool {
 /// `GAL-FILE-WRITE` with the path and the cause.
 pub(crate) fn close_to_others(path: &Path) -> Result<()> {
     #[cfg(unix)]
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(|e| cannot(path, e))?;
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .map_err(|e| cannot(path, e))?;
     #[cfg(not(unix))]
     let _ = path;
     Ok(())
@@ -103,12 +106,23 @@ pub(crate) fn ignore_in_git(path: &Path) -> Result<Option<PathBuf>> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let folder = fs::canonicalize(folder).map_err(|e| cannot(path, e))?;
     let Some(name) = path.file_name().and_then(|n| n.to_str()) else { return Ok(None) };
-    let Some(depth) = folder.ancestors().position(|f| f.join(".git").exists()) else { return Ok(None) };
-    let names = [name.to_owned(), format!("/{name}"), format!("**/{name}"), format!("{name}*"), "*".to_owned(), ".*".to_owned()];
+    let Some(depth) = folder.ancestors().position(|f| f.join(".git").exists()) else {
+        return Ok(None);
+    };
+    let names = [
+        name.to_owned(),
+        format!("/{name}"),
+        format!("**/{name}"),
+        format!("{name}*"),
+        "*".to_owned(),
+        ".*".to_owned(),
+    ];
     let ignored = folder.ancestors().take(depth + 1).enumerate().any(|(level, f)| {
         let text = fs::read_to_string(f.join(".gitignore")).unwrap_or_default();
         // A rooted name counts in its own folder only.
-        text.lines().map(str::trim).any(|line| names.iter().any(|n| n == line) && (level == 0 || !line.starts_with('/')))
+        text.lines()
+            .map(str::trim)
+            .any(|line| names.iter().any(|n| n == line) && (level == 0 || !line.starts_with('/')))
     });
     if ignored {
         return Ok(None);
@@ -130,8 +144,19 @@ fn cannot(path: &Path, source: io::Error) -> Error {
     Error::new(kind, format!("{} cannot be written", path.display()))
         .with_code("GAL-FILE-WRITE")
         .with("cause", &source)
-        .with_fix("make the folder writable for this user, or name another")
+        .with_fix(remedy(&source, "make the folder writable for this user, or name another"))
         .with_source(source)
+}
+
+/// What to do about a failure to write; `otherwise` where it is not the disk's.
+pub(crate) fn remedy(source: &io::Error, otherwise: &'static str) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free space on that disk, or choose a place on another"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "choose a place on a disk that can be written",
+        _ => otherwise,
+    }
 }
 
 #[cfg(test)]
@@ -143,11 +168,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b.env");
         create(&path, "1", Access::Private).unwrap();
-        assert_eq!(create(&path, "2", Access::Private).unwrap_err().code(), Some("GAL-FILE-EXISTS"));
+        assert_eq!(
+            create(&path, "2", Access::Private).unwrap_err().code(),
+            Some("GAL-FILE-EXISTS")
+        );
         replace(&path, "3", Access::Private).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "3");
         assert!(!is_open_to_others(&path));
-        assert_eq!(fs::read_dir(dir.path().join("a")).unwrap().count(), 1, "nothing is left beside it");
+        assert_eq!(
+            fs::read_dir(dir.path().join("a")).unwrap().count(),
+            1,
+            "nothing is left beside it"
+        );
     }
 
     #[cfg(unix)]
@@ -174,7 +206,10 @@ mod tests {
         assert_eq!(ignore_in_git(&env).unwrap(), None);
         fs::create_dir(dir.path().join(".git")).unwrap();
         fs::write(dir.path().join(".gitignore"), "/.env").unwrap();
-        assert!(ignore_in_git(&env).unwrap().is_some(), "the rooted name of another folder does not count");
+        assert!(
+            ignore_in_git(&env).unwrap().is_some(),
+            "the rooted name of another folder does not count"
+        );
         assert_eq!(ignore_in_git(&env).unwrap(), None);
         assert_eq!(fs::read_to_string(inner.join(".gitignore")).unwrap(), ".env\n");
         assert!(ignore_in_git(&dir.path().join("key")).unwrap().is_some());

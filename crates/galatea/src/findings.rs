@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use crate::{
     output::{Color, Style},
-    report::{Level, Report, WIDTH, wrap},
+    report::{Level, Report, wrap},
 };
 
 /// The findings as text, lines ending in newlines; each with its mark, and below it what there is to know.
@@ -18,17 +18,32 @@ pub(crate) fn render(findings: &[Finding], style: Style) -> String {
             Severity::Warning => ("!", Color::Yellow),
             Severity::Error => ("✗", Color::Red),
         };
-        let code = if finding.severity >= Severity::Warning && !finding.id.is_empty() { format!("  {}", finding.id) } else { String::new() };
-        let lines = wrap(&format!("{}{code}", finding.message), WIDTH - 2, WIDTH - 2);
+        let code = if finding.severity >= Severity::Warning && !finding.id.is_empty() {
+            format!("  {}", finding.id)
+        } else {
+            String::new()
+        };
+        let width = style.width();
+        let lines = wrap(&format!("{}{code}", finding.message), width - 2, width - 2);
         let _ = writeln!(text, "{} {}", style.paint(color, mark), lines.join("\n  "));
         if finding.severity == Severity::Ok {
             continue;
         }
-        for (label, body) in [("cause", &finding.cause), ("where", &finding.origin), ("fix", &finding.fix)] {
+        for (label, body) in
+            [("cause", &finding.cause), ("where", &finding.origin), ("fix", &finding.fix)]
+        {
             let Some(body) = body else { continue };
             let head = format!("    {:<7}", format!("{label}:"));
-            let lines: Vec<_> = body.lines().flat_map(|l| wrap(l, WIDTH - head.len(), WIDTH - head.len())).collect();
-            let _ = writeln!(text, "{}{}", style.paint(Color::Cyan, &head), lines.join(&format!("\n{}", " ".repeat(head.len()))));
+            let lines: Vec<_> = body
+                .lines()
+                .flat_map(|l| wrap(l, width - head.len(), width - head.len()))
+                .collect();
+            let _ = writeln!(
+                text,
+                "{}{}",
+                style.paint(Color::Cyan, &head),
+                lines.join(&format!("\n{}", " ".repeat(head.len())))
+            );
         }
     }
     text
@@ -37,15 +52,28 @@ pub(crate) fn render(findings: &[Finding], style: Style) -> String {
 /// The last line: how many of what, and where to read on.
 pub(crate) fn summary(findings: &[Finding]) -> String {
     let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
-    let some = |n: usize, one: &str, many: &str| (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }));
-    let parts: Vec<_> =
-        [some(count(Severity::Error), "error", "errors"), some(count(Severity::Warning), "warning", "warnings")].into_iter().flatten().collect();
+    let some = |n: usize, one: &str, many: &str| {
+        (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }))
+    };
+    let parts: Vec<_> = [
+        some(count(Severity::Error), "error", "errors"),
+        some(count(Severity::Warning), "warning", "warnings"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     if parts.is_empty() {
         return "Everything that is used works.".to_owned();
     }
-    let codes: BTreeSet<_> =
-        findings.iter().filter(|f| f.severity >= Severity::Warning && crate::catalogue::find(&f.id).is_some()).map(|f| f.id.as_str()).collect();
-    let more = codes.first().map(|code| format!(" More about a code: galatea explain {code}")).unwrap_or_default();
+    let codes: BTreeSet<_> = findings
+        .iter()
+        .filter(|f| f.severity >= Severity::Warning && crate::catalogue::find(&f.id).is_some())
+        .map(|f| f.id.as_str())
+        .collect();
+    let more = codes
+        .first()
+        .map(|code| format!(" More about a code: galatea explain {code}"))
+        .unwrap_or_default();
     format!("{}.{more}", parts.join(", "))
 }
 
@@ -56,27 +84,47 @@ pub(crate) fn from_report(subject: &str, report: &Report) -> Finding {
         Level::Warning => Severity::Warning,
         Level::Note => Severity::Info,
     };
-    let line = |label: &str| report.lines.iter().find(|(known, _)| known == label).map(|(_, text)| text.clone());
+    let line = |label: &str| {
+        report.lines.iter().find(|(known, _)| known == label).map(|(_, text)| text.clone())
+    };
     let place = report.place.as_ref().map(|p| format!("{}:{}:{}", p.file, p.line, p.column));
     Finding {
         cause: line("cause"),
         origin: place.or_else(|| line("where")),
         fix: line("fix"),
-        ..Finding::new(severity, report.code.clone().unwrap_or_else(|| "GAL-UNEXPECTED".to_owned()), subject, report.message.clone())
+        ..Finding::new(
+            severity,
+            report.code.clone().unwrap_or_else(|| "GAL-UNEXPECTED".to_owned()),
+            subject,
+            report.message.clone(),
+        )
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::WIDTH;
 
     #[test]
     fn marks_codes_and_lines_fit_the_width() {
         let findings = [
-            Finding::ok("GAL-TG-TOKEN", "connector", "@acme_helper_bot").with_cause("getMe answered"),
-            Finding::new(Severity::Warning, "GAL-CFG-UNKNOWN", "file", "TELEGRAM_BOT_TOKN is not a setting of Galatea")
-                .with_fix("did you mean TELEGRAM_BOT_TOKEN?"),
-            Finding::new(Severity::Error, "GAL-MODEL-401", "model", "OpenAI rejected OPENAI_API_KEY").with_cause("a long sentence ".repeat(8)),
+            Finding::ok("GAL-TG-TOKEN", "connector", "@acme_helper_bot")
+                .with_cause("getMe answered"),
+            Finding::new(
+                Severity::Warning,
+                "GAL-CFG-UNKNOWN",
+                "file",
+                "TELEGRAM_BOT_TOKN is not a setting of Galatea",
+            )
+            .with_fix("did you mean TELEGRAM_BOT_TOKEN?"),
+            Finding::new(
+                Severity::Error,
+                "GAL-MODEL-401",
+                "model",
+                "OpenAI rejected OPENAI_API_KEY",
+            )
+            .with_cause("a long sentence ".repeat(8)),
         ];
         let text = render(&findings, Style::plain());
         assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");

@@ -12,6 +12,7 @@ use axum::{
 };
 use futures::future::BoxFuture;
 use galatea_core::{Error, ErrorKind, Result, Settings, Variable, breaker::BreakerState};
+use galatea_http::listen::Limits;
 use serde::{Deserialize, Serialize};
 use std::{
     io,
@@ -21,9 +22,14 @@ use std::{
 use tokio::net::TcpListener;
 
 /// Where the health server listens.
-pub(crate) const SERVER_HOST: Variable = Variable::new("SERVER_HOST", "Address of the health server; only the loopback interface is allowed.").or("127.0.0.1");
+pub(crate) const SERVER_HOST: Variable = Variable::new(
+    "SERVER_HOST",
+    "Address of the health server; only the loopback interface is allowed.",
+)
+.or("127.0.0.1");
 /// Its port. 3000 is elizaOS's.
-pub(crate) const SERVER_PORT: Variable = Variable::new("SERVER_PORT", "Port of the health server; 0 takes any free one.").or("3000");
+pub(crate) const SERVER_PORT: Variable =
+    Variable::new("SERVER_PORT", "Port of the health server; 0 takes any free one.").or("3000");
 
 /// Every setting read here.
 pub(crate) const VARIABLES: &[Variable] = &[SERVER_HOST, SERVER_PORT];
@@ -37,9 +43,18 @@ pub(crate) struct Readiness {
     pub(crate) reasons: Vec<Reason>,
     /// Every agent with its connectors.
     pub(crate) agents: Vec<AgentState>,
+    /// The processes that share the database; none where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster: Option<ClusterState>,
+    /// What was learnt of models while they were asked: names that the provider does not have, answers by another model.
+    #[serde(default)]
+    pub(crate) remarks: Vec<Reason>,
     /// How the circuit breakers stand, of accounts and of models.
     #[serde(default)]
     pub(crate) breakers: Vec<BreakerState>,
+    /// Caps of money or tokens that are nearly used up today.
+    #[serde(default)]
+    pub(crate) budgets: Vec<galatea_runtime::BudgetState>,
     /// Version of Galatea.
     pub(crate) version: String,
     /// Process id.
@@ -49,6 +64,27 @@ pub(crate) struct Readiness {
     /// SQL statements since the start.
     #[serde(default)]
     pub(crate) statements: u64,
+}
+
+/// The processes that share a database, as one of them sees them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClusterState {
+    /// How many are alive.
+    pub(crate) alive: usize,
+    /// How far the database's clock is ahead of this machine's, in milliseconds; negative when it is behind.
+    pub(crate) skew_millis: i64,
+    /// What should be looked at, though everything is done: clocks that differ, processes that run something else.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Something to be looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Note {
+    /// Stable code.
+    pub(crate) code: String,
+    /// One sentence.
+    pub(crate) message: String,
 }
 
 /// One thing in the way.
@@ -80,7 +116,7 @@ pub(crate) struct Reason {
 pub(crate) struct AgentState {
     /// Its name.
     pub(crate) name: String,
-    /// Its model, such as `openai gpt-4o`.
+    /// Its model, such as `openai gpt-6.1-terra`.
     pub(crate) model: String,
     /// Its connectors.
     pub(crate) connectors: Vec<ConnectorState>,
@@ -111,7 +147,10 @@ pub(crate) fn address(settings: &Settings, port: Option<u16>) -> Result<SocketAd
     let host = host.trim();
     let ip = match host {
         "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        other => other.trim_matches(['[', ']']).parse().map_err(|_| settings.complain(&SERVER_HOST, "is not an IP address"))?,
+        other => other
+            .trim_matches(['[', ']'])
+            .parse()
+            .map_err(|_| settings.complain(&SERVER_HOST, "is not an IP address"))?,
     };
     if !ip.is_loopback() {
         return Err(Error::invalid("the health server answers on this machine only, because it asks for no password")
@@ -160,14 +199,20 @@ fn refused(address: SocketAddr, source: io::Error) -> Error {
 
 /// Answers until it is dropped.
 pub(crate) async fn serve(listener: TcpListener, probe: Probe) -> io::Result<()> {
-    axum::serve(listener, router(probe)).await
+    galatea_http::listen::serve(listener, router(probe), Limits::LOCAL, std::future::pending())
+        .await
 }
 
 fn router(probe: Probe) -> Router {
     Router::new()
         .route("/healthz", get(async || Json(serde_json::json!({ "status": "alive" }))))
         .route("/readyz", get(ready))
-        .route("/version", get(async || Json(serde_json::json!({ "name": "galatea", "version": env!("CARGO_PKG_VERSION") }))))
+        .route(
+            "/version",
+            get(async || {
+                Json(serde_json::json!({ "name": "galatea", "version": env!("CARGO_PKG_VERSION") }))
+            }),
+        )
         .with_state(probe)
         .layer(middleware::from_fn(only_for_this_host))
 }
@@ -180,7 +225,8 @@ async fn ready(State(probe): State<Probe>) -> Response {
 
 /// A web page whose name was pointed at 127.0.0.1 (DNS rebinding) asks with its own name in Host.
 async fn only_for_this_host(request: Request, next: Next) -> Response {
-    let named = request.uri().host().is_none_or(is_this_host) && host(request.headers()).is_some_and(is_this_host);
+    let named = request.uri().host().is_none_or(is_this_host)
+        && host(request.headers()).is_some_and(is_this_host);
     if named {
         return next.run(request).await;
     }
@@ -205,7 +251,8 @@ fn is_this_host(host: &str) -> bool {
         },
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
     };
-    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]
@@ -216,9 +263,25 @@ mod tests {
     fn probe(ready: bool) -> Probe {
         Arc::new(move || {
             Box::pin(async move {
-                let reason = Reason { subject: "model".into(), message: "no model answers".into(), ..Reason::default() };
+                let reason = Reason {
+                    subject: "model".into(),
+                    message: "no model answers".into(),
+                    ..Reason::default()
+                };
                 let reasons = if ready { Vec::new() } else { vec![reason] };
-                Readiness { ready, reasons, agents: Vec::new(), breakers: Vec::new(), version: "0".into(), pid: 1, uptime: 2, statements: 3 }
+                Readiness {
+                    ready,
+                    reasons,
+                    agents: Vec::new(),
+                    remarks: Vec::new(),
+                    cluster: None,
+                    breakers: Vec::new(),
+                    budgets: Vec::new(),
+                    version: "0".into(),
+                    pid: 1,
+                    uptime: 2,
+                    statements: 3,
+                }
             })
         })
     }
@@ -241,20 +304,62 @@ mod tests {
     #[tokio::test]
     async fn the_three_questions() {
         let address = server(true).await;
-        for (path, expect) in [("/healthz", "\"alive\""), ("/readyz", "\"ready\":true"), ("/version", env!("CARGO_PKG_VERSION"))] {
-            let answer = ask(address, &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")).await;
+        for (path, expect) in [
+            ("/healthz", "\"alive\""),
+            ("/readyz", "\"ready\":true"),
+            ("/version", env!("CARGO_PKG_VERSION")),
+        ] {
+            let answer = ask(
+                address,
+                &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
+            )
+            .await;
             assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains(expect), "{answer}");
         }
         let address = server(false).await;
-        let answer = ask(address, "GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:3000\r\nConnection: close\r\n\r\n").await;
-        assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("no model answers"), "{answer}");
+        let answer = ask(
+            address,
+            "GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:3000\r\nConnection: close\r\n\r\n",
+        )
+        .await;
+        assert!(
+            answer.starts_with("HTTP/1.1 503 ") && answer.contains("no model answers"),
+            "{answer}"
+        );
+    }
+
+    #[tokio::test]
+    async fn half_sent_requests_take_no_room() {
+        let address = server(true).await;
+        let mut halves = Vec::new();
+        for _ in 0..500 {
+            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+            stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: local").await.unwrap();
+            halves.push(stream);
+        }
+        let answer =
+            ask(address, "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                .await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        // The first ones were told to go; before, all 500 were held for ever.
+        for stream in &mut halves[..500 - Limits::LOCAL.connections] {
+            assert!(matches!(stream.read(&mut [0]).await, Ok(0) | Err(_)));
+        }
     }
 
     #[tokio::test]
     async fn strange_hosts_and_methods_are_refused() {
         let address = server(true).await;
-        for host in ["Host: evil.example\r\n", "Host: 127.0.0.1.evil.example\r\n", "Host: 10.0.0.1\r\n", "", "Host: localhost\r\nHost: evil.example\r\n"] {
-            let answer = ask(address, &format!("GET /readyz HTTP/1.1\r\n{host}Connection: close\r\n\r\n")).await;
+        for host in [
+            "Host: evil.example\r\n",
+            "Host: 127.0.0.1.evil.example\r\n",
+            "Host: 10.0.0.1\r\n",
+            "",
+            "Host: localhost\r\nHost: evil.example\r\n",
+        ] {
+            let answer =
+                ask(address, &format!("GET /readyz HTTP/1.1\r\n{host}Connection: close\r\n\r\n"))
+                    .await;
             assert!(answer.starts_with("HTTP/1.1 4"), "{host}: {answer}");
             assert!(!answer.contains("\"ready\""), "{host}: {answer}");
         }
@@ -266,10 +371,22 @@ mod tests {
 
     #[test]
     fn hosts_are_told_apart() {
-        for good in ["localhost", "LOCALHOST:3000", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:3000"] {
+        for good in
+            ["localhost", "LOCALHOST:3000", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:3000"]
+        {
             assert!(is_this_host(good), "{good}");
         }
-        for bad in ["", "evil", "[::1", "[::1]evil", "[::2]", "localhost.evil", "0.0.0.0", "192.168.0.1:80", "::1"] {
+        for bad in [
+            "",
+            "evil",
+            "[::1",
+            "[::1]evil",
+            "[::2]",
+            "localhost.evil",
+            "0.0.0.0",
+            "192.168.0.1:80",
+            "::1",
+        ] {
             assert!(!is_this_host(bad), "{bad}");
         }
     }
@@ -286,14 +403,25 @@ mod tests {
 
     #[test]
     fn only_the_loopback_interface() {
-        let settings = |host: &str| Settings::from_pairs([("SERVER_HOST", host), ("SERVER_PORT", "8080")]);
+        let settings =
+            |host: &str| Settings::from_pairs([("SERVER_HOST", host), ("SERVER_PORT", "8080")]);
         assert_eq!(address(&settings("localhost"), None).unwrap().to_string(), "127.0.0.1:8080");
         assert_eq!(address(&settings("::1"), Some(9)).unwrap().to_string(), "[::1]:9");
         assert_eq!(address(&Settings::default(), None).unwrap().to_string(), "127.0.0.1:3000");
         for open in ["0.0.0.0", "::", "192.168.1.1"] {
-            assert_eq!(address(&settings(open), None).unwrap_err().code(), Some("GAL-BIND"), "{open}");
+            assert_eq!(
+                address(&settings(open), None).unwrap_err().code(),
+                Some("GAL-BIND"),
+                "{open}"
+            );
         }
-        assert_eq!(address(&settings("example.org"), None).unwrap_err().code(), Some("GAL-CFG-VALUE"));
-        assert_eq!(address(&Settings::from_pairs([("SERVER_PORT", "70000")]), None).unwrap_err().code(), Some("GAL-CFG-VALUE"));
+        assert_eq!(
+            address(&settings("example.org"), None).unwrap_err().code(),
+            Some("GAL-CFG-VALUE")
+        );
+        assert_eq!(
+            address(&Settings::from_pairs([("SERVER_PORT", "70000")]), None).unwrap_err().code(),
+            Some("GAL-CFG-VALUE")
+        );
     }
 }

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use crate::files;
+
 const FILE: &str = "galatea.lock";
 /// A note has two short lines; anything longer is not ours.
 const MAX_NOTE: u64 = 256;
@@ -38,7 +40,13 @@ impl InstanceLock {
     /// `Conflict` (`GAL-LOCK`) naming the process that holds it.
     pub(crate) fn take(data_dir: &Path) -> Result<Self> {
         let path = path(data_dir);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(|e| cannot(&path, e))?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(|e| cannot(&path, e))?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -60,7 +68,9 @@ impl InstanceLock {
     /// # Errors
     /// `Unavailable` when the file cannot be written.
     pub(crate) fn announce(&mut self, health: SocketAddr) -> Result<()> {
-        self.note(Some(health)).map_err(|e| Error::new(ErrorKind::Unavailable, "the lock file cannot be written").with("cause", e))
+        self.note(Some(health)).map_err(|e| {
+            Error::new(ErrorKind::Unavailable, "the lock file cannot be written").with("cause", e)
+        })
     }
 
     fn note(&mut self, health: Option<SocketAddr>) -> std::io::Result<()> {
@@ -115,7 +125,8 @@ fn parse(text: &str) -> Holder {
 }
 
 fn held(data_dir: &Path, holder: Holder) -> Error {
-    let who = holder.pid.map_or_else(|| "another galatea".to_owned(), |pid| format!("process {pid}"));
+    let who =
+        holder.pid.map_or_else(|| "another galatea".to_owned(), |pid| format!("process {pid}"));
     let fix = holder.pid.map_or_else(
         || "stop the other galatea, or use another data folder".to_owned(),
         |pid| format!("talk to it with `galatea chat`, stop it with `kill {pid}`, or use another data folder (GALATEA_DATA_DIR)"),
@@ -127,12 +138,16 @@ fn held(data_dir: &Path, holder: Holder) -> Error {
 }
 
 fn cannot(path: &Path, source: std::io::Error) -> Error {
-    let kind = if source.kind() == std::io::ErrorKind::PermissionDenied { ErrorKind::Forbidden } else { ErrorKind::Unavailable };
+    let kind = if source.kind() == std::io::ErrorKind::PermissionDenied {
+        ErrorKind::Forbidden
+    } else {
+        ErrorKind::Unavailable
+    };
     Error::new(kind, "the data folder cannot be locked")
         .with_code("GAL-DATA-DIR")
         .with("cause", &source)
         .with("where", path.display())
-        .with_fix("make the folder writable for this user, or set GALATEA_DATA_DIR to another one")
+        .with_fix(files::remedy(&source, "make the folder and what is in it writable for this user, or set GALATEA_DATA_DIR to another one"))
         .with_source(source)
 }
 
@@ -146,7 +161,10 @@ mod tests {
         assert_eq!(holder(dir.path()).unwrap(), None);
         let mut lock = InstanceLock::take(dir.path()).unwrap();
         lock.announce("127.0.0.1:3000".parse().unwrap()).unwrap();
-        let us = Holder { pid: Some(std::process::id()), health: Some("127.0.0.1:3000".parse().unwrap()) };
+        let us = Holder {
+            pid: Some(std::process::id()),
+            health: Some("127.0.0.1:3000".parse().unwrap()),
+        };
         assert_eq!(holder(dir.path()).unwrap(), Some(us));
 
         let error = InstanceLock::take(dir.path()).unwrap_err();

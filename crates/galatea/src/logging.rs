@@ -19,7 +19,8 @@ use crate::{
 pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
     let settings = context.quiet_configuration().map(|c| c.settings.clone()).unwrap_or_default();
     let runs = matches!(cli.command, None | Some(Command::Start(_)));
-    let (filter, json) = match (filter(&settings, runs, cli.globals.verbose), json(&settings, runs)) {
+    let (filter, json) = match (filter(&settings, runs, cli.globals.verbose), json(&settings, runs))
+    {
         (Ok(filter), Ok(json)) => (filter, json),
         (Err(error), _) | (_, Err(error)) if runs => return Err(error),
         _ => (EnvFilter::new("error"), false),
@@ -27,15 +28,23 @@ pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
     let json = json || context.log_json;
     let redactor = context.output.redactor.clone();
     let writer = move || CleanStderr::new(redactor.clone());
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_target(cli.globals.verbose > 0 || json);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer)
+        .with_target(cli.globals.verbose > 0 || json);
     // Nobody else installs a subscriber in this process; if one is there, its lines are as good.
-    let _ = if json { builder.json().flatten_event(true).try_init() } else { builder.with_ansi(context.output.talk_style.is_colored()).try_init() };
+    let _ = if json {
+        builder.json().flatten_event(true).try_init()
+    } else {
+        builder.with_ansi(context.output.talk_style.is_colored()).try_init()
+    };
     Ok(())
 }
 
 /// Whether a process that runs agents writes its log as JSON. What it has to tell people is part of the log then.
 pub(crate) fn is_json(context: &Context) -> bool {
-    context.log_json || context.quiet_configuration().is_ok_and(|c| json(&c.settings, true).unwrap_or(false))
+    context.log_json
+        || context.quiet_configuration().is_ok_and(|c| json(&c.settings, true).unwrap_or(false))
 }
 
 /// Whether the settings of logging make sense, for `doctor`.
@@ -48,7 +57,11 @@ pub(crate) fn check(settings: &Settings) -> Result<()> {
 }
 
 fn json(settings: &Settings, runs: bool) -> Result<bool> {
-    if settings.find(&LOG_JSON_FORMAT).is_some() { settings.flag(&LOG_JSON_FORMAT) } else { Ok(runs && !std::io::stderr().is_terminal()) }
+    if settings.find(&LOG_JSON_FORMAT).is_some() {
+        settings.flag(&LOG_JSON_FORMAT)
+    } else {
+        Ok(runs && !std::io::stderr().is_terminal())
+    }
 }
 
 fn filter(settings: &Settings, runs: bool, verbose: u8) -> Result<EnvFilter> {
@@ -67,13 +80,16 @@ fn filter(settings: &Settings, runs: bool, verbose: u8) -> Result<EnvFilter> {
         "success" | "progress" | "log" => "info",
         "verbose" => "debug",
         // Filters say what they want for every part.
-        directives if directives.contains(['=', ',']) => return EnvFilter::try_new(directives).map_err(|_| complain(settings)),
+        directives if directives.contains(['=', ',']) => {
+            return EnvFilter::try_new(directives).map_err(|_| complain(settings));
+        }
         _ => return Err(complain(settings)),
     };
     // Libraries say little that helps, and some would print what they send.
     let theirs = if ours == "error" { "error" } else { "warn" };
     // Of a database that goes away the stores tell, once; every connection of a pool would say it again.
-    EnvFilter::try_new(format!("{theirs},sqlx=error,galatea={ours}")).map_err(|_| complain(settings))
+    EnvFilter::try_new(format!("{theirs},sqlx=error,galatea={ours}"))
+        .map_err(|_| complain(settings))
 }
 
 fn complain(settings: &Settings) -> Error {
@@ -92,9 +108,15 @@ mod tests {
     fn levels_filters_and_elizaos_names_are_understood() {
         assert_eq!(filter_of("WARN", true, 0), "galatea=warn,sqlx=error,warn");
         assert_eq!(filter_of("success", true, 0), "galatea=info,sqlx=error,warn");
-        assert_eq!(filter_of("warn,galatea_telegram=debug", true, 0), "galatea_telegram=debug,warn");
+        assert_eq!(
+            filter_of("warn,galatea_telegram=debug", true, 0),
+            "galatea_telegram=debug,warn"
+        );
         assert_eq!(filter_of("error", true, 2), "galatea=trace,sqlx=error,warn");
-        assert_eq!(filter(&Settings::default(), false, 0).unwrap().to_string(), "galatea=error,sqlx=error,error");
+        assert_eq!(
+            filter(&Settings::default(), false, 0).unwrap().to_string(),
+            "galatea=error,sqlx=error,error"
+        );
     }
 
     #[test]

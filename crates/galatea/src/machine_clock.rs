@@ -1,6 +1,6 @@
 //! The machine's clock, watched: somebody may set it while we run, and platforms do not know of that.
 
-use galatea_core::{Clock, Timestamp};
+use galatea_core::{Clock, Skew, Timestamp};
 use nix::time::{ClockId, clock_gettime};
 use std::{
     pin::Pin,
@@ -16,10 +16,12 @@ const STEADY: ClockId = ClockId::CLOCK_MONOTONIC;
 /// Smaller steps are a clock that is kept right.
 const WORTH_TELLING: i64 = 30_000;
 
-/// Wall clock time that knows how far it was set since the program began.
+/// Wall clock time that knows how far it was set since the program began, and follows the clock of a store that several machines share.
 #[derive(Debug)]
 pub(crate) struct MachineClock {
-    /// Wall clock less steady clock at the start, in milliseconds.
+    /// How far the store's clock is ahead.
+    skew: Skew,
+    /// Shared time less steady clock at the start, in milliseconds.
     begun: i64,
     /// The same when it was last told.
     told: AtomicI64,
@@ -27,26 +29,39 @@ pub(crate) struct MachineClock {
 
 impl MachineClock {
     /// Begins now.
-    pub(crate) fn new() -> Self {
-        let begun = wall().saturating_sub(steady());
-        Self { begun, told: AtomicI64::new(begun) }
+    pub(crate) fn new(skew: Skew) -> Self {
+        let offset = wall().saturating_sub(steady());
+        Self { begun: offset.saturating_add(skew.followed()), told: AtomicI64::new(offset), skew }
     }
 
-    /// How far it was set, forward or (negative) back.
+    /// How far time was set, forward or (negative) back: here, and not followed by the store's clock.
     fn set(&self) -> i64 {
         let offset = wall().saturating_sub(steady());
         let told = self.told.load(Ordering::Relaxed);
-        if offset.abs_diff(told) > WORTH_TELLING.unsigned_abs() && self.told.compare_exchange(told, offset, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        if offset.abs_diff(told) > WORTH_TELLING.unsigned_abs()
+            && self
+                .told
+                .compare_exchange(told, offset, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        {
             let seconds = offset.saturating_sub(told) / 1000;
-            tracing::warn!(code = "GAL-CLOCK", seconds, "the machine's clock was set; waits go on as they were, ages are told by the platforms' clocks");
+            tracing::warn!(
+                code = "GAL-CLOCK",
+                seconds,
+                "the machine's clock was set; waits go on as they were, ages are told by the platforms' clocks"
+            );
         }
-        offset.saturating_sub(self.begun)
+        offset.saturating_add(self.skew.followed()).saturating_sub(self.begun)
     }
 }
 
 impl Clock for MachineClock {
     fn now(&self) -> Timestamp {
         self.set();
+        Timestamp(wall().saturating_add(self.skew.followed()))
+    }
+
+    fn machine(&self) -> Timestamp {
         Timestamp(wall())
     }
 
@@ -66,7 +81,10 @@ fn wall() -> i64 {
 
 /// Zero where the system has no such clock: then nothing is ever noticed.
 fn steady() -> i64 {
-    clock_gettime(STEADY).map_or_else(|_| wall(), |t| t.tv_sec().saturating_mul(1000).saturating_add(t.tv_nsec() / 1_000_000))
+    clock_gettime(STEADY).map_or_else(
+        |_| wall(),
+        |t| t.tv_sec().saturating_mul(1000).saturating_add(t.tv_nsec() / 1_000_000),
+    )
 }
 
 #[cfg(test)]
@@ -75,11 +93,31 @@ mod tests {
 
     #[test]
     fn a_clock_that_nobody_sets_is_not_ahead() {
-        let clock = MachineClock::new();
+        let clock = MachineClock::new(Skew::default());
+        let begun =
+            |begun: i64| MachineClock { skew: Skew::default(), begun, told: AtomicI64::new(begun) };
         assert!(clock.ahead() < Duration::from_secs(5));
-        let set_back = MachineClock { begun: clock.begun + 3_600_000, told: AtomicI64::new(clock.begun + 3_600_000) };
-        assert_eq!(set_back.ahead(), Duration::ZERO);
-        let set_forward = MachineClock { begun: clock.begun - 3_600_000, told: AtomicI64::new(clock.begun - 3_600_000) };
-        assert!((Duration::from_secs(3_595)..Duration::from_secs(3_605)).contains(&set_forward.ahead()));
+        assert_eq!(begun(clock.begun + 3_600_000).ahead(), Duration::ZERO);
+        let set_forward = begun(clock.begun - 3_600_000);
+        assert!(
+            (Duration::from_secs(3_595)..Duration::from_secs(3_605)).contains(&set_forward.ahead())
+        );
+    }
+
+    #[test]
+    fn a_machine_that_is_wrong_from_the_start_follows_the_store_and_was_not_set() {
+        let skew = Skew::default();
+        skew.measured(-3_600_000);
+        let clock = MachineClock::new(skew.clone());
+        let behind = clock.machine().since(clock.now());
+        assert!(
+            (Duration::from_secs(3_595)..Duration::from_secs(3_605)).contains(&behind)
+                && clock.ahead() < Duration::from_secs(5)
+        );
+        // Its owner sets it right, and the store says so.
+        skew.measured(0);
+        let (clock_set_right, hour) =
+            (MachineClock { begun: clock.begun + 3_600_000, ..clock }, Duration::from_secs(3_600));
+        assert!(clock_set_right.ahead() < hour / 100);
     }
 }

@@ -1,6 +1,6 @@
 //! Member: who this process is among those that share a database.
 
-use galatea_core::{MemberId, Result, Store, store::Role};
+use galatea_core::{MemberId, Result, Skew, Store, store::Role};
 use galatea_runtime::ClusterOptions;
 use std::{fs, path::PathBuf};
 
@@ -13,16 +13,44 @@ const FILE: &str = "member";
 ///
 /// # Errors
 /// `Unavailable` when the data folder cannot be written, and whatever the database says.
-pub(crate) async fn join(store: &dyn Store, data_dir: &DataDir, role: Role) -> Result<ClusterOptions> {
+pub(crate) async fn join(
+    store: &dyn Store,
+    data_dir: &DataDir,
+    role: Role,
+) -> Result<ClusterOptions> {
     let member = MemberId::fresh();
     if store.is_shared() {
         let file = file(data_dir);
-        if let Some(before) = fs::read_to_string(&file).ok().and_then(|text| text.trim().parse().ok()) {
+        if let Some(before) =
+            fs::read_to_string(&file).ok().and_then(|text| text.trim().parse().ok())
+        {
             store.leave(before).await?;
         }
-        fs::write(&file, member.to_string()).map_err(|e| data_dir.cannot(e, "the data folder cannot be written"))?;
+        fs::write(&file, member.to_string())
+            .map_err(|e| data_dir.cannot(e, "the data folder cannot be written"))?;
     }
     Ok(ClusterOptions::new(member, format!("{}:{}", host(), std::process::id()), role))
+}
+
+/// More is worth telling: platforms and signatures go by the machine's clock.
+const WORTH_TELLING: i64 = 5_000;
+
+/// Says when this machine's clock and the database's differ.
+pub(crate) fn warn_of_skew(skew: &Skew) {
+    if let Some(told) = skew_told(skew.millis()) {
+        tracing::warn!(code = SKEW, "{told}; what processes store goes by the database's clock");
+    }
+}
+
+/// Code of clocks that differ.
+pub(crate) const SKEW: &str = "GAL-CLOCK-SKEW";
+
+/// One sentence about clocks that differ by more than can be left alone; `millis` is how far the database's is ahead.
+pub(crate) fn skew_told(millis: i64) -> Option<String> {
+    let seconds = millis.unsigned_abs() as f64 / 1000.0;
+    let word = if millis > 0 { "behind" } else { "ahead of" };
+    (millis.abs() > WORTH_TELLING)
+        .then(|| format!("this machine's clock is {seconds:.1} s {word} the database's"))
 }
 
 fn file(data_dir: &DataDir) -> PathBuf {
@@ -35,6 +63,10 @@ pub(crate) fn known(data_dir: &DataDir) -> Option<MemberId> {
 }
 
 fn host() -> String {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| std::env::var("HOSTNAME").ok());
-    name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".to_owned())
+    let name = fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .or_else(|| std::env::var("HOSTNAME").ok());
+    name.map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "unnamed".to_owned())
 }

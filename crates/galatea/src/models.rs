@@ -1,61 +1,149 @@
-//! Models: those of one agent, each watched, so that `/readyz` can say when none answers.
+//! Models: those of one agent, each watched, so that `/readyz` can say when none answers, and replaced by others while the program runs.
 
 use async_trait::async_trait;
 use galatea_core::{
     Error, ErrorKind, ModelInfo, Models, Result, TextModel,
     model::{TextAnswer, TextRequest},
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::trouble::Trouble;
 
 /// How the models of one agent do. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ModelHealth(Arc<Mutex<Option<Trouble>>>);
+pub(crate) struct ModelHealth(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    trouble: Option<Trouble>,
+    description: String,
+}
 
 impl ModelHealth {
     /// What is wrong; none while models answer or have not been asked.
     pub(crate) fn trouble(&self) -> Option<Trouble> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().trouble.clone()
+    }
+
+    /// Which model answers, and why it is this one.
+    pub(crate) fn description(&self) -> String {
+        self.lock().description.clone()
+    }
+
+    /// Tells which model answers from now on.
+    pub(crate) fn describe(&self, description: String) {
+        self.lock().description = description;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, outcome: Option<&Error>) {
         let trouble = match outcome {
             // One request that breaks a rule says nothing about the next.
-            Some(error) if error.kind() == ErrorKind::Invalid => return,
+            Some(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::TooLong) => {
+                return;
+            }
             Some(error) => Some(Trouble::of(error)),
             None => None,
         };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+        self.lock().trouble = trouble;
+    }
+}
+
+/// A place in the agent that others may take while the program runs. What it held stays, as its name is lent out; there are as many as choices
+/// were made, which is a handful in a year.
+struct Place {
+    model: Arc<dyn TextModel>,
+    next: OnceLock<Box<Place>>,
+}
+
+impl Place {
+    fn new(model: Arc<dyn TextModel>) -> Self {
+        Self { model, next: OnceLock::new() }
+    }
+
+    fn last(&self) -> &Self {
+        let mut place = self;
+        while let Some(next) = place.next.get() {
+            place = next;
+        }
+        place
+    }
+
+    fn replace(&self, model: Arc<dyn TextModel>) {
+        // Only one task replaces; if it were two, the first would do.
+        let _ = self.last().next.set(Box::new(Self::new(model)));
+    }
+}
+
+/// Puts other models in the places of an agent's. Vectors stay: those of another model cannot be compared, so they wait for the next start.
+#[derive(Clone)]
+pub(crate) struct Renewal {
+    small: Arc<Place>,
+    large: Arc<Place>,
+    vision: Option<Arc<Place>>,
+}
+
+impl Renewal {
+    /// From now on these are asked.
+    pub(crate) fn replace(&self, models: &Models) {
+        self.small.replace(Arc::clone(&models.small));
+        self.large.replace(Arc::clone(&models.large));
+        if let (Some(place), Some(model)) = (&self.vision, &models.vision) {
+            place.replace(Arc::clone(model));
+        }
     }
 }
 
 /// Watches the models of an agent. One that serves several tiers is still one.
-pub(crate) fn watch(models: Models) -> (Models, ModelHealth) {
+pub(crate) fn watch(models: Models) -> (Models, ModelHealth, Renewal) {
     let health = ModelHealth::default();
-    let watched = |model: Arc<dyn TextModel>| -> Arc<dyn TextModel> { Arc::new(Watched { model, health: health.clone() }) };
-    let models = Models { small: watched(models.small), large: watched(models.large), vision: models.vision.map(watched), embedding: models.embedding };
-    (models, health)
+    let place = |model: Arc<dyn TextModel>| Arc::new(Place::new(model));
+    let renewal = Renewal {
+        small: place(models.small),
+        large: place(models.large),
+        vision: models.vision.map(place),
+    };
+    let watched = |place: &Arc<Place>| -> Arc<dyn TextModel> {
+        Arc::new(Watched { place: Arc::clone(place), health: health.clone() })
+    };
+    let watched = Models {
+        small: watched(&renewal.small),
+        large: watched(&renewal.large),
+        vision: renewal.vision.as_ref().map(watched),
+        embedding: models.embedding,
+    };
+    (watched, health, renewal)
 }
 
 /// How a model is called in the banner and in `status`.
 pub(crate) fn describe(info: &ModelInfo) -> String {
-    if info.scripted { "offline script — pattern matching, not AI".to_owned() } else { info.full_name() }
+    if info.scripted {
+        "offline script — pattern matching, not AI".to_owned()
+    } else {
+        info.full_name()
+    }
 }
 
 struct Watched {
-    model: Arc<dyn TextModel>,
+    place: Arc<Place>,
     health: ModelHealth,
 }
 
 #[async_trait]
 impl TextModel for Watched {
     fn info(&self) -> &ModelInfo {
-        self.model.info()
+        self.place.last().model.info()
     }
 
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
-        let outcome = self.model.generate(request, on_text).await;
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
+        let outcome = self.place.last().model.generate(request, on_text).await;
         self.health.note(outcome.as_ref().err());
         outcome
     }
@@ -72,19 +160,36 @@ mod tests {
         fn info(&self) -> &ModelInfo {
             &self.1
         }
-        async fn generate(&self, _: &TextRequest, _: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+        async fn generate(
+            &self,
+            _: &TextRequest,
+            _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+        ) -> Result<TextAnswer> {
             self.0.lock().unwrap().remove(0)
         }
     }
 
     #[tokio::test]
     async fn trouble_begins_with_a_failure_and_ends_with_an_answer() {
-        let failure = Error::new(ErrorKind::Unauthorized, "the key was refused").with_code("GAL-MODEL-KEY").with_fix("set another");
-        let info = ModelInfo { provider: "openai".into(), model: "m".into(), tools: true, vision: false, scripted: false };
+        let failure = Error::new(ErrorKind::Unauthorized, "the key was refused")
+            .with_code("GAL-MODEL-KEY")
+            .with_fix("set another");
+        let info = ModelInfo {
+            provider: "openai".into(),
+            model: "m".into(),
+            tools: true,
+            ..ModelInfo::default()
+        };
         assert_eq!(describe(&info), "openai m");
-        let answers = vec![Ok(TextAnswer::default()), Err(failure), Err(Error::invalid("too long")), Ok(TextAnswer::default())];
+        let answers = vec![
+            Ok(TextAnswer::default()),
+            Err(failure),
+            Err(Error::invalid("too long")),
+            Ok(TextAnswer::default()),
+        ];
         let model: Arc<dyn TextModel> = Arc::new(Scripted(Mutex::new(answers), info));
-        let (models, health) = watch(Models { small: model.clone(), large: model, vision: None, embedding: None });
+        let (models, health, renewal) =
+            watch(Models { small: model.clone(), large: model, vision: None, embedding: None });
         let mut seen = Vec::new();
         for _ in 0..4 {
             let _ = models.large.generate(&TextRequest::default(), &|_| {}).await;
@@ -92,5 +197,31 @@ mod tests {
         }
         let refused = Some("the key was refused".to_owned());
         assert_eq!(seen, [None, refused.clone(), refused, None]);
+
+        let info =
+            ModelInfo { provider: "openai".into(), model: "newer".into(), ..ModelInfo::default() };
+        let newer: Arc<dyn TextModel> = Arc::new(Scripted(
+            Mutex::new(vec![Ok(TextAnswer {
+                text: "of the newer".into(),
+                ..TextAnswer::default()
+            })]),
+            info,
+        ));
+        let (before, name) = (Arc::clone(&models.large), models.large.info());
+        renewal.replace(&Models {
+            small: newer.clone(),
+            large: newer,
+            vision: None,
+            embedding: None,
+        });
+        assert_eq!(
+            (name.model.as_str(), before.info().model.as_str()),
+            ("m", "newer"),
+            "who holds it asks the newer one"
+        );
+        assert_eq!(
+            before.generate(&TextRequest::default(), &|_| {}).await.unwrap().text,
+            "of the newer"
+        );
     }
 }

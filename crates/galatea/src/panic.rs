@@ -6,7 +6,10 @@ use crate::{output::Output, report::Report};
 pub(crate) fn install(output: &Output) {
     let output = output.clone();
     std::panic::set_hook(Box::new(move |panic| {
-        let place = panic.location().map(|l| format!("{}:{}", file(l.file()), l.line())).unwrap_or_default();
+        let place = panic
+            .location()
+            .map(|l| format!("{}:{}", file(l.file()), l.line()))
+            .unwrap_or_default();
         let said = panic.payload_as_str().unwrap_or("no message");
         output.report(&report(said, &place));
     }));
@@ -24,7 +27,8 @@ fn report(said: &str, place: &str) -> Report {
 
 /// A source file without the folder it was built in.
 fn file(path: &str) -> &str {
-    path.rsplit_once("/src/").map_or(path, |(before, _)| &path[before.rfind('/').map_or(0, |at| at + 1)..])
+    path.rsplit_once("/src/")
+        .map_or(path, |(before, _)| &path[before.rfind('/').map_or(0, |at| at + 1)..])
 }
 
 #[cfg(test)]
@@ -35,7 +39,13 @@ mod tests {
     #[test]
     fn it_names_the_place_and_asks_for_a_report() {
         assert_eq!(file("/somewhere/crates/galatea-core/src/ids.rs"), "galatea-core/src/ids.rs");
-        let text = report("index out of bounds\nsecret second line", "galatea-core/src/ids.rs:7").render(Style::plain());
-        assert!(text.starts_with("error[GAL-BUG]") && text.contains("ids.rs:7") && !text.contains("second"), "{text}");
+        let text = report("index out of bounds\nsecret second line", "galatea-core/src/ids.rs:7")
+            .render(Style::plain());
+        assert!(
+            text.starts_with("error[GAL-BUG]")
+                && text.contains("ids.rs:7")
+                && !text.contains("second"),
+            "{text}"
+        );
     }
 }

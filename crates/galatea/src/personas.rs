@@ -3,6 +3,8 @@
 use galatea_core::{
     Character, Error, ErrorKind, Settings, Variable,
     character::{self, Loaded, MAX_SIZE},
+    settings::Origin,
+    store::{AboutAgent, digest},
 };
 use std::{
     fs::File,
@@ -10,11 +12,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{config::Configuration, failure::Result, report::Report};
+use crate::{
+    config::{self, Configuration},
+    failure::Result,
+    report::Report,
+    wants,
+};
 
 /// Which character files run when none is named on the command line.
-pub(crate) const CHARACTER_FILES: Variable =
-    Variable::new("CHARACTER_FILES", "Character files to run, separated by commas; the built-in Eliza when there is none.").alias(&["CHARACTER_FILE"]);
+pub(crate) const CHARACTER_FILES: Variable = Variable::new(
+    "CHARACTER_FILES",
+    "Character files to run, separated by commas; the built-in Eliza when there is none.",
+)
+.alias(&["CHARACTER_FILE"]);
 
 /// Every setting read here.
 pub(crate) const VARIABLES: &[Variable] = &[CHARACTER_FILES];
@@ -35,32 +45,89 @@ pub(crate) struct Persona {
     pub(crate) warnings: Vec<Report>,
 }
 
+impl Persona {
+    /// What another process compares with its own: the character, and all settings that are given and mean the same on every machine.
+    pub(crate) fn about(&self) -> AboutAgent {
+        let everywhere = config::groups()
+            .iter()
+            .filter(|group| group.title != config::PROCESS)
+            .flat_map(|group| &group.variables);
+        let given = everywhere.filter(|variable| !variable.secret).filter_map(|variable| {
+            Some((variable.name.to_owned(), digest(&self.settings.find(variable)?.text())))
+        });
+        AboutAgent {
+            name: self.character.name.clone(),
+            character: serde_json::to_string(&self.character)
+                .map(|text| digest(&text))
+                .unwrap_or_default(),
+            settings: given.collect(),
+            accounts: Vec::new(),
+        }
+    }
+}
+
 /// Reads the characters named by `files`, else those of the settings, else the built-in one.
 ///
 /// # Errors
 /// `Invalid` with the place of a fault in a file, `NotFound` for a missing file, `Conflict` for two characters of one id.
-pub(crate) fn load(files: &[PathBuf], configuration: &Configuration, working_dir: &Path) -> Result<Vec<Persona>> {
+pub(crate) fn load(
+    files: &[PathBuf],
+    configuration: &Configuration,
+    working_dir: &Path,
+) -> Result<Vec<Persona>> {
     let named = if files.is_empty() {
-        configuration.settings.list(&CHARACTER_FILES)?.unwrap_or_default().into_iter().map(PathBuf::from).collect()
+        configured(&configuration.settings, working_dir)?
     } else {
         files.to_vec()
     };
     let mut personas = Vec::new();
     for file in &named {
-        let loaded = character::load_bytes(&file.display().to_string(), &read(&working_dir.join(file))?).map_err(Error::from)?;
-        personas.push(persona(loaded, Some(file), configuration)?);
+        let loaded =
+            character::load_bytes(&file.display().to_string(), &read(&working_dir.join(file))?)
+                .map_err(Error::from)?;
+        let mut persona = persona(loaded, Some(file), configuration)?;
+        persona.warnings.extend(wants::remarks(&persona.character, Some(file), working_dir));
+        personas.push(persona);
     }
     if personas.is_empty() {
-        personas.push(persona(character::load("characters/eliza.json", ELIZA).map_err(Error::from)?, None, configuration)?);
+        personas.push(persona(
+            character::load("characters/eliza.json", ELIZA).map_err(Error::from)?,
+            None,
+            configuration,
+        )?);
     }
     unlike(&personas)?;
     Ok(personas)
 }
 
+/// The files that the settings name. A relative path in a file is relative to that file, so that it holds from every working folder; where it is
+/// not there, to the working folder, as paths in the environment are.
+fn configured(settings: &Settings, working_dir: &Path) -> galatea_core::Result<Vec<PathBuf>> {
+    let named = settings.list(&CHARACTER_FILES)?.unwrap_or_default().into_iter().map(PathBuf::from);
+    let beside = match settings.find(&CHARACTER_FILES).map(|setting| &setting.origin) {
+        Some(Origin::File { path, .. }) => {
+            path.parent().map(Path::to_path_buf).filter(|folder| !folder.as_os_str().is_empty())
+        }
+        _ => None,
+    };
+    let Some(beside) = beside else { return Ok(named.collect()) };
+    let found = |file: PathBuf| {
+        Some(beside.join(&file))
+            .filter(|there| working_dir.join(there).exists() || !working_dir.join(&file).exists())
+            .unwrap_or(file)
+    };
+    Ok(named.map(found).collect())
+}
+
 fn persona(loaded: Loaded, file: Option<&Path>, configuration: &Configuration) -> Result<Persona> {
     let Loaded { character, warnings, .. } = loaded;
     let warnings = warnings.iter().map(Report::from).collect();
-    Ok(Persona { settings: configuration.settings_for(&character, file)?, file: file.map(Path::to_path_buf), warnings, character })
+    Ok(Persona {
+        settings: configuration.settings_for(&character, file)?,
+        file: file.map(Path::to_path_buf),
+        warnings,
+        character,
+    })
 }
 
 fn read(path: &Path) -> galatea_core::Result<Vec<u8>> {
@@ -86,10 +153,19 @@ fn read(path: &Path) -> galatea_core::Result<Vec<u8>> {
 /// Two characters of one id would share rooms and memories.
 fn unlike(personas: &[Persona]) -> galatea_core::Result<()> {
     for (n, persona) in personas.iter().enumerate() {
-        if let Some(twin) = personas[..n].iter().find(|other| other.character.identity().id() == persona.character.identity().id()) {
-            return Err(Error::new(ErrorKind::Conflict, format!("two characters are the same: {} and {}", twin.character.name, persona.character.name))
-                .with_code("GAL-CHAR-SAME")
-                .with_fix("give one of them another name, or an `id` of its own"));
+        if let Some(twin) = personas[..n]
+            .iter()
+            .find(|other| other.character.identity().id() == persona.character.identity().id())
+        {
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!(
+                    "two characters are the same: {} and {}",
+                    twin.character.name, persona.character.name
+                ),
+            )
+            .with_code("GAL-CHAR-SAME")
+            .with_fix("give one of them another name, or an `id` of its own"));
         }
     }
     Ok(())
@@ -119,7 +195,10 @@ mod tests {
     fn the_built_in_character_needs_no_file_and_has_no_warnings() {
         let (dir, configuration) = folder(&[]);
         let [eliza] = load(&[], &configuration, dir.path()).unwrap().try_into().unwrap();
-        assert_eq!((eliza.character.name.as_str(), &eliza.file, eliza.warnings.as_slice()), ("Eliza", &None, &[] as &[Report]));
+        assert_eq!(
+            (eliza.character.name.as_str(), &eliza.file, eliza.warnings.as_slice()),
+            ("Eliza", &None, &[] as &[Report])
+        );
     }
 
     #[test]
@@ -130,16 +209,19 @@ mod tests {
             ("bob.json", r#"{"name": "Bob", "bio": "x"}"#),
         ]);
         let both = load(&[], &configuration, dir.path()).unwrap();
-        let policies: Vec<_> = both.iter().map(|p| p.settings.raw("DM_POLICY").unwrap().text()).collect();
+        let policies: Vec<_> =
+            both.iter().map(|p| p.settings.raw("DM_POLICY").unwrap().text()).collect();
         assert_eq!(policies, ["disabled", "open"]);
         assert_eq!(load(&["bob.json".into()], &configuration, dir.path()).unwrap().len(), 1);
-        let twice = load(&["bob.json".into(), "bob.json".into()], &configuration, dir.path()).unwrap_err();
+        let twice =
+            load(&["bob.json".into(), "bob.json".into()], &configuration, dir.path()).unwrap_err();
         assert_eq!(code(&twice), Some("GAL-CHAR-SAME"));
     }
 
     #[test]
     fn broken_and_missing_files_are_told_with_their_place() {
-        let (dir, configuration) = folder(&[("broken.json", "{\n  \"name\": \"Ada\",\n  \"bio\" \"x\"\n}")]);
+        let (dir, configuration) =
+            folder(&[("broken.json", "{\n  \"name\": \"Ada\",\n  \"bio\" \"x\"\n}")]);
         let refused = load(&["broken.json".into()], &configuration, dir.path()).unwrap_err();
         assert_eq!(code(&refused), Some("GAL-CHAR-SYNTAX"));
         let place = refused.reports[0].place.as_ref().unwrap();
@@ -148,5 +230,33 @@ mod tests {
             let refused = load(&[missing.into()], &configuration, dir.path()).unwrap_err();
             assert_eq!(code(&refused), Some("GAL-CHAR-FILE"), "{missing}");
         }
+    }
+
+    #[test]
+    fn a_relative_path_in_a_file_is_taken_from_that_file() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("bot/characters")).unwrap();
+        std::fs::write(
+            dir.path().join("bot/characters/ada.json"),
+            r#"{"name": "Ada", "bio": "b"}"#,
+        )
+        .unwrap();
+        std::fs::write(dir.path().join("here.json"), r#"{"name": "Here", "bio": "b"}"#).unwrap();
+        std::fs::write(
+            dir.path().join("bot/.env"),
+            "CHARACTER_FILES=characters/ada.json,here.json\n",
+        )
+        .unwrap();
+        let names = |working_dir: &Path, env: &str| -> Vec<String> {
+            let sources = Sources::new(working_dir.to_path_buf(), Some(env.into()), None);
+            let configuration = Configuration::load(&sources, &Redactor::default()).unwrap();
+            load(&[], &configuration, working_dir)
+                .unwrap()
+                .into_iter()
+                .map(|p| p.character.name)
+                .collect()
+        };
+        // The second is only in the working folder, where relative paths were always looked for.
+        assert_eq!(names(dir.path(), "bot/.env"), ["Ada", "Here"]);
     }
 }

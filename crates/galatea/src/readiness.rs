@@ -1,6 +1,6 @@
 //! Readiness: what is in the way of the process's work, as `/readyz` tells it.
 
-use galatea_core::{AgentId, Clock, Health, SystemClock, store::Missing};
+use galatea_core::{AgentId, Clock, Finding, Health, Store, SystemClock, store::Missing};
 use galatea_models::Dependencies;
 use galatea_runtime::{ConnectorStatus, Orchestrator};
 use std::{
@@ -15,35 +15,55 @@ use std::{
 use crate::{
     boot::Booted,
     database::Database,
-    health::{AgentState, ConnectorState, Probe, Readiness, Reason},
+    health::{AgentState, ClusterState, ConnectorState, Note, Probe, Readiness, Reason},
+    member,
     models::ModelHealth,
     trouble::Trouble,
+    whole::{self, Idle, Wanted},
 };
 
-/// Longest wait for the database to answer a question.
-const STORAGE_PATIENCE: Duration = Duration::from_secs(2);
+/// Longest wait for the database to answer all that is asked. Who asks for readiness rarely waits longer than a second or two.
+const STORAGE_PATIENCE: Duration = Duration::from_secs(1);
+/// However many ask within this time, the database is asked once.
+const FRESH: Duration = Duration::from_millis(250);
 /// How long a gap is shown beside its connector; `audit` lists it for ever.
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 struct Watched {
     orchestrator: Arc<Orchestrator>,
     database: Database,
-    agents: Vec<(AgentId, String, String, ModelHealth)>,
+    agents: Vec<(AgentId, String, ModelHealth)>,
+    /// Agents that answer nobody on a platform, for want of a model.
+    silent: Vec<(String, Trouble)>,
     since: Instant,
     stopping: Arc<AtomicBool>,
     dependencies: Dependencies,
+    learnt: tokio::sync::Mutex<Option<(Instant, Learnt)>>,
+}
+
+/// What the database told.
+#[derive(Clone, Default)]
+struct Learnt {
+    storage: Option<Reason>,
+    missing: Vec<Missing>,
+    idle: Vec<Idle>,
+    cluster: Option<ClusterState>,
 }
 
 /// Looks at a process. `stopping` is set once it drains.
 pub(crate) fn probe(booted: &Booted, since: Instant, stopping: Arc<AtomicBool>) -> Probe {
-    let agents = booted.agents.iter().map(|a| (a.id, a.name.clone(), a.model.clone(), a.health.clone())).collect();
+    let agents = booted.agents.iter().map(|a| (a.id, a.name.clone(), a.health.clone())).collect();
+    let silent =
+        booted.agents.iter().filter_map(|a| Some((a.name.clone(), a.silent.clone()?))).collect();
     let watched = Arc::new(Watched {
         orchestrator: Arc::clone(&booted.orchestrator),
         database: booted.database.clone(),
         agents,
+        silent,
         since,
         stopping,
         dependencies: booted.dependencies.clone(),
+        learnt: tokio::sync::Mutex::default(),
     });
     Arc::new(move || {
         let watched = Arc::clone(&watched);
@@ -55,34 +75,65 @@ impl Watched {
     async fn look(&self) -> Readiness {
         let mut reasons = Vec::new();
         if self.stopping.load(Ordering::Relaxed) {
-            reasons.push(Reason { subject: "process".into(), message: "it is stopping".into(), ..Reason::default() });
+            reasons.push(Reason {
+                subject: "process".into(),
+                message: "it is stopping".into(),
+                ..Reason::default()
+            });
         }
-        reasons.extend(self.storage().await);
+        let Learnt { storage, missing, idle, cluster } = self.learn().await;
+        reasons.extend(storage);
+        reasons.extend(idle.into_iter().filter(|idle| idle.lasting).map(|idle| Reason {
+            subject: "cluster".to_owned(),
+            message: idle.message,
+            code: Some(whole::IDLE.to_owned()),
+            fix: Some(idle.fix.to_owned()),
+            ..Reason::default()
+        }));
         let statuses = self.orchestrator.statuses();
-        let missing = self.missing().await;
         let mut agents = Vec::new();
-        for (id, name, model, health) in &self.agents {
+        for (id, name, health) in &self.agents {
             let mut connectors = Vec::new();
             for status in statuses.iter().filter(|s| s.agent == *id) {
                 let (mut state, reason) = judge(status);
-                let gaps = missing.iter().filter(|m| m.source == status.info.source && m.account == status.info.account).count();
+                let gaps = missing
+                    .iter()
+                    .filter(|m| m.source == status.info.source && m.account == status.info.account)
+                    .count();
                 if gaps > 0 {
-                    let _ = write!(state.detail, "; messages are missing ({gaps} in the last day, GAL-GAP): `galatea audit` lists them");
+                    let _ = write!(
+                        state.detail,
+                        "; messages are missing ({gaps} in the last day, GAL-GAP): `galatea audit` lists them"
+                    );
                 }
                 reasons.extend(reason);
                 connectors.push(state);
             }
+            reasons.extend(
+                self.silent
+                    .iter()
+                    .filter(|(silent, _)| silent == name)
+                    .map(|(_, trouble)| reason("model", name, trouble.clone())),
+            );
             reasons.extend(health.trouble().map(|trouble| {
                 let message = format!("no model answers: {}", trouble.message);
                 reason("model", name, Trouble { message, ..trouble })
             }));
-            agents.push(AgentState { name: name.clone(), model: model.clone(), connectors });
+            agents.push(AgentState { name: name.clone(), model: health.description(), connectors });
         }
         Readiness {
             ready: reasons.is_empty(),
             reasons,
             agents,
-            breakers: self.orchestrator.breakers().into_iter().chain(self.dependencies.breakers()).collect(),
+            cluster,
+            remarks: self.dependencies.remarks().into_iter().map(remark).collect(),
+            budgets: self.orchestrator.budgets(),
+            breakers: self
+                .orchestrator
+                .breakers()
+                .into_iter()
+                .chain(self.dependencies.breakers())
+                .collect(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             uptime: self.since.elapsed().as_secs(),
@@ -90,42 +141,111 @@ impl Watched {
         }
     }
 
+    /// Asks the database once, however many ask for it, and for a bounded time.
+    async fn learn(&self) -> Learnt {
+        let mut known = self.learnt.lock().await;
+        if let Some((_, learnt)) = known.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
+            return learnt.clone();
+        }
+        let asked = tokio::time::timeout(STORAGE_PATIENCE, self.ask()).await;
+        let learnt =
+            asked.unwrap_or_else(|_| Learnt { storage: Some(self.silent()), ..Learnt::default() });
+        *known = Some((Instant::now(), learnt.clone()));
+        learnt
+    }
+
+    async fn ask(&self) -> Learnt {
+        if let Some(storage) = self.storage().await {
+            return Learnt { storage: Some(storage), ..Learnt::default() };
+        }
+        let store = self.database.store();
+        let (missing, whole) = tokio::join!(self.missing(&*store), self.whole(&*store));
+        let (idle, cluster) = whole.unwrap_or_default();
+        Learnt { storage: None, missing, idle, cluster }
+    }
+
     /// Gaps of the last day.
-    async fn missing(&self) -> Vec<Missing> {
-        let (store, now) = (self.database.store(), SystemClock.now());
-        let found = tokio::time::timeout(STORAGE_PATIENCE, store.missing()).await;
-        let missing = found.ok().and_then(Result::ok).unwrap_or_default();
+    async fn missing(&self, store: &dyn Store) -> Vec<Missing> {
+        let now = SystemClock.now();
+        let missing = store.missing().await.unwrap_or_default();
         missing.into_iter().filter(|m| now.since(m.gap.noticed) < DAY).collect()
     }
 
+    /// What of the work that this process knows of no process does, and who shares the database.
+    async fn whole(
+        &self,
+        store: &dyn Store,
+    ) -> galatea_core::Result<(Vec<Idle>, Option<ClusterState>)> {
+        let Some(skew_millis) = self.orchestrator.skew_millis() else {
+            return Ok(Default::default());
+        };
+        let (members, leases) = tokio::try_join!(store.members(), store.leases())?;
+        let work = self.orchestrator.shared_work().into_iter();
+        let wanted = work.map(|(id, name, accounts)| (id, Wanted { name, accounts })).collect();
+        let alive: Vec<_> = members.iter().filter(|member| !member.left.is_zero()).collect();
+        let me = alive.iter().find(|member| Some(member.id) == self.orchestrator.member());
+        let skew = member::skew_told(skew_millis)
+            .map(|message| Note { code: member::SKEW.to_owned(), message });
+        let unlike = me
+            .into_iter()
+            .flat_map(|me| whole::unlike(me, &alive))
+            .map(|message| Note { code: whole::UNLIKE.to_owned(), message });
+        let notes = skew.into_iter().chain(unlike).collect();
+        Ok((
+            whole::idle(&wanted, &members, &leases),
+            Some(ClusterState { alive: alive.len(), skew_millis, notes }),
+        ))
+    }
+
     async fn storage(&self) -> Option<Reason> {
-        let subject = "storage".to_owned();
         if self.database.trouble().is_some()
             && let Some((agent, ..)) = self.agents.first()
         {
             // Tried here, or it would stay so where nobody writes because it is so.
             let probe = self.database.store();
-            let write = probe.cache(*agent, "readiness", &serde_json::Value::Null, None);
-            if let Ok(Err(error)) = tokio::time::timeout(STORAGE_PATIENCE, write).await {
-                let (code, fix) = (error.code().map(str::to_owned), error.fix().map(str::to_owned));
-                return Some(Reason { subject, message: error.to_string(), code, fix, ..Reason::default() });
+            if let Err(error) =
+                probe.cache(*agent, "readiness", &serde_json::Value::Null, None).await
+            {
+                return Some(storage(&error));
             }
         }
-        match tokio::time::timeout(STORAGE_PATIENCE, self.database.store().agents()).await {
-            Ok(Ok(_)) => None,
-            Ok(Err(error)) => {
-                let (code, fix) = (error.code().map(str::to_owned), error.fix().map(str::to_owned));
-                Some(Reason { subject, message: error.to_string(), code, fix, ..Reason::default() })
-            }
-            Err(_) => {
-                let message = format!("the database did not answer within {} s", STORAGE_PATIENCE.as_secs());
-                let fix = match self.database {
-                    Database::Sqlite(_) => "look at free space and rights of the data folder",
-                    Database::Postgres(_) => "look at the PostgreSQL server and the way to it",
-                };
-                Some(Reason { subject, message, fix: Some(fix.to_owned()), ..Reason::default() })
-            }
+        self.database.store().agents().await.err().map(|error| storage(&error))
+    }
+
+    /// The database did not answer in time: with what is known of it, or what to look at.
+    fn silent(&self) -> Reason {
+        if let Some(error) = self.database.trouble() {
+            return storage(&error);
         }
+        let message =
+            format!("the database did not answer within {} s", STORAGE_PATIENCE.as_secs());
+        let (code, fix) = match self.database.place() {
+            None => (None, "look at free space and rights of the data folder"),
+            Some(_) => {
+                (Some("GAL-DB-HOST".to_owned()), "look at the PostgreSQL server and the way to it")
+            }
+        };
+        Reason {
+            subject: STORAGE.to_owned(),
+            message,
+            code,
+            fix: Some(fix.to_owned()),
+            ..Reason::default()
+        }
+    }
+}
+
+/// What a reason about the database is about.
+const STORAGE: &str = "storage";
+
+fn storage(error: &galatea_core::Error) -> Reason {
+    let (code, fix) = (error.code().map(str::to_owned), error.fix().map(str::to_owned));
+    Reason {
+        subject: STORAGE.to_owned(),
+        message: error.to_string(),
+        code,
+        fix,
+        ..Reason::default()
     }
 }
 
@@ -144,15 +264,35 @@ fn judge(status: &ConnectorStatus) -> (ConnectorState, Option<Reason>) {
     // One that works in part works.
     let in_the_way = match state {
         "up" | "degraded" | "elsewhere" => None,
-        _ => Some(trouble.unwrap_or_else(|| Trouble { message: detail.clone(), ..Trouble::default() })),
+        _ => Some(
+            trouble.unwrap_or_else(|| Trouble { message: detail.clone(), ..Trouble::default() }),
+        ),
     };
-    let reason = in_the_way.map(|trouble| reason(&format!("connector {source}"), &status.agent_name, trouble));
-    (ConnectorState { source, account: status.info.account.to_string(), state: state.to_owned(), detail }, reason)
+    let reason = in_the_way
+        .map(|trouble| reason(&format!("connector {source}"), &status.agent_name, trouble));
+    (
+        ConnectorState {
+            source,
+            account: status.info.account.to_string(),
+            state: state.to_owned(),
+            detail,
+        },
+        reason,
+    )
 }
 
 /// In one line.
 fn short(trouble: &Trouble) -> String {
-    trouble.next.as_ref().map_or_else(|| trouble.message.clone(), |next| format!("{}; {next}", trouble.message))
+    trouble
+        .next
+        .as_ref()
+        .map_or_else(|| trouble.message.clone(), |next| format!("{}; {next}", trouble.message))
+}
+
+/// What was learnt of a model while it was asked; others may answer in its place, so it is in nobody's way.
+fn remark(finding: Finding) -> Reason {
+    let Finding { id, subject, message, cause, origin, fix, .. } = finding;
+    Reason { subject, agent: None, message, code: Some(id), cause, origin, fix }
 }
 
 fn reason(subject: &str, agent: &str, trouble: Trouble) -> Reason {

@@ -97,7 +97,10 @@ mod tests {
         redactor.learn("  \"12:a/\u{fc}\\b\"c\" ");
         let secret = "12:a/\u{fc}\\b\"c";
         let json = serde_json::json!({ "x": secret }).to_string();
-        let address = format!("https://h/{}", url::form_urlencoded::byte_serialize(secret.as_bytes()).collect::<String>());
+        let address = format!(
+            "https://h/{}",
+            url::form_urlencoded::byte_serialize(secret.as_bytes()).collect::<String>()
+        );
         for text in [secret, &json, &address] {
             let clean = redactor.clean(text);
             assert!(clean.contains(MASK) && !clean.contains("12"), "{clean}");

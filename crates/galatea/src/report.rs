@@ -62,7 +62,13 @@ pub(crate) struct Report {
 impl Report {
     /// An error.
     pub(crate) fn error(message: impl Into<String>) -> Self {
-        Self { level: Level::Error, code: None, message: message.into(), place: None, lines: Vec::new() }
+        Self {
+            level: Level::Error,
+            code: None,
+            message: message.into(),
+            place: None,
+            lines: Vec::new(),
+        }
     }
 
     /// A warning.
@@ -114,20 +120,28 @@ impl Report {
             Level::Warning => ("warning", Color::Yellow),
             Level::Note => ("note", Color::Cyan),
         };
-        let head = self.code.as_ref().map_or_else(|| format!("{word}:"), |code| format!("{word}[{code}]:"));
-        let message = wrap(&self.message, WIDTH.saturating_sub(head.len() + 1), WIDTH - 2);
+        let head = self
+            .code
+            .as_ref()
+            .map_or_else(|| format!("{word}:"), |code| format!("{word}[{code}]:"));
+        let width = style.width();
+        let message = wrap(&self.message, width.saturating_sub(head.len() + 1), width - 2);
         let _ = writeln!(text, "{} {}", style.bold(color, &head), message.join("\n  "));
         if let Some(place) = &self.place {
             text.push_str(&place.render(style));
         }
-        let more =
-            self.code.as_deref().filter(|code| crate::catalogue::find(code).is_some()).map(|code| ("more".to_owned(), format!("galatea explain {code}")));
+        let more = self
+            .code
+            .as_deref()
+            .filter(|code| crate::catalogue::find(code).is_some())
+            .map(|code| ("more".to_owned(), format!("galatea explain {code}")));
         for (label, line) in self.lines.iter().chain(&more) {
             // Labels line up on the widest usual one: `  cause: `.
             let label = format!("  {:<7}", format!("{label}:"));
             let label = if label.ends_with(' ') { label } else { format!("{label} ") };
             let indent = format!("\n{}", " ".repeat(label.len()));
-            let body = line.lines().flat_map(|l| wrap(l, WIDTH - label.len(), WIDTH - label.len())).collect::<Vec<_>>();
+            let room = width - label.len();
+            let body = line.lines().flat_map(|l| wrap(l, room, room)).collect::<Vec<_>>();
             let _ = writeln!(text, "{}{}", style.paint(Color::Cyan, &label), body.join(&indent));
         }
         text
@@ -139,7 +153,7 @@ impl Place {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
         let bar = style.paint(Color::Blue, "|");
-        let room = WIDTH - number.len() - 4;
+        let room = style.width() - number.len() - 4;
         let (shown, column) = window(&self.text, self.caret.unwrap_or(self.column), room);
         let length = self.length.clamp(1, shown.chars().count().saturating_sub(column - 1).max(1));
         let caret = style.bold(Color::Red, &"^".repeat(length));
@@ -163,7 +177,9 @@ fn window(line: &str, column: usize, room: usize) -> (String, usize) {
     }
     let start = at.saturating_sub(room / 2).min(chars.len() - room);
     let end = start + room;
-    let shown = chars[start..end].iter().enumerate().map(|(i, c)| if (i == 0 && start > 0) || (i + 1 == room && end < chars.len()) { '…' } else { *c });
+    let shown = chars[start..end].iter().enumerate().map(|(i, c)| {
+        if (i == 0 && start > 0) || (i + 1 == room && end < chars.len()) { '…' } else { *c }
+    });
     (shown.collect(), at - start + 1)
 }
 
@@ -184,6 +200,27 @@ pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     lines.push(line);
     lines
 }
+
+/// Text behind a head that takes `indent` columns of a terminal: broken at spaces, each further line below its beginning. Where that leaves
+/// too little room, it begins on a line of its own. As it is where it fits, and where no terminal shows it.
+pub(crate) fn hang(indent: usize, text: &str, style: Style) -> String {
+    let Some(width) = style
+        .columns()
+        .filter(|width| text.lines().any(|line| indent + line.chars().count() > *width))
+    else {
+        return text.to_owned();
+    };
+    let (begin, indent) =
+        if indent + LEAST <= width { ("", indent) } else { (BELOW, BELOW.len() - 1) };
+    let room = width.saturating_sub(indent).max(1);
+    let lines: Vec<String> = text.lines().flat_map(|line| wrap(line, room, room)).collect();
+    format!("{begin}{}", lines.join(&format!("\n{}", " ".repeat(indent))))
+}
+
+/// Fewest columns beside a head that text is squeezed into.
+const LEAST: usize = 18;
+/// Begins a line below a head.
+const BELOW: &str = "\n    ";
 
 impl From<&Error> for Report {
     fn from(error: &Error) -> Self {
@@ -211,7 +248,8 @@ impl From<&Diagnostic> for Report {
             Severity::Warning => Level::Warning,
             Severity::Info | Severity::Ok => Level::Note,
         };
-        let report = Self { level, ..Self::error(diagnostic.message.clone()) }.code(diagnostic.code);
+        let report =
+            Self { level, ..Self::error(diagnostic.message.clone()) }.code(diagnostic.code);
         let report = if diagnostic.line == 0 {
             report.line("where", diagnostic.file.clone())
         } else {
@@ -250,7 +288,14 @@ mod tests {
 
     #[test]
     fn a_long_line_is_shown_around_the_caret() {
-        let place = Place { file: "a.json".into(), line: 12, column: 150, length: 3, text: format!("{}BAD{}", "x".repeat(149), "y".repeat(100)), caret: None };
+        let place = Place {
+            file: "a.json".into(),
+            line: 12,
+            column: 150,
+            length: 3,
+            text: format!("{}BAD{}", "x".repeat(149), "y".repeat(100)),
+            caret: None,
+        };
         let text = place.render(Style::plain());
         assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
         let lines: Vec<&str> = text.lines().collect();
@@ -260,7 +305,35 @@ mod tests {
 
     #[test]
     fn a_caret_past_the_end_stays_on_the_line() {
-        let place = Place { file: "a".into(), line: 1, column: 99, length: 9, text: "ab\tc".into(), caret: None };
+        let place = Place {
+            file: "a".into(),
+            line: 1,
+            column: 99,
+            length: 9,
+            text: "ab\tc".into(),
+            caret: None,
+        };
         assert!(place.render(Style::plain()).contains("ab c"));
+    }
+
+    #[test]
+    fn text_hangs_below_its_beginning_or_below_its_head() {
+        let text = "one two three four five six seven";
+        assert_eq!(
+            hang(13, text, Style::narrow(40)),
+            "one two three four five six\n             seven"
+        );
+        assert_eq!(hang(25, text, Style::narrow(40)), "\n    one two three four five six seven");
+        assert_eq!(hang(13, text, Style::plain()), text);
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_narrow_reports() {
+        let report = Report::error("another program is reading this Telegram bot's messages")
+            .code("GAL-TG-409")
+            .cause("getUpdates answered 409 Conflict, as it does")
+            .fix("stop the other copy");
+        let text = report.render(Style::narrow(40));
+        assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
     }
 }

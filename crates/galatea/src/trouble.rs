@@ -27,7 +27,9 @@ pub(crate) struct Trouble {
 impl Trouble {
     /// Of an error.
     pub(crate) fn of(error: &Error) -> Self {
-        let told = |key: &str| error.context().iter().find(|(known, _)| *known == key).map(|(_, value)| value.clone());
+        let told = |key: &str| {
+            error.context().iter().find(|(known, _)| *known == key).map(|(_, value)| value.clone())
+        };
         Self {
             message: error.message().to_owned(),
             code: error.code().map(str::to_owned),
@@ -41,8 +43,12 @@ impl Trouble {
     /// Of a connector; none when nothing is wrong that a person should know.
     pub(crate) fn of_connector(health: &Health) -> Option<Self> {
         let (reason, code, fix) = match health {
-            Health::Starting | Health::Elsewhere | Health::Up { .. } | Health::Degraded { .. } => return None,
-            Health::Retrying { reason, code } => (reason, code.clone(), code.as_deref().and_then(usual_fix)),
+            Health::Starting | Health::Elsewhere | Health::Up { .. } | Health::Degraded { .. } => {
+                return None;
+            }
+            Health::Retrying { reason, code } => {
+                (reason, code.clone(), code.as_deref().and_then(usual_fix))
+            }
             Health::Down { reason, code, fix } => (reason, code.clone(), fix.clone()),
         };
         Some(Self { code, fix, ..Self::of_text(reason) })
@@ -51,16 +57,28 @@ impl Trouble {
     /// Of what an error displays, as it is kept in verdicts.
     pub(crate) fn of_text(text: &str) -> Self {
         let (message, context, rest) = take_apart(text);
-        let told = |key: &str| context.iter().find(|(known, _)| *known == key).map(|(_, value)| (*value).to_owned());
+        let told = |key: &str| {
+            context.iter().find(|(known, _)| *known == key).map(|(_, value)| (*value).to_owned())
+        };
         let next = rest.trim_start_matches([';', ' ']);
         let next = (!next.is_empty()).then(|| next.to_owned());
-        Self { message: message.to_owned(), code: told("code"), cause: told("cause"), origin: told("where"), fix: told("fix"), next }
+        Self {
+            message: message.to_owned(),
+            code: told("code"),
+            cause: told("cause"),
+            origin: told("where"),
+            fix: told("fix"),
+            next,
+        }
     }
 
     /// In the form of every error.
     pub(crate) fn report(&self, whose: &str) -> Report {
         let waits = self.code.as_deref().is_some_and(|code| code.ends_with(FLOOD));
-        let mut report = Report { level: if waits { Level::Note } else { Level::Error }, ..Report::error(format!("{whose}: {}", self.message)) };
+        let mut report = Report {
+            level: if waits { Level::Note } else { Level::Error },
+            ..Report::error(format!("{whose}: {}", self.message))
+        };
         report.code = self.code.clone();
         let fix = match (&self.fix, &self.next) {
             (Some(fix), Some(next)) => format!("{}. {}.", fix.trim_end_matches('.'), upper(next)),
@@ -68,7 +86,10 @@ impl Trouble {
             (None, Some(next)) => format!("nothing to do; {next}"),
             (None, None) => String::new(),
         };
-        report.cause(self.cause.clone().unwrap_or_default()).line("where", self.origin.clone().unwrap_or_default()).fix(fix)
+        report
+            .cause(self.cause.clone().unwrap_or_default())
+            .line("where", self.origin.clone().unwrap_or_default())
+            .fix(fix)
     }
 }
 
@@ -81,7 +102,9 @@ fn usual_fix(code: &str) -> Option<String> {
 fn lower(text: &str) -> String {
     let mut chars = text.chars();
     match (chars.next(), chars.clone().next()) {
-        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(chars).collect(),
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(chars).collect()
+        }
         _ => text.to_owned(),
     }
 }
@@ -94,9 +117,12 @@ fn upper(text: &str) -> String {
 /// The sentence, the context and what stands behind it, of the text an [`Error`] displays: `sentence (key=value, key=value)…`.
 fn take_apart(text: &str) -> (&str, Vec<(&str, &str)>, &str) {
     let whole = (text, Vec::new(), "");
-    let Some((at, _)) = text.match_indices(" (").find(|(at, _)| key_of(&text[at + 2..]).is_some()) else {
+    let Some((at, _)) = text.match_indices(" (").find(|(at, _)| key_of(&text[at + 2..]).is_some())
+    else {
         // Without a context, a semicolon still ends the sentence.
-        return text.split_once("; next try").map_or(whole, |(message, _)| (message, Vec::new(), &text[message.len()..]));
+        return text
+            .split_once("; next try")
+            .map_or(whole, |(message, _)| (message, Vec::new(), &text[message.len()..]));
     };
     let Some(end) = text.rfind(')').filter(|end| *end > at) else { return whole };
     let mut pairs = Vec::new();
@@ -114,7 +140,8 @@ fn take_apart(text: &str) -> (&str, Vec<(&str, &str)>, &str) {
 /// The key a text begins with, if it is one: small letters and spaces before a `=`.
 fn key_of(text: &str) -> Option<&str> {
     let (key, _) = text.split_once('=')?;
-    (!key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase() || c == ' ' || c == '_')).then_some(key)
+    (!key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase() || c == ' ' || c == '_'))
+        .then_some(key)
 }
 
 #[cfg(test)]
@@ -133,20 +160,34 @@ mod tests {
     #[test]
     fn an_error_survives_its_way_through_a_connectors_health() {
         let error = conflict();
-        let health = Health::Retrying { reason: format!("{error}; next try in 30 s"), code: error.code().map(str::to_owned) };
+        let health = Health::Retrying {
+            reason: format!("{error}; next try in 30 s"),
+            code: error.code().map(str::to_owned),
+        };
         let trouble = Trouble::of_connector(&health).unwrap();
-        let expected = Trouble { fix: trouble.fix.clone(), next: Some("next try in 30 s".into()), ..Trouble::of(&error) };
+        let expected = Trouble {
+            fix: trouble.fix.clone(),
+            next: Some("next try in 30 s".into()),
+            ..Trouble::of(&error)
+        };
         assert_eq!(trouble, expected);
         assert!(trouble.fix.unwrap().contains("stop the other copy"));
         let bare = Health::Retrying { reason: "it crashed; next try in 1 s".into(), code: None };
         let bare = Trouble::of_connector(&bare).unwrap();
-        assert_eq!((bare.message.as_str(), bare.next.as_deref()), ("it crashed", Some("next try in 1 s")));
+        assert_eq!(
+            (bare.message.as_str(), bare.next.as_deref()),
+            ("it crashed", Some("next try in 1 s"))
+        );
         assert_eq!(Trouble::of_connector(&Health::Up { detail: String::new() }), None);
     }
 
     #[test]
     fn it_is_shown_like_any_error() {
-        let trouble = Trouble { fix: Some("stop the other copy".into()), next: Some("next try in 30 s".into()), ..Trouble::of(&conflict()) };
+        let trouble = Trouble {
+            fix: Some("stop the other copy".into()),
+            next: Some("next try in 30 s".into()),
+            ..Trouble::of(&conflict())
+        };
         insta::assert_snapshot!(trouble.report("telegram").render(Style::plain()), @r###"
 error[GAL-TG-409]: telegram: another program (or person) is reading this
   Telegram bot's messages
@@ -166,9 +207,15 @@ error[GAL-TG-409]: telegram: another program (or person) is reading this
 
     #[test]
     fn other_texts_are_left_whole() {
-        for text in ["", "a (b) c", " (", " (x=", "ü (=", ") (a=b", "a (K=v)", "ends (maybe) so; or so"] {
+        for text in
+            ["", "a (b) c", " (", " (x=", "ü (=", ") (a=b", "a (K=v)", "ends (maybe) so; or so"]
+        {
             let (message, context, _) = take_apart(text);
-            assert!(text.starts_with(message) && (message == text || !context.is_empty() || text.ends_with('=')), "{text:?}: {message:?}");
+            assert!(
+                text.starts_with(message)
+                    && (message == text || !context.is_empty() || text.ends_with('=')),
+                "{text:?}: {message:?}"
+            );
         }
     }
 }

@@ -23,11 +23,17 @@ async fn a_picture_is_looked_at_and_remembered() {
     let direct = stage.ann.direct();
     stage.ann.sends_photo(&direct, PNG, "how do you like it?").send();
     stage.wait_text(&direct, "Nice bicycle!").await;
-    let looks = || stage.model.requests().iter().filter(|r| r.body.to_string().contains("data:image")).count();
+    let looks = || {
+        stage.model.requests().iter().filter(|r| r.body.to_string().contains("data:image")).count()
+    };
     assert_eq!(looks(), 1);
     stage.ann.says(&direct, "and the colour?").send();
     stage.telegram.wait_shown(direct.id, 2).await;
-    assert_eq!(stage.texts(&direct), ["Nice bicycle!", "Nice bicycle!"], "its description stays in the conversation");
+    assert_eq!(
+        stage.texts(&direct),
+        ["Nice bicycle!", "Nice bicycle!"],
+        "its description stays in the conversation"
+    );
     assert_eq!(looks(), 1, "nobody looks twice");
 }
 
@@ -36,11 +42,24 @@ async fn a_text_file_is_read_and_what_is_no_picture_is_said_so() {
     let stage = Stage::set().await;
     stage.model.answer_with(|request| {
         let body = request.body.to_string();
-        Reply::text(if body.contains("the key is under the mat") { "Under the mat." } else { "I cannot see it." })
+        Reply::text(if body.contains("the key is under the mat") {
+            "Under the mat."
+        } else {
+            "I cannot see it."
+        })
     });
     let _galatea = stage.start().await;
     let direct = stage.ann.direct();
-    stage.ann.sends_document(&direct, "note.txt", "text/plain", &b"the key is under the mat"[..], "where is the key?").send();
+    stage
+        .ann
+        .sends_document(
+            &direct,
+            "note.txt",
+            "text/plain",
+            &b"the key is under the mat"[..],
+            "where is the key?",
+        )
+        .send();
     stage.wait_text(&direct, "Under the mat.").await;
     let odd = stage.ann.sends_photo(&direct, &b"<html>"[..], "and this?").send();
     stage.telegram.wait_shown(direct.id, 2).await;

@@ -31,7 +31,10 @@ async fn killed_before_telegram_did_the_send() {
     let mut galatea = stage.start().await;
     stage.telegram.fault(Fault::new(Effect::Hang).on("sendMessage"));
     stage.ann.says(&stage.ann.direct(), "Q1").send();
-    stage.telegram.wait_for("the send", |t| (!t.calls_of("sendMessage").is_empty()).then_some(())).await;
+    stage
+        .telegram
+        .wait_for("the send", |t| (!t.calls_of("sendMessage").is_empty()).then_some(()))
+        .await;
     galatea.kill_9().await;
     once_after_restart(&stage).await;
 }

@@ -22,7 +22,10 @@ pub(crate) struct Stage {
 /// The model answers question `Q7` with `A7`: of several in the conversation, the latest.
 fn answer(request: &Recorded) -> Reply {
     let text = request.body.to_string();
-    let numbers = text.split('Q').skip(1).filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
+    let numbers = text
+        .split('Q')
+        .skip(1)
+        .filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
     Reply::text(numbers.max().map_or("I did not catch that.".to_owned(), |n| format!("A{n}")))
 }
 
@@ -55,12 +58,14 @@ impl Stage {
         self.run(self.program()).await
     }
 
-    async fn run(&self, program: Program) -> Running {
+    pub(crate) async fn run(&self, program: Program) -> Running {
         let before = self.discord.identified() + self.discord.resumed();
         let running = program.arg("start").spawn();
         running.wait_for_line("ready in").await;
         // Before its first session Discord keeps nothing for a bot.
-        let connected = |d: &galatea_testkit::discord::Handle| (d.connected() == 1 && d.identified() + d.resumed() > before).then_some(());
+        let connected = |d: &galatea_testkit::discord::Handle| {
+            (d.connected() == 1 && d.identified() + d.resumed() > before).then_some(())
+        };
         self.discord.wait_for("the session", connected).await;
         running
     }
@@ -70,7 +75,9 @@ impl Stage {
     }
 
     pub(crate) async fn wait_text(&self, channel: &Channel, last: &str) -> Vec<String> {
-        let look = |_: &galatea_testkit::discord::Handle| Some(self.texts(channel)).filter(|t| t.last().is_some_and(|t| t == last));
+        let look = |_: &galatea_testkit::discord::Handle| {
+            Some(self.texts(channel)).filter(|t| t.last().is_some_and(|t| t == last))
+        };
         self.discord.wait_for(&format!("{last:?} in channel {}", channel.id), look).await
     }
 }
@@ -84,9 +91,16 @@ async fn mentions_replies_threads_and_direct_messages_are_answered() {
     assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"]);
     stage.ann.says(&general, "Q2 to nobody").send();
     let asked = stage.ann.says(&general, &format!("{} Q3 to you", stage.discord.mention())).send();
-    assert_eq!(stage.wait_text(&general, "A3").await, ["A3"], "turns of one room run in order, so an answer to Q2 would be there");
+    assert_eq!(
+        stage.wait_text(&general, "A3").await,
+        ["A3"],
+        "turns of one room run in order, so an answer to Q2 would be there"
+    );
     let shown = stage.discord.shown(general.id);
-    assert!(shown[0].reply_to.is_none_or(|id| id == asked), "if it replies, it replies to the question");
+    assert!(
+        shown[0].reply_to.is_none_or(|id| id == asked),
+        "if it replies, it replies to the question"
+    );
     stage.ann.says(&general, "Q4 as a reply").reply_to(shown[0].id).send();
     assert_eq!(stage.wait_text(&general, "A4").await, ["A3", "A4"]);
     let thread = stage.ann.opens_thread(&general, "Roses");
@@ -104,8 +118,11 @@ async fn a_command_is_answered_in_its_place() {
     assert_eq!(stage.wait_text(&general, "A1").await, ["A1"]);
     assert_eq!(stage.discord.acknowledged(ask), Some(5));
     stage.ann.uses(&general, "help", None);
-    let all = stage.discord.wait_shown(general.id, 2).await;
-    assert!(!all[1].text.is_empty());
+    let told = stage
+        .discord
+        .wait_for("the help", |d| Some(d.whispered(general.id)).filter(|all| !all.is_empty()))
+        .await;
+    assert!(told[0].contains("/ask"), "only who asked reads it: {told:?}");
     assert_eq!(stage.discord.calls_of("PATCH /webhooks/{}/{}/messages/@original").len(), 2);
 }
 
@@ -113,8 +130,19 @@ async fn a_command_is_answered_in_its_place() {
 async fn a_command_that_gets_no_answer_does_not_keep_people_waiting() {
     let stage = Stage::set().await;
     let (general, direct) = (stage.guild.general(), stage.ann.direct());
-    let galatea = stage.run(stage.program().env("DISCORD_DM_POLICY", "disabled").env("DISCORD_LISTEN_CHANNEL_IDS", general.id.to_string())).await;
-    let whispered = |channel: u64| move |d: &galatea_testkit::discord::Handle| Some(d.whispered(channel)).filter(|all| !all.is_empty());
+    let galatea = stage
+        .run(
+            stage
+                .program()
+                .env("DISCORD_DM_POLICY", "disabled")
+                .env("DISCORD_LISTEN_CHANNEL_IDS", general.id.to_string()),
+        )
+        .await;
+    let whispered = |channel: u64| {
+        move |d: &galatea_testkit::discord::Handle| {
+            Some(d.whispered(channel)).filter(|all| !all.is_empty())
+        }
+    };
     stage.ann.uses(&general, "ask", Some("Q1"));
     let told = stage.discord.wait_for("the reason in the server", whispered(general.id)).await;
     assert_eq!(told, ["I do not answer this: in this room the agent only listens."]);
@@ -133,7 +161,13 @@ async fn a_command_in_private_is_answered_in_its_place() {
     let _galatea = stage.start().await;
     stage.ann.uses(&direct, "ask", Some("Q1"));
     assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"]);
-    assert_eq!((stage.discord.thinking(direct.id), stage.discord.calls_of("POST /channels/{}/messages").len()), (0, 0));
+    assert_eq!(
+        (
+            stage.discord.thinking(direct.id),
+            stage.discord.calls_of("POST /channels/{}/messages").len()
+        ),
+        (0, 0)
+    );
 }
 
 #[tokio::test]
@@ -141,7 +175,8 @@ async fn where_it_only_listens_it_remembers_and_says_nothing() {
     let stage = Stage::set().await;
     let general = stage.guild.general();
     let thread = stage.ann.opens_thread(&general, "Roses");
-    let mut galatea = stage.run(stage.program().env("DISCORD_LISTEN_CHANNEL_IDS", general.id.to_string())).await;
+    let mut galatea =
+        stage.run(stage.program().env("DISCORD_LISTEN_CHANNEL_IDS", general.id.to_string())).await;
     stage.ann.says(&general, &format!("{} Q1", stage.discord.mention())).send();
     stage.ann.says(&thread, &format!("{} Q2", stage.discord.mention())).send();
     let direct = stage.ann.direct();
@@ -150,11 +185,21 @@ async fn where_it_only_listens_it_remembers_and_says_nothing() {
     galatea.terminate();
     assert_eq!(galatea.finish().await.code, Some(0));
     let database = crate::places::Database::open(stage.home.path()).await;
-    let rows = database.rows("SELECT state, verdict ->> '$.change.setting' FROM inbox ORDER BY seq").await;
-    let silent: Vec<_> = rows.iter().filter(|row| row[0] == "skipped" && row[1] == "DISCORD_LISTEN_CHATS").collect();
+    let rows =
+        database.rows("SELECT state, verdict ->> '$.change.setting' FROM inbox ORDER BY seq").await;
+    let silent: Vec<_> =
+        rows.iter().filter(|row| row[0] == "skipped" && row[1] == "DISCORD_LISTEN_CHATS").collect();
     assert_eq!(silent.len(), 2, "the channel and its thread: {rows:?}");
     assert!(stage.texts(&general).is_empty() && stage.texts(&thread).is_empty());
-    assert!(database.rows("SELECT content ->> '$.text' FROM memories").await.concat().iter().any(|text| text.contains("Q1")), "it is remembered");
+    assert!(
+        database
+            .rows("SELECT content ->> '$.text' FROM memories")
+            .await
+            .concat()
+            .iter()
+            .any(|text| text.contains("Q1")),
+        "it is remembered"
+    );
 }
 
 #[tokio::test]
@@ -183,12 +228,25 @@ async fn long_answers_and_code_arrive_whole() {
     stage.model.answer_with(move |_| Reply::text(long.clone()));
     let direct = stage.ann.direct();
     stage.ann.says(&direct, "tell me everything").send();
-    let done =
-        |_: &galatea_testkit::discord::Handle| Some(stage.discord.shown(direct.id)).filter(|all| all.last().is_some_and(|m| m.text.ends_with("The end.")));
+    let done = |_: &galatea_testkit::discord::Handle| {
+        Some(stage.discord.shown(direct.id))
+            .filter(|all| all.last().is_some_and(|m| m.text.ends_with("The end.")))
+    };
     let all = stage.discord.wait_for("the end", done).await;
-    let heard: Vec<_> = all.iter().flat_map(|m| m.text.split_whitespace()).filter(|w| w.starts_with("word")).map(str::to_owned).collect();
+    let heard: Vec<_> = all
+        .iter()
+        .flat_map(|m| m.text.split_whitespace())
+        .filter(|w| w.starts_with("word"))
+        .map(str::to_owned)
+        .collect();
     assert_eq!(heard, words);
-    let code: Vec<_> = all.iter().flat_map(|m| &m.code).flat_map(|c| c.lines()).filter(|l| !l.is_empty()).map(str::to_owned).collect();
+    let code: Vec<_> = all
+        .iter()
+        .flat_map(|m| &m.code)
+        .flat_map(|c| c.lines())
+        .filter(|l| !l.is_empty())
+        .map(str::to_owned)
+        .collect();
     assert_eq!(code, lines);
 }
 
@@ -261,11 +319,22 @@ async fn ids_are_elizaos() {
     drop(galatea);
     let eliza = AgentIdentity::new(None, "Eliza");
     let file = stage.home.path().join(".galatea/galatea.db");
-    let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}?mode=ro", file.display())).await.unwrap();
-    for (table, remote) in [("worlds", stage.guild.id), ("rooms", general.id), ("entities", stage.ann.id), ("memories", asked)] {
+    let pool =
+        sqlx::SqlitePool::connect(&format!("sqlite://{}?mode=ro", file.display())).await.unwrap();
+    for (table, remote) in [
+        ("worlds", stage.guild.id),
+        ("rooms", general.id),
+        ("entities", stage.ann.id),
+        ("memories", asked),
+    ] {
         let id = eliza.swizzle(&remote.to_string());
         let query = format!("SELECT count(*) FROM {table} WHERE id = ?1 OR id = ?2");
-        let found: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(query)).bind(id.as_bytes().to_vec()).bind(id.to_string()).fetch_one(&pool).await.unwrap();
+        let found: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(query))
+            .bind(id.as_bytes().to_vec())
+            .bind(id.to_string())
+            .fetch_one(&pool)
+            .await
+            .unwrap();
         assert_eq!(found, 1, "{table}");
     }
 }

@@ -11,9 +11,14 @@ async fn explain_tells_why_a_group_message_was_not_answered() {
     let ignored = stage.ann.says(&group, "Q1 to nobody").send();
     stage.ann.says(&group, &format!("@{} Q2", stage.telegram.bot_username())).send();
     stage.wait_text(&group, "A2").await;
-    let told = stage.program().args(["explain".to_owned(), format!("{}:{ignored}", group.id)]).run().await;
+    let told =
+        stage.program().args(["explain".to_owned(), format!("{}:{ignored}", group.id)]).run().await;
     assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
-    assert!(told.stdout.contains("GROUP_POLICY") || told.stdout.contains("mention"), "{}", told.stdout);
+    assert!(
+        told.stdout.contains("GROUP_POLICY") || told.stdout.contains("mention"),
+        "{}",
+        told.stdout
+    );
 }
 
 #[tokio::test]
@@ -25,7 +30,11 @@ async fn the_link_of_a_public_group_and_of_a_topic_is_understood() {
     let topic = stage.ann.opens_topic(&forum, "Cats");
     let _galatea = stage.start().await;
     let ignored = stage.ann.says(&forum, "Q1 to nobody").in_topic(topic).send();
-    stage.ann.says(&forum, &format!("@{} Q2", stage.telegram.bot_username())).in_topic(topic).send();
+    stage
+        .ann
+        .says(&forum, &format!("@{} Q2", stage.telegram.bot_username()))
+        .in_topic(topic)
+        .send();
     stage.wait_text(&forum, "A2").await;
     let internal = forum.id.to_string().trim_start_matches("-100").to_owned();
     for link in [
@@ -35,9 +44,55 @@ async fn the_link_of_a_public_group_and_of_a_topic_is_understood() {
     ] {
         let told = stage.program().args(["explain", link.as_str()]).run().await;
         assert_eq!(told.code, Some(0), "{link}: {}{}", told.stdout, told.stderr);
-        assert!(told.stdout.starts_with("not answered") && told.stdout.contains("To change it: GROUP_POLICY="), "{}", told.stdout);
+        assert!(
+            told.stdout.starts_with("not answered")
+                && told.stdout.contains("To change it: GROUP_POLICY="),
+            "{}",
+            told.stdout
+        );
     }
-    let elsewhere = stage.program().args(["explain", &format!("https://t.me/another_band/{topic}/{ignored}")]).run().await;
+    let elsewhere = stage
+        .program()
+        .args(["explain", &format!("https://t.me/another_band/{topic}/{ignored}")])
+        .run()
+        .await;
     assert_eq!(elsewhere.code, Some(1));
     assert!(elsewhere.stderr.contains("GAL-EXPLAIN-UNKNOWN"), "{}", elsewhere.stderr);
+}
+
+#[tokio::test]
+async fn the_beginning_of_several_ids_lists_them() {
+    let stage = Stage::set().await;
+    let _galatea = stage.start().await;
+    let direct = stage.ann.direct();
+    for n in 1..=6 {
+        stage.ann.says(&direct, &format!("Q{n}")).send();
+        stage.wait_text(&direct, &format!("A{n}")).await;
+    }
+    // The ids of answers begin with the time: four digits of it stay the same for seven weeks.
+    let millis =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let beginning = format!("{millis:012x}")[..4].to_owned();
+    let several = stage.program().args(["explain", beginning.as_str()]).run().await;
+    assert_eq!(several.code, Some(1), "{}{}", several.stdout, several.stderr);
+    crate::errors::says(
+        &several.stderr,
+        &["GAL-EXPLAIN-SEVERAL", "several messages begin like this", "give more of the id"],
+    );
+    let is_of_id = |c: char| c.is_ascii_hexdigit() || c == '-';
+    let ids: Vec<&str> =
+        several.stderr.split(|c| !is_of_id(c)).filter(|word| word.len() == 36).collect();
+    assert!(
+        ids.len() == 5
+            && ids.iter().all(|id| id.starts_with(&beginning))
+            && several.stderr.contains('…'),
+        "five of six: {}",
+        several.stderr
+    );
+    let more = stage.program().args(["explain", ids[0]]).run().await;
+    assert!(
+        !more.stderr.contains("GAL-EXPLAIN-SEVERAL"),
+        "a whole id means one message: {}",
+        more.stderr
+    );
 }

@@ -42,23 +42,54 @@ async fn every_message_is_in_one_column_and_a_dead_part_is_sent_after_all() {
 
     let audit = json(&stage, &["audit", "--json"]).await;
     assert_eq!(audit["sound"], true, "{audit}");
-    let line = audit["sources"].as_array().unwrap().iter().find(|l| l["source"] == "telegram").unwrap();
-    let counts = ["received", "answered", "answering", "undelivered", "skipped", "expired", "dead", "pending"].map(|name| line[name].as_u64().unwrap());
+    let line =
+        audit["sources"].as_array().unwrap().iter().find(|l| l["source"] == "telegram").unwrap();
+    let counts = [
+        "received",
+        "answered",
+        "answering",
+        "undelivered",
+        "skipped",
+        "expired",
+        "dead",
+        "pending",
+    ]
+    .map(|name| line[name].as_u64().unwrap());
     assert_eq!(counts, [5, 3, 0, 1, 1, 0, 0, 0], "{audit}");
     let part = &audit["exceptions"]["parts"][0];
-    assert!(part["state"] == "dead" && part["error"].as_str().unwrap().contains("blocked"), "{audit}");
+    assert!(
+        part["state"] == "dead" && part["error"].as_str().unwrap().contains("blocked"),
+        "{audit}"
+    );
     let told = run(&stage, &["audit"]).await;
-    assert!(told.stdout.contains("✓ every message received is in exactly one column") && told.stdout.contains("blocked"), "{}", told.stdout);
+    assert!(
+        told.stdout.contains("✓ every message received is in exactly one column")
+            && told.stdout.contains("blocked"),
+        "{}",
+        told.stdout
+    );
 
     // Listed and shown by the end of its id, without a word of what was to be said.
     let listed = run(&stage, &["outbox", "ls"]).await.stdout;
     let id = listed.split_whitespace().next().unwrap().to_owned();
     let shown = run(&stage, &["outbox", "show", &id]).await.stdout;
-    assert!(shown.contains("dead after 1 attempt") && shown.contains("403") && !shown.contains("A5"), "{shown}");
+    assert!(
+        shown.contains("dead after 1 attempt") && shown.contains("403") && !shown.contains("A5"),
+        "{shown}"
+    );
     let wrong = run(&stage, &["outbox", "retry", "00000000"]).await;
-    assert!(wrong.code == Some(1) && wrong.stderr.contains("GAL-OUTBOX-UNKNOWN"), "{}", wrong.stderr);
+    assert!(
+        wrong.code == Some(1) && wrong.stderr.contains("GAL-OUTBOX-UNKNOWN"),
+        "{}",
+        wrong.stderr
+    );
     let unfit = run(&stage, &["outbox", "drop", &id]).await;
-    assert!(unfit.code == Some(1) && unfit.stderr.contains("GAL-OUTBOX-STATE"), "{:?} {}", unfit.code, unfit.stderr);
+    assert!(
+        unfit.code == Some(1) && unfit.stderr.contains("GAL-OUTBOX-STATE"),
+        "{:?} {}",
+        unfit.code,
+        unfit.stderr
+    );
 
     // The running process takes it up by itself.
     bob.unblocks_bot();
@@ -68,7 +99,13 @@ async fn every_message_is_in_one_column_and_a_dead_part_is_sent_after_all() {
     running.terminate();
     running.finish().await;
     let audit = json(&stage, &["audit", "--json"]).await;
-    let line = &audit["sources"].as_array().unwrap().iter().find(|l| l["source"] == "telegram").unwrap().clone();
+    let line = &audit["sources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|l| l["source"] == "telegram")
+        .unwrap()
+        .clone();
     assert!(line["undelivered"] == 0 && line["answered"] == 4, "{audit}");
     assert_eq!(audit["exceptions"]["parts"], serde_json::json!([]));
     assert!(run(&stage, &["outbox", "ls"]).await.stderr.contains("nothing waits"));

@@ -31,12 +31,17 @@ async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl Asyn
             return Reply::text("I see.");
         }
         taught += 10;
-        let fact = |n| if n == 1 { "Ann keeps bees.".to_owned() } else { format!("Ann owns thing {n}.") };
-        let facts: Vec<_> = (taught - 9..=taught).map(|n| json!({ "about": "Ann", "fact": fact(n) })).collect();
+        let fact =
+            |n| if n == 1 { "Ann keeps bees.".to_owned() } else { format!("Ann owns thing {n}.") };
+        let facts: Vec<_> =
+            (taught - 9..=taught).map(|n| json!({ "about": "Ann", "fact": fact(n) })).collect();
         Reply::text(json!({ "facts": facts }).to_string())
     });
-    let program = program.env("OPENAI_EMBEDDING_MODEL", "test-embedding").env("REFLECTION_INTERVAL", "1").env("PROVIDERS_TOTAL_TIMEOUT_MS", "60000");
-    let running = program.arg("start").spawn();
+    let program = program
+        .env("OPENAI_EMBEDDING_MODEL", "test-embedding")
+        .env("REFLECTION_INTERVAL", "1")
+        .env("PROVIDERS_TOTAL_TIMEOUT_MS", "60000");
+    let mut running = program.arg("start").spawn();
     running.wait_for_line("ready in").await;
     let direct = stage.ann.direct();
     for known in [10, 20] {
@@ -48,7 +53,12 @@ async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl Asyn
     let before = stage.model.count();
     stage.ann.says(&direct, "Ann keeps bees.").send();
     let shown = loop {
-        let asked = stage.model.requests().into_iter().skip(before).find(|request| !is_vectors(request) && !is_reflection(request));
+        let asked = stage
+            .model
+            .requests()
+            .into_iter()
+            .skip(before)
+            .find(|request| !is_vectors(request) && !is_reflection(request));
         match asked {
             Some(asked) => break asked.body["messages"].to_string(),
             None => tokio::time::sleep(Duration::from_millis(20)).await,
@@ -60,7 +70,7 @@ async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl Asyn
     assert_eq!(shown.matches("- Ann owns thing ").count(), 11);
     let asked = stage.model.requests().into_iter().skip(before).find(is_vectors).unwrap();
     assert_eq!(asked.body["input"], json!(["Ann keeps bees."]), "and only what is being said");
-    drop(running);
+    running.kill_9().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -68,7 +78,9 @@ async fn with_sqlite() {
     let stage = Stage::set().await;
     let file = stage.home.path().join(".galatea/galatea.db");
     let count = async || {
-        let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}?mode=ro", file.display())).await.unwrap();
+        let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}?mode=ro", file.display()))
+            .await
+            .unwrap();
         let count = sqlx::query_scalar(COUNT).fetch_one(&pool).await.unwrap();
         pool.close().await;
         count
@@ -81,6 +93,11 @@ async fn with_pgvector() {
     let (stage, database) = (Stage::set().await, Database::with_pgvector().await);
     let count = async || database.count("galatea.embeddings").await;
     the_oldest_comes_back(&stage, stage.program().env("DATABASE_URL", database.url()), count).await;
-    let told = stage.program().env("DATABASE_URL", database.url()).args(["doctor", "--offline"]).run().await;
+    let told = stage
+        .program()
+        .env("DATABASE_URL", database.url())
+        .args(["doctor", "--offline"])
+        .run()
+        .await;
     assert!(told.stdout.contains("pgvector "), "{}", told.stdout);
 }

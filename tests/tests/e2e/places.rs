@@ -42,14 +42,20 @@ pub(crate) struct Database(SqlitePool);
 
 impl Database {
     pub(crate) async fn open(home: &Path) -> Self {
-        let options = SqliteConnectOptions::new().filename(home.join(".galatea/galatea.db")).read_only(true);
+        let options =
+            SqliteConnectOptions::new().filename(home.join(".galatea/galatea.db")).read_only(true);
         Self(SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap())
     }
 
     /// The rows of a query of which every column is an id or a text.
     pub(crate) async fn rows(&self, query: &'static str) -> Vec<Vec<String>> {
         let rows = sqlx::query(query).fetch_all(&self.0).await.unwrap();
-        let cell = |row: &sqlx::sqlite::SqliteRow, n: usize| match row.try_get_raw(n).unwrap().type_info().name() {
+        let cell = |row: &sqlx::sqlite::SqliteRow, n: usize| match row
+            .try_get_raw(n)
+            .unwrap()
+            .type_info()
+            .name()
+        {
             "BLOB" => row.get::<Option<Vec<u8>>, _>(n).map(|id| hex(&id)).unwrap_or_default(),
             _ => row.get::<Option<String>, _>(n).unwrap_or_default(),
         };
@@ -65,7 +71,12 @@ fn hex(id: &[u8]) -> String {
 
 /// The one message of the agent that says this.
 fn said(stage: &Stage, chat: &Chat, text: &str) -> Shown {
-    stage.telegram.shown(chat.id).into_iter().find(|m| m.text == text).unwrap_or_else(|| panic!("no {text} in {}", chat.id))
+    stage
+        .telegram
+        .shown(chat.id)
+        .into_iter()
+        .find(|m| m.text == text)
+        .unwrap_or_else(|| panic!("no {text} in {}", chat.id))
 }
 
 #[tokio::test]
@@ -107,18 +118,35 @@ async fn the_helper_answers_everyone_in_the_right_place_under_elizaos_ids() {
     ] {
         let shown = said(&stage, chat, text);
         // Replies outside of forums carry a thread too, which is no topic (Bot API, Message.is_topic_message).
-        assert_eq!(shown.thread.filter(|_| shown.json["is_topic_message"] == true), thread, "{text}");
-        assert!(shown.reply_to.is_none_or(|id| id == question), "{text} replies to {:?}", shown.reply_to);
+        assert_eq!(
+            shown.thread.filter(|_| shown.json["is_topic_message"] == true),
+            thread,
+            "{text}"
+        );
+        assert!(
+            shown.reply_to.is_none_or(|id| id == question),
+            "{text} replies to {:?}",
+            shown.reply_to
+        );
     }
     for (chat, text) in [(&group, "A3"), (&group, "A4"), (&group, "A5"), (&forum, "A6")] {
-        assert!(said(&stage, chat, text).reply_to.is_some(), "in a group {text} shows what it answers");
+        assert!(
+            said(&stage, chat, text).reply_to.is_some(),
+            "in a group {text} shows what it answers"
+        );
     }
     why_not(&stage, &group, ignored).await;
 
     let mut galatea = galatea;
     galatea.terminate();
     assert_eq!(galatea.finish().await.code, Some(0));
-    ids(&stage, [&direct, &group, &forum], topic, [(&direct, private), (&group, ignored), (&group, replied), (&forum, topical)]).await;
+    ids(
+        &stage,
+        [&direct, &group, &forum],
+        topic,
+        [(&direct, private), (&group, ignored), (&group, replied), (&forum, topical)],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -131,10 +159,15 @@ async fn the_setting_that_explain_names_changes_the_outcome() {
     stage.ann.says(&group, "Juniper, Q2").send();
     assert_eq!(stage.wait_text(&group, "A2").await, ["A2"]);
     drop(galatea);
-    let told = stage.program().args(["explain", "--json", &format!("{}:{ignored}", group.id)]).run().await;
+    let told =
+        stage.program().args(["explain", "--json", &format!("{}:{ignored}", group.id)]).run().await;
     let told: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
     let change = &told["messages"][0]["change"];
-    let running = stage.program().env(change["setting"].as_str().unwrap(), change["value"].as_str().unwrap()).args(["start", "--character", HELPER]).spawn();
+    let running = stage
+        .program()
+        .env(change["setting"].as_str().unwrap(), change["value"].as_str().unwrap())
+        .args(["start", "--character", HELPER])
+        .spawn();
     running.wait_for_line("ready in").await;
     stage.ann.says(&group, "Q3 to nobody").send();
     stage.wait_text(&group, "A3").await;
@@ -143,7 +176,11 @@ async fn the_setting_that_explain_names_changes_the_outcome() {
 /// `explain` names the rule and the one setting, by the chat's and message's number and by the link people copy; and the setting works.
 async fn why_not(stage: &Stage, group: &Chat, ignored: i64) {
     let internal = group.id.to_string().trim_start_matches("-100").to_owned();
-    for what in [format!("{}:{ignored}", group.id), format!("https://t.me/c/{internal}/{ignored}"), format!("t.me/c/{internal}/{ignored}?single")] {
+    for what in [
+        format!("{}:{ignored}", group.id),
+        format!("https://t.me/c/{internal}/{ignored}"),
+        format!("t.me/c/{internal}/{ignored}?single"),
+    ] {
         let told = stage.program().args(["explain", &what]).run().await;
         assert_eq!(told.code, Some(0), "{what}: {}{}", told.stdout, told.stderr);
         for part in ["not answered", "To change it: GROUP_POLICY=", "Decided"] {
@@ -151,10 +188,15 @@ async fn why_not(stage: &Stage, group: &Chat, ignored: i64) {
         }
         assert_eq!(told.stdout.matches("To change it").count(), 1, "one setting:\n{}", told.stdout);
     }
-    let json = stage.program().args(["explain", "--json", &format!("{}:{ignored}", group.id)]).run().await;
+    let json =
+        stage.program().args(["explain", "--json", &format!("{}:{ignored}", group.id)]).run().await;
     let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     let message = &json["messages"][0];
-    assert_eq!((json["schema"].as_str(), message["state"].as_str()), (Some("galatea.explain/1"), Some("skipped")), "{json}");
+    assert_eq!(
+        (json["schema"].as_str(), message["state"].as_str()),
+        (Some("galatea.explain/1"), Some("skipped")),
+        "{json}"
+    );
     assert_eq!(message["change"]["setting"], "GROUP_POLICY");
 }
 
@@ -165,8 +207,15 @@ async fn ids(stage: &Stage, chats: [&Chat; 3], topic: i64, messages: [(&Chat, i6
     for (base, id) in VECTORS {
         assert_eq!(swizzled(base), *id, "{base}");
     }
-    assert_eq!([stage.ann.id, chats[1].id, chats[2].id].map(|id| id.to_string()), [VECTORS[0].0, VECTORS[1].0, VECTORS[2].0], "the server's numbers");
-    assert_eq!(database.rows("SELECT id, name FROM agents").await, [[agent.clone(), "Juniper".to_owned()]]);
+    assert_eq!(
+        [stage.ann.id, chats[1].id, chats[2].id].map(|id| id.to_string()),
+        [VECTORS[0].0, VECTORS[1].0, VECTORS[2].0],
+        "the server's numbers"
+    );
+    assert_eq!(
+        database.rows("SELECT id, name FROM agents").await,
+        [[agent.clone(), "Juniper".to_owned()]]
+    );
     let ann = swizzled(&stage.ann.id.to_string());
     let people = database.rows("SELECT id FROM entities").await;
     assert!(people.contains(&vec![ann.clone()]), "{people:?}");
@@ -175,20 +224,29 @@ async fn ids(stage: &Stage, chats: [&Chat; 3], topic: i64, messages: [(&Chat, i6
         let (id, remote) = (swizzled(&chat.id.to_string()), chat.id.to_string());
         let worlds = database.rows("SELECT id, remote FROM worlds WHERE source = 'telegram'").await;
         assert!(worlds.contains(&vec![id.clone(), remote.clone()]), "{worlds:?}");
-        let rooms = database.rows("SELECT id, world_id, remote, parent_id FROM rooms WHERE source = 'telegram'").await;
+        let rooms = database
+            .rows("SELECT id, world_id, remote, parent_id FROM rooms WHERE source = 'telegram'")
+            .await;
         assert!(rooms.contains(&vec![id.clone(), id.clone(), remote, String::new()]), "{rooms:?}");
     }
     // A topic is a room of its own, below its chat's, in its chat's world.
     let (forum, cats) = (chats[2].id.to_string(), format!("{}-{topic}", chats[2].id));
-    let below = database.rows("SELECT id, world_id, remote, parent_id FROM rooms WHERE parent_id IS NOT NULL").await;
+    let below = database
+        .rows("SELECT id, world_id, remote, parent_id FROM rooms WHERE parent_id IS NOT NULL")
+        .await;
     assert_eq!(below, [[swizzled(&cats), swizzled(&forum), cats.clone(), swizzled(&forum)]]);
 
     // Telegram numbers messages per chat; elizaOS hashes the number alone, and collides. That id is kept beside ours.
     for (chat, message) in messages {
         let id = swizzled(&format!("{}:{message}", chat.id));
         let remote = format!("{}:{message}", chat.id);
-        let stored = database.rows("SELECT id, legacy_id, entity_id, remote FROM inbox WHERE source = 'telegram'").await;
-        assert!(stored.contains(&vec![id.clone(), swizzled(&message.to_string()), ann.clone(), remote]), "{stored:?}");
+        let stored = database
+            .rows("SELECT id, legacy_id, entity_id, remote FROM inbox WHERE source = 'telegram'")
+            .await;
+        assert!(
+            stored.contains(&vec![id.clone(), swizzled(&message.to_string()), ann.clone(), remote]),
+            "{stored:?}"
+        );
         let memories = database.rows("SELECT id, agent_id, entity_id FROM memories").await;
         assert!(memories.contains(&vec![id, agent.clone(), ann.clone()]), "{memories:?}");
     }
@@ -196,7 +254,10 @@ async fn ids(stage: &Stage, chats: [&Chat; 3], topic: i64, messages: [(&Chat, i6
     let participants = database.rows("SELECT room_id, entity_id FROM participants WHERE room_id IN (SELECT id FROM rooms WHERE source = 'telegram')").await;
     for room in [chats[0].id.to_string(), chats[1].id.to_string(), cats] {
         for who in [&ann, &agent] {
-            let here = participants.iter().filter(|row| **row == [swizzled(&room), (*who).clone()]).count();
+            let here = participants
+                .iter()
+                .filter(|row| **row == [swizzled(&room), (*who).clone()])
+                .count();
             assert_eq!(here, 1, "{who} in {room}: {participants:?}");
         }
     }

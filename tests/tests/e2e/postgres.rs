@@ -1,7 +1,7 @@
 //! The same with PostgreSQL: what a person sees does not depend on the database, and what is in its way is told.
 
 use galatea_testkit::{
-    postgres::{Database, Server},
+    postgres::{Database, Server, TransactionPooler},
     process::{Finished, Program},
 };
 
@@ -35,7 +35,11 @@ async fn messages_are_answered_across_a_restart() {
     let told = on(stage.program(), &database.url()).args(["doctor", "--offline"]).run().await;
     assert!(!all(&told).contains(database.server().password()), "{}", all(&told));
     let shown = on(stage.program(), &database.url()).args(["config", "show"]).run().await;
-    assert!(all(&shown).contains("DATABASE_URL") && !all(&shown).contains(database.server().password()), "{}", all(&shown));
+    assert!(
+        all(&shown).contains("DATABASE_URL") && !all(&shown).contains(database.server().password()),
+        "{}",
+        all(&shown)
+    );
     drop(galatea);
 }
 
@@ -66,7 +70,13 @@ async fn what_is_in_the_way_is_told_without_the_password() {
     let cases = [
         (url.replace(&password, "canary%40wrong"), "GAL-DB-PASSWORD"),
         (url.replace("/test_", "/no_such_"), "GAL-DB-MISSING"),
-        (url.replace(&format!(":{}/", database.server().port()), &format!(":{}/", galatea_testkit::process::free_port())), "GAL-DB-HOST"),
+        (
+            url.replace(
+                &format!(":{}/", database.server().port()),
+                &format!(":{}/", galatea_testkit::process::free_port()),
+            ),
+            "GAL-DB-HOST",
+        ),
         (url.replace("sslmode=disable", "sslmode=canary"), "GAL-DB-URL"),
     ];
     for (address, code) in cases {
@@ -74,8 +84,71 @@ async fn what_is_in_the_way_is_told_without_the_password() {
             let told = on(stage.program(), &address).args(command.iter().copied()).run().await;
             let text = all(&told);
             assert!(told.code != Some(0) && text.contains(code), "{command:?}: {text}");
-            assert!(["fix:", "DATABASE_URL from environment"].iter().all(|part| text.contains(part)), "{command:?}: {text}");
+            assert!(
+                ["fix:", "DATABASE_URL from environment"].iter().all(|part| text.contains(part)),
+                "{command:?}: {text}"
+            );
             assert!(!text.contains("canary") && !text.contains(&password), "{command:?}: {text}");
         }
     }
+}
+
+/// A supervisor that starts it again would do so for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_of_a_newer_version_is_a_matter_of_configuration() {
+    let (stage, database) = (Stage::set().await, Database::fresh().await);
+    let galatea = on(stage.program(), &database.url()).arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    drop(galatea);
+    database.written_by_a_newer_version().await;
+    let told = on(stage.program(), &database.url()).arg("start").run().await;
+    assert!(
+        told.code == Some(3) && told.stderr.contains("GAL-DB-NEWER"),
+        "{:?} {}",
+        told.code,
+        all(&told)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pooler_that_pools_transactions_is_refused() {
+    let (stage, database) = (Stage::set().await, Database::fresh().await);
+    let pooler = TransactionPooler::start(&database).await;
+    let told = on(stage.program(), pooler.url()).arg("start").run().await;
+    assert!(
+        told.code == Some(3) && told.stderr.contains("GAL-DB-POOLER"),
+        "{:?} {}",
+        told.code,
+        all(&told)
+    );
+    assert!(told.stderr.contains("pool_mode = session"), "{}", all(&told));
+    let told = on(stage.program(), pooler.url()).args(["doctor", "--offline"]).run().await;
+    assert!(all(&told).contains("GAL-DB-POOLER"), "{}", all(&told));
+}
+
+/// One bounded look, whatever the database does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn readiness_does_not_wait_for_a_server_that_is_away() {
+    let server = tokio::task::spawn_blocking(Server::private).await.unwrap();
+    let (stage, database) = (Stage::set().await, Database::on(server.clone()).await);
+    let galatea = on(stage.program(), &database.url()).arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    let stopping = server.clone();
+    tokio::task::spawn_blocking(move || stopping.stop()).await.unwrap();
+    galatea.wait_for_line("the database cannot be reached").await;
+    let told = on(stage.program(), &database.url()).args(["status", "--json"]).run().await;
+    let status: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    let storage: Vec<_> = status["reasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|reason| reason["subject"] == "storage")
+        .collect();
+    assert!(storage.len() == 1 && storage[0]["code"] == "GAL-DB-HOST", "{status:#}");
+    drop((galatea, database));
+    let started = move || {
+        server.start();
+        server.end();
+    };
+    tokio::task::spawn_blocking(started).await.unwrap();
 }

@@ -20,13 +20,17 @@ pub(crate) struct Stage {
 
 /// `galatea` as this run built it; `GALATEA_BIN` names another.
 pub(crate) fn binary() -> PathBuf {
-    std::env::var_os("GALATEA_BIN").map_or_else(|| env!("CARGO_BIN_EXE_galatea").into(), PathBuf::from)
+    std::env::var_os("GALATEA_BIN")
+        .map_or_else(|| env!("CARGO_BIN_EXE_galatea").into(), PathBuf::from)
 }
 
 /// The model answers question `Q7` with `A7`: of several in the conversation the last one, which is the one to be answered.
-fn answer(request: &Recorded) -> Reply {
+pub(crate) fn answer(request: &Recorded) -> Reply {
     let text = request.body["messages"].to_string();
-    let numbers = text.split('Q').skip(1).filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
+    let numbers = text
+        .split('Q')
+        .skip(1)
+        .filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
     Reply::text(numbers.last().map_or("I did not catch that.".to_owned(), |n| format!("A{n}")))
 }
 
@@ -46,6 +50,8 @@ impl Stage {
             .env("TELEGRAM_API_ROOT", self.telegram.url())
             .env("OPENAI_BASE_URL", self.model.base_url())
             .env("OPENAI_API_KEY", KEY)
+            .env("OPENAI_SMALL_MODEL", "gpt-4o-mini")
+            .env("OPENAI_LARGE_MODEL", "gpt-4o")
             .env("BUSY_POLICY", "each")
             .env("SERVER_PORT", "0")
             .env("NO_COLOR", "1")
@@ -81,7 +87,9 @@ impl Stage {
 
     /// Waits until the agent's last word in a chat is this, and returns all its words there.
     pub(crate) async fn wait_text(&self, chat: &Chat, last: &str) -> Vec<String> {
-        let look = |_: &galatea_testkit::telegram::Handle| Some(self.texts(chat)).filter(|t| t.last().is_some_and(|t| t == last));
+        let look = |_: &galatea_testkit::telegram::Handle| {
+            Some(self.texts(chat)).filter(|t| t.last().is_some_and(|t| t == last))
+        };
         self.telegram.wait_for(&format!("{last:?} in chat {}", chat.id), look).await
     }
 }

@@ -14,14 +14,38 @@ async fn sigterm_ends_it_with_code_0() {
     assert_eq!(finished.code, Some(0), "{}{}", finished.stdout, finished.stderr);
 }
 
+/// A closed terminal is a wish to stop like any other: the answer under way is finished.
+#[tokio::test]
+async fn sighup_lets_it_finish_what_is_under_way() {
+    let stage = Stage::set().await;
+    let mut galatea = stage.start().await;
+    galatea.hang_up();
+    let finished = galatea.finish().await;
+    assert_eq!(finished.code, Some(0), "{}{}", finished.stdout, finished.stderr);
+    assert!(
+        finished.stdout.contains("Stopping") || finished.stderr.contains("Stopping"),
+        "{}{}",
+        finished.stdout,
+        finished.stderr
+    );
+}
+
 #[tokio::test]
 async fn a_second_poller_is_told_and_the_first_gives_way_without_ending() {
     let stage = Stage::set().await;
     let galatea = stage.start().await;
-    stage.telegram.wait_for("our poll", |t| (!t.calls_of("getUpdates").is_empty()).then_some(())).await;
+    stage
+        .telegram
+        .wait_for("our poll", |t| (!t.calls_of("getUpdates").is_empty()).then_some(()))
+        .await;
     // Another program takes the updates: a poll of its own ends ours with 409.
     let url = format!("{}/bot{}/getUpdates", stage.telegram.url(), stage.telegram.token());
-    let other = reqwest::Client::builder().no_proxy().build().unwrap().post(url).json(&serde_json::json!({ "timeout": 50 }));
+    let other = reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .unwrap()
+        .post(url)
+        .json(&serde_json::json!({ "timeout": 50 }));
     let poll = tokio::spawn(other.send());
     galatea.wait_for_line("GAL-TG-409").await;
     poll.abort();

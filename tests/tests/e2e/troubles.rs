@@ -12,7 +12,10 @@ async fn survives(effect: Effect) {
     stage.telegram.fault(Fault::new(effect).on("sendMessage"));
     stage.ann.says(&direct, "Q1").send();
     // The model answers the latest question it sees, so the second comes when the first is answered, and not yet shown for certain.
-    stage.telegram.wait_for("the first send", |t| (!t.calls_of("sendMessage").is_empty()).then_some(())).await;
+    stage
+        .telegram
+        .wait_for("the first send", |t| (!t.calls_of("sendMessage").is_empty()).then_some(()))
+        .await;
     stage.ann.says(&direct, "Q2").send();
     assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
 }

@@ -22,7 +22,17 @@ impl Question {
     }
 
     fn answer(self) -> Vec<String> {
-        (0..self.words).map(|n| if n == 0 { format!("A{}", self.number) } else { format!("A{}x{n}", self.number) }).collect()
+        (0..self.words)
+            .map(
+                |n| {
+                    if n == 0 {
+                        format!("A{}", self.number)
+                    } else {
+                        format!("A{}x{n}", self.number)
+                    }
+                },
+            )
+            .collect()
     }
 
     /// The last question in a text, which is the one to be answered.
@@ -74,7 +84,8 @@ pub(crate) fn faults<'a>(rooms: impl IntoIterator<Item = &'a Room>, audit: &Valu
 }
 
 fn in_room(room: &Room) -> Vec<String> {
-    let (expected, said) = (room.asked.iter().flat_map(|q| q.answer()).collect::<Vec<_>>(), words(&room.shown));
+    let (expected, said) =
+        (room.asked.iter().flat_map(|q| q.answer()).collect::<Vec<_>>(), words(&room.shown));
     let mut times: BTreeMap<&str, usize> = expected.iter().map(|word| (word.as_str(), 0)).collect();
     let mut faults = Vec::new();
     for word in &said {
@@ -83,7 +94,9 @@ fn in_room(room: &Room) -> Vec<String> {
             None => faults.push(format!("{word} was said, and nobody asked")),
         }
     }
-    let counted = |wanted: &dyn Fn(usize) -> bool| times.iter().filter(|(_, n)| wanted(**n)).map(|(word, _)| *word).collect::<Vec<_>>();
+    let counted = |wanted: &dyn Fn(usize) -> bool| {
+        times.iter().filter(|(_, n)| wanted(**n)).map(|(word, _)| *word).collect::<Vec<_>>()
+    };
     for (what, words) in [("lost", counted(&|n| n == 0)), ("duplicated", counted(&|n| n > 1))] {
         if !words.is_empty() {
             faults.push(format!("{what}: {}", words.join(" ")));
@@ -97,8 +110,15 @@ fn in_room(room: &Room) -> Vec<String> {
 
 /// The words of answers; whatever a connector puts around them is none.
 fn words(shown: &[String]) -> Vec<String> {
-    let is_answer = |word: &&str| word.strip_prefix('A').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    shown.iter().flat_map(|text| text.split_whitespace()).filter(is_answer).map(str::to_owned).collect()
+    let is_answer = |word: &&str| {
+        word.strip_prefix('A').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    shown
+        .iter()
+        .flat_map(|text| text.split_whitespace())
+        .filter(is_answer)
+        .map(str::to_owned)
+        .collect()
 }
 
 fn in_books(asked: u64, audit: &Value) -> Vec<String> {
@@ -108,11 +128,28 @@ fn in_books(asked: u64, audit: &Value) -> Vec<String> {
     if audit["sound"] != true {
         faults.push(format!("the audit does not add up: {audit}"));
     }
-    let wanted = [("received", asked), ("answered", asked), ("answering", 0), ("undelivered", 0), ("skipped", 0), ("expired", 0), ("dead", 0), ("pending", 0)];
-    let off = wanted.into_iter().filter(|(column, wanted)| total(column) != *wanted).map(|(column, wanted)| format!("{} {column} of {wanted}", total(column)));
+    let wanted = [
+        ("received", asked),
+        ("answered", asked),
+        ("answering", 0),
+        ("undelivered", 0),
+        ("skipped", 0),
+        ("expired", 0),
+        ("dead", 0),
+        ("pending", 0),
+    ];
+    let off = wanted
+        .into_iter()
+        .filter(|(column, wanted)| total(column) != *wanted)
+        .map(|(column, wanted)| format!("{} {column} of {wanted}", total(column)));
     faults.extend(off);
     let parts = audit["exceptions"]["parts"].as_array().cloned().unwrap_or_default();
-    faults.extend(parts.iter().map(|part| format!("part {} of room {} is {}: {}", part["part"], part["room"], part["state"], part["error"])));
+    faults.extend(parts.iter().map(|part| {
+        format!(
+            "part {} of room {} is {}: {}",
+            part["part"], part["room"], part["state"], part["error"]
+        )
+    }));
     faults
 }
 
@@ -146,12 +183,27 @@ mod tests {
             faults([&room], &books())
         };
         assert_eq!(doctored(|shown| shown.push("A3".into())), ["room 0: duplicated: A3"]);
-        assert_eq!(doctored(|shown| shown.insert(2, "A2x2".into())), ["room 0: duplicated: A2x2"], "one part of an answer");
+        assert_eq!(
+            doctored(|shown| shown.insert(2, "A2x2".into())),
+            ["room 0: duplicated: A2x2"],
+            "one part of an answer"
+        );
         assert_eq!(doctored(|shown| drop(shown.remove(0))), ["room 0: lost: A1"]);
         assert_eq!(doctored(|shown| drop(shown.pop())), ["room 0: lost: A3"]);
-        assert_eq!(doctored(|shown| shown.swap(0, 3)), ["room 0: out of order: A3 A2 A2x1 A2x2 A1"]);
-        assert_eq!(doctored(|shown| shown.swap(1, 2)), ["room 0: out of order: A1 A2x2 A2 A2x1 A3"], "parts of one answer");
-        assert_eq!(doctored(|shown| shown.push("A9".into())), ["room 0: A9 was said, and nobody asked"], "an answer of another room");
+        assert_eq!(
+            doctored(|shown| shown.swap(0, 3)),
+            ["room 0: out of order: A3 A2 A2x1 A2x2 A1"]
+        );
+        assert_eq!(
+            doctored(|shown| shown.swap(1, 2)),
+            ["room 0: out of order: A1 A2x2 A2 A2x1 A3"],
+            "parts of one answer"
+        );
+        assert_eq!(
+            doctored(|shown| shown.push("A9".into())),
+            ["room 0: A9 was said, and nobody asked"],
+            "an answer of another room"
+        );
         assert!(!is_answered(&Room { shown: vec!["A1".into()], ..room() }));
     }
 
@@ -165,7 +217,8 @@ mod tests {
         assert_eq!(doctored("received", json!(4)), ["4 received of 3"]);
         assert_eq!(doctored("pending", json!(1)), ["1 pending of 0"]);
         let mut unsure = books();
-        unsure["exceptions"]["parts"] = json!([{ "part": 0, "room": "7", "state": "ambiguous", "error": "nobody can tell" }]);
+        unsure["exceptions"]["parts"] =
+            json!([{ "part": 0, "room": "7", "state": "ambiguous", "error": "nobody can tell" }]);
         assert_eq!(faults([&room()], &unsure).len(), 1);
         assert_eq!(faults([&room()], &Value::Null).len(), 3);
     }

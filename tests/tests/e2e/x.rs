@@ -4,7 +4,7 @@ use galatea_core::{
     AgentIdentity, EntityId, MemoryId, Room, RoomId, WorldId,
     store::{EntityStore as _, MemoryStore as _, RoomStore as _, WorldStore as _},
 };
-use galatea_store_sqlite::{SqliteOptions, SqliteStore};
+use galatea_store::{Database, SqliteOptions};
 use galatea_testkit::{
     models::Reply,
     process::{Program, Running},
@@ -39,22 +39,51 @@ async fn a_mention_is_answered_in_its_conversation_under_elizaos_ids() {
     let mut galatea = start(with_x(stage.program(), &api).env("TWITTER_DRY_RUN", "false")).await;
     let asked = ann.replies(root, "@galatea_test Q7");
     let shown = api.wait_shown(1).await;
-    assert_eq!((shown[0].text.as_str(), shown[0].reply_to, shown[0].conversation), ("A7", Some(asked), root));
-    let told = with_x(stage.program(), &api).args(["explain".to_owned(), format!("https://x.com/ann_x/status/{asked}")]).run().await;
-    assert!(told.code == Some(0) && told.stdout.contains("it mentions the agent"), "{}{}", told.stdout, told.stderr);
+    assert_eq!(
+        (shown[0].text.as_str(), shown[0].reply_to, shown[0].conversation),
+        ("A7", Some(asked), root)
+    );
+    let told = with_x(stage.program(), &api)
+        .args(["explain".to_owned(), format!("https://x.com/ann_x/status/{asked}")])
+        .run()
+        .await;
+    assert!(
+        told.code == Some(0) && told.stdout.contains("it mentions the agent"),
+        "{}{}",
+        told.stdout,
+        told.stderr
+    );
     galatea.terminate();
     let finished = galatea.finish().await;
     let said = format!("{}{}", finished.stdout, finished.stderr);
     assert!(api.secrets().iter().all(|secret| !said.contains(secret)), "a secret is told");
 
-    let store = SqliteStore::open(stage.home.path().join(".galatea/galatea.db"), SqliteOptions::default()).await.unwrap();
+    let store =
+        Database::sqlite(stage.home.path().join(".galatea/galatea.db"), SqliteOptions::default())
+            .await
+            .unwrap();
     let agent = AgentIdentity::new(None, "Eliza");
     let id = |base: &str| agent.swizzle(base);
     let room: Room = store.room(RoomId(id(&root.to_string()))).await.unwrap().unwrap();
-    assert_eq!((room.world_id, room.remote.0), (WorldId(id(&ann.id.to_string())), root.to_string()));
+    assert_eq!(
+        (room.world_id, room.remote.0),
+        (WorldId(id(&ann.id.to_string())), root.to_string())
+    );
     assert!(store.world(room.world_id).await.unwrap().is_some());
-    assert_eq!(store.entities(&[EntityId(id(&ann.id.to_string()))]).await.unwrap()[0].names[0], "Ann");
-    assert!(store.memory(MemoryId(id(&asked.to_string()))).await.unwrap().unwrap().content.text.contains("Q7"));
+    assert_eq!(
+        store.entities(&[EntityId(id(&ann.id.to_string()))]).await.unwrap()[0].names[0],
+        "Ann"
+    );
+    assert!(
+        store
+            .memory(MemoryId(id(&asked.to_string())))
+            .await
+            .unwrap()
+            .unwrap()
+            .content
+            .text
+            .contains("Q7")
+    );
 }
 
 #[tokio::test]
@@ -62,7 +91,10 @@ async fn a_hanging_x_times_out_while_telegram_goes_on() {
     let (stage, api) = (Stage::set().await, XApi::start().await);
     api.fault(Fault::new(Effect::Hang).on("GET /2/users/:id/mentions").times(1));
     let galatea = start(with_x(stage.program(), &api).env("TWITTER_DRY_RUN", "false")).await;
-    api.wait_for("the hanging look", |h| (!h.calls_of("GET /2/users/:id/mentions").is_empty()).then_some(())).await;
+    api.wait_for("the hanging look", |h| {
+        (!h.calls_of("GET /2/users/:id/mentions").is_empty()).then_some(())
+    })
+    .await;
     stage.ann.says(&stage.ann.direct(), "Q1").send();
     stage.wait_text(&stage.ann.direct(), "A1").await;
     let asked = api.user("Bob", "bob_x").posts("@galatea_test Q2");
@@ -74,7 +106,9 @@ async fn a_hanging_x_times_out_while_telegram_goes_on() {
 #[tokio::test]
 async fn the_poster_writes_posts_and_a_dry_run_makes_none() {
     let (stage, api) = (Stage::set().await, XApi::start().await);
-    stage.model.answer_with(|_| Reply::text("Fog until ten. You hear the curlews decide where to stand."));
+    stage
+        .model
+        .answer_with(|_| Reply::text("Fog until ten. You hear the curlews decide where to stand."));
     let poster = concat!(env!("CARGO_MANIFEST_DIR"), "/../../characters/poster.json");
     let program = with_x(Program::new(binary(), &stage.home), &api)
         .env("OPENAI_BASE_URL", stage.model.base_url())
@@ -93,7 +127,11 @@ async fn the_poster_writes_posts_and_a_dry_run_makes_none() {
 async fn a_person_logs_in_through_the_program_and_it_answers() {
     let (stage, port) = (Stage::set().await, galatea_testkit::process::free_port());
     let redirect = format!("http://127.0.0.1:{port}/callback");
-    let api = XApi::with(galatea_testkit::x::Options { redirect: redirect.clone(), ..Default::default() }).await;
+    let api = XApi::with(galatea_testkit::x::Options {
+        redirect: redirect.clone(),
+        ..Default::default()
+    })
+    .await;
     let program = stage
         .program()
         .env("TWITTER_CLIENT_ID", "testkitClient")
@@ -114,11 +152,26 @@ async fn a_person_logs_in_through_the_program_and_it_answers() {
     assert!(api.secrets().iter().all(|secret| !said.contains(secret)), "a secret is told");
 
     let unasked = program.clone().args(["connector", "check", "x"]).run().await;
-    assert!(unasked.stdout.contains("This makes one paid read (about $0.01)."), "{}", unasked.stdout);
+    assert!(
+        unasked.stdout.contains("This makes one paid read (about $0.01)."),
+        "{}",
+        unasked.stdout
+    );
     assert_eq!(api.calls_of("GET /2/users/me").len(), 1, "only the login asked");
     let checked = program.clone().args(["connector", "check", "x", "--yes"]).run().await;
-    assert!(checked.code == Some(0) && checked.stdout.contains("keys sign correctly: @galatea_test"), "{}{}", checked.stdout, checked.stderr);
-    assert!(checked.stdout.contains("cap $1.00/day: mention read $0.001*, post $0.015, with link $0.20"), "{}", checked.stdout);
+    assert!(
+        checked.code == Some(0) && checked.stdout.contains("keys sign correctly: @galatea_test"),
+        "{}{}",
+        checked.stdout,
+        checked.stderr
+    );
+    assert!(
+        checked
+            .stdout
+            .contains("cap $1.00/day: mention read $0.001*, post $0.015, with link $0.20"),
+        "{}",
+        checked.stdout
+    );
 
     let _galatea = start(program).await;
     let asked = api.user("Ann", "ann_x").posts("@galatea_test Q3");

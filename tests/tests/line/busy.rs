@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::{
     house::{House, Plan, dm, group},
-    models::{Gated, asked, echo},
+    models::{Gated, asked, echo, words},
 };
 
 /// Twenty questions in one batch; gives their ids.
@@ -28,16 +28,27 @@ async fn twenty_questions_in_a_direct_message_are_answered_together() {
     assert_eq!(requests.len(), 1);
     let prompt = asked(&requests[0]);
     for n in 1..=20 {
-        assert_eq!(prompt.matches(&format!("question-{n}.")).count(), 1, "question {n} in {prompt}");
+        assert_eq!(
+            prompt.matches(&format!("question-{n}.")).count(),
+            1,
+            "question {n} in {prompt}"
+        );
     }
     assert!(requests[0].system.as_deref().unwrap().contains("address every one of them"));
     for (n, id) in ids.iter().enumerate() {
         let said = house.explain(*id).await;
         assert_eq!((said.state, said.deliveries.len()), (InboxState::Done, 1), "{said:?}");
-        let merged = said.steps.iter().any(|s| s.rule == "merged" && s.reason.contains(&ids[19].to_string()));
+        let merged = said
+            .steps
+            .iter()
+            .any(|s| s.rule == "merged" && s.reason.contains(&ids[19].to_string()));
         assert_eq!(merged, n < 19, "question {n}: {:?}", said.steps);
     }
-    assert_eq!(house.platform.shown()[0].reply_to.as_deref(), Some("7-20"), "several at once: the last is quoted");
+    assert_eq!(
+        house.platform.shown()[0].reply_to.as_deref(),
+        Some("7-20"),
+        "several at once: the last is quoted"
+    );
 }
 
 #[tokio::test]
@@ -60,14 +71,17 @@ async fn twenty_questions_in_a_group_get_twenty_answers_in_order() {
     let house = Plan::new(Arc::clone(&model) as _).build().await;
     let ids = twenty(&house, &group("-100", "7").mentioning()).await;
     house.quiet().await;
-    let expected: Vec<_> = (1..=20).map(|n| format!("re: Person 7: question-{n}.")).collect();
+    let expected: Vec<_> = (1..=20).map(|n| format!("re: question-{n}.")).collect();
     assert_eq!(house.platform.texts("-100"), expected);
     for (shown, n) in house.platform.shown().iter().zip(1..) {
         assert_eq!(shown.reply_to, Some(format!("-100-{n}")));
     }
     for (request, n) in model.requests().iter().zip(1..) {
         let all: String = request.messages.iter().map(|m| m.text() + "\n").collect();
-        assert!(!all.contains(&format!("question-{}.", n + 1)), "the answer to {n} must not know what comes after");
+        assert!(
+            !all.contains(&format!("question-{}.", n + 1)),
+            "the answer to {n} must not know what comes after"
+        );
         assert_eq!(all.contains(&format!("question-{}.", n - 1)), n > 1);
     }
     for id in ids {
@@ -99,10 +113,16 @@ async fn answers_of_a_room_keep_the_order_of_its_questions() {
     }
     model.open(1);
     let texts = house.platform.until_shown("7", 5).await;
-    assert_eq!(texts, ["re: slow first", "re: number 2", "re: number 3", "re: number 4", "re: number 5"]);
+    assert_eq!(
+        texts,
+        ["re: slow first", "re: number 2", "re: number 3", "re: number 4", "re: number 5"]
+    );
     for (n, request) in (2..).zip(&model.inner.requests()[1..]) {
         let shown = format!("{request:?}");
-        assert!(shown.contains(&format!("number {n}")) && !shown.contains(&format!("number {}", n + 1)), "no answer sees what came later: {shown}");
+        assert!(
+            shown.contains(&format!("number {n}")) && !shown.contains(&format!("number {}", n + 1)),
+            "no answer sees what came later: {shown}"
+        );
     }
 }
 
@@ -119,7 +139,7 @@ async fn interrupt_starts_again_with_both() {
     assert_eq!(house.platform.texts("7"), ["re: second"]);
     let requests = model.inner.requests();
     assert_eq!(requests.len(), 1, "the interrupted call never came to an answer");
-    assert!(asked(&requests[0]).contains("first\nsecond"), "{}", asked(&requests[0]));
+    assert!(words(&requests[0]).contains("first\nsecond"), "{}", asked(&requests[0]));
     assert_eq!(house.explain(first).await.state, InboxState::Done);
     assert!(house.explain(second).await.steps.iter().any(|s| s.reason.contains("started again")));
 }
@@ -130,11 +150,12 @@ async fn chatter_does_not_interrupt() {
     let house = Plan::new(Arc::clone(&model) as _).set("BUSY_POLICY", "interrupt").build().await;
     house.say(&group("-100", "7").mentioning(), "first").await;
     model.reached(1).await;
-    let chatter: Vec<_> = (0..5).map(|n| house.message(&group("-100", "8"), &format!("blah {n}"))).collect();
+    let chatter: Vec<_> =
+        (0..5).map(|n| house.message(&group("-100", "8"), &format!("blah {n}"))).collect();
     house.receive(chatter).await;
     model.open(1);
     house.quiet().await;
-    assert_eq!(house.platform.texts("-100"), ["re: Person 7: first"]);
+    assert_eq!(house.platform.texts("-100"), ["re: first"]);
     assert_eq!(model.inner.requests().len(), 1);
 }
 
@@ -149,7 +170,10 @@ async fn drop_skips_what_comes_meanwhile_and_says_so() {
     house.quiet().await;
     assert_eq!(house.platform.texts("7"), ["re: first"]);
     let said = house.explain(late).await;
-    assert_eq!((said.state, said.change.unwrap().setting.as_str()), (InboxState::Skipped, "BUSY_POLICY"));
+    assert_eq!(
+        (said.state, said.change.unwrap().setting.as_str()),
+        (InboxState::Skipped, "BUSY_POLICY")
+    );
     house.say(&dm("7"), "third").await;
     assert_eq!(house.platform.until_shown("7", 2).await[1], "re: third");
 }
@@ -163,7 +187,8 @@ async fn drop_skips_what_does_not_fit_into_memory_too() {
     model.reached(1).await;
     let mut late = Vec::new();
     for chunk in (1..MANY).collect::<Vec<_>>().chunks(100) {
-        let events: Vec<_> = chunk.iter().map(|n| house.message(&dm("7"), &format!("number-{n}."))).collect();
+        let events: Vec<_> =
+            chunk.iter().map(|n| house.message(&dm("7"), &format!("number-{n}."))).collect();
         late.extend(events.iter().map(|event| house.id_of(event)));
         house.receive(events).await;
     }
@@ -172,7 +197,10 @@ async fn drop_skips_what_does_not_fit_into_memory_too() {
     assert_eq!(house.platform.texts("7"), ["re: number-0."]);
     for id in [late[0], late[300], late[MANY - 2]] {
         let said = house.explain(id).await;
-        assert_eq!((said.state, said.change.unwrap().setting.as_str()), (InboxState::Skipped, "BUSY_POLICY"));
+        assert_eq!(
+            (said.state, said.change.unwrap().setting.as_str()),
+            (InboxState::Skipped, "BUSY_POLICY")
+        );
     }
     house.say(&dm("7"), "afterwards").await;
     assert_eq!(house.platform.until_shown("7", 2).await[1], "re: afterwards");
@@ -186,7 +214,11 @@ async fn a_room_with_more_than_memory_holds_loses_nothing_and_keeps_order() {
     house.say(&dm("7"), "number-0.").await;
     model.reached(1).await;
     for chunk in (1..MANY).collect::<Vec<_>>().chunks(100) {
-        house.receive(chunk.iter().map(|n| house.message(&dm("7"), &format!("number-{n}."))).collect()).await;
+        house
+            .receive(
+                chunk.iter().map(|n| house.message(&dm("7"), &format!("number-{n}."))).collect(),
+            )
+            .await;
     }
     model.open(1);
     house.quiet().await;
@@ -198,13 +230,16 @@ async fn a_room_with_more_than_memory_holds_loses_nothing_and_keeps_order() {
 async fn a_deleted_question_does_not_take_the_others_with_it() {
     let model = Gated::new(echo(), "question");
     let house = Plan::new(Arc::clone(&model) as _).build().await;
-    let batch: Vec<_> = (1..=3).map(|n| house.message(&dm("7"), &format!("question {n}"))).collect();
+    let batch: Vec<_> =
+        (1..=3).map(|n| house.message(&dm("7"), &format!("question {n}"))).collect();
     let ids: Vec<_> = batch.iter().map(|m| house.id_of(m)).collect();
     house.receive(batch).await;
     model.reached(1).await;
     let deleted = galatea_core::Incoming {
         connection: dm("7").connection(),
-        event: galatea_core::IncomingEvent::Deleted { ids: vec![galatea_core::RemoteId::new("7-2")] },
+        event: galatea_core::IncomingEvent::Deleted {
+            ids: vec![galatea_core::RemoteId::new("7-2")],
+        },
         at: house.clock.now(),
     };
     house.receive(vec![deleted]).await;
@@ -216,5 +251,5 @@ async fn a_deleted_question_does_not_take_the_others_with_it() {
         assert_eq!(house.explain(ids[n]).await.state, InboxState::Done);
     }
     let last = model.inner.requests().pop().unwrap();
-    assert!(asked(&last).contains("question 1\nquestion 3"), "{}", asked(&last));
+    assert!(words(&last).contains("question 1\nquestion 3"), "{}", asked(&last));
 }

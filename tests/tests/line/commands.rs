@@ -26,7 +26,10 @@ async fn mute_and_unmute() {
     let ignored = house.say(&spot, "hello?").await;
     house.quiet().await;
     let said = house.explain(ignored).await;
-    assert_eq!((said.state, said.summary.as_str()), (InboxState::Skipped, "not answered: this room is muted"));
+    assert_eq!(
+        (said.state, said.summary.as_str()),
+        (InboxState::Skipped, "not answered: this room is muted")
+    );
     house.say(&dm("8"), "other rooms").await;
     house.platform.until_shown("8", 1).await;
     house.say(&spot, "/unmute").await;
@@ -40,7 +43,11 @@ async fn in_groups_only_admins_switch() {
     let mut world = WorldRef::new(RemoteId::new("-100"), None);
     world.roles = vec![(RemoteId::new("1"), Role::Admin)];
     let rooms = vec![RoomRef::new(RemoteId::new("-100"), None, ChannelType::Group)];
-    house.gateway.ensure_connections(WorldSync { world, rooms, entities: Vec::new() }).await.unwrap();
+    house
+        .gateway
+        .ensure_connections(WorldSync { world, rooms, entities: Vec::new() })
+        .await
+        .unwrap();
     house.say(&group("-100", "7"), "/mute").await;
     assert!(house.platform.until_shown("-100", 1).await[0].starts_with("Only admins"));
     house.quiet().await;
@@ -56,9 +63,11 @@ async fn the_mute_action_mutes_the_room() {
     let model = Arc::new(ScriptedModel::new());
     model.enqueue("<response><actions>MUTE_ROOM</actions><text>I will be quiet.</text></response>");
     let house = Plan::new(model).plugin(galatea_bootstrap::plugin()).build().await;
-    let spot = dm("7");
-    house.say(&spot, "please be quiet").await;
-    house.platform.until_shown("7", 1).await;
+    let spot = group("-100", "7").mentioning();
+    let mut asked = house.message(&spot, "please be quiet");
+    asked.connection.world.owner = Some(galatea_core::RemoteId::new("7"));
+    house.receive(vec![asked]).await;
+    house.platform.until_shown("-100", 1).await;
     house.quiet().await;
     assert_eq!(own_state(&house, house.room(&spot)).await, Some(ParticipantState::Muted));
     let ignored = house.say(&spot, "hello?").await;
@@ -82,7 +91,11 @@ async fn reset_starts_afresh() {
     house.quiet().await;
     house.say(&spot, "who am I?").await;
     house.platform.until_shown("7", 4).await;
-    let knows: Vec<bool> = model.requests().iter().map(|r| r.messages.iter().any(|m| m.text().contains("Rumpelstiltskin"))).collect();
+    let knows: Vec<bool> = model
+        .requests()
+        .iter()
+        .map(|r| r.messages.iter().any(|m| m.text().contains("Rumpelstiltskin")))
+        .collect();
     assert_eq!(knows, [true, true, false]);
 }
 
@@ -97,24 +110,33 @@ async fn forget_me_deletes_what_this_person_wrote_everywhere() {
     let others = house.say(&group("-100", "8").mentioning(), "mine stays").await;
     house.quiet().await;
     house.say(&dm("7"), "/privacy forget me").await;
-    house.platform.until("the confirmation", |p| p.texts("7").iter().any(|t| t.contains("6 other messages"))).await;
+    house
+        .platform
+        .until("the confirmation", |p| p.texts("7").iter().any(|t| t.contains("6 other messages")))
+        .await;
     house.quiet().await;
     for id in ids {
         assert_eq!(house.store.memory(id).await.unwrap(), None);
     }
     assert!(house.store.memory(others).await.unwrap().is_some());
-    let query = MemoryQuery { entity: Some(house.entity(&dm("7"))), ..MemoryQuery::new(house.agent, 10) };
+    let query =
+        MemoryQuery { entity: Some(house.entity(&dm("7"))), ..MemoryQuery::new(house.agent, 10) };
     assert_eq!(house.store.memories(&query).await.unwrap(), Vec::new());
     // What the agent said to this person is gone too, and what it said to others is not.
-    let own = MemoryQuery { entity: Some(house.identity.entity()), ..MemoryQuery::new(house.agent, 50) };
-    let said: Vec<_> = house.store.memories(&own).await.unwrap().into_iter().map(|m| m.content.text).collect();
-    assert_eq!(said, ["re: Person 8: mine stays"]);
+    let own =
+        MemoryQuery { entity: Some(house.identity.entity()), ..MemoryQuery::new(house.agent, 50) };
+    let said: Vec<_> =
+        house.store.memories(&own).await.unwrap().into_iter().map(|m| m.content.text).collect();
+    assert_eq!(said, ["re: mine stays"]);
     let person = &house.store.entities(&[house.entity(&dm("7"))]).await.unwrap()[0];
     assert_eq!((&person.names, person.metadata.len()), (&Vec::new(), 0), "names are personal");
     // Whoever writes again is somebody new.
     house.say(&dm("7"), "hello again").await;
     house.quiet().await;
-    assert_eq!(house.store.entities(&[house.entity(&dm("7"))]).await.unwrap()[0].names, ["Person 7", "user7"]);
+    assert_eq!(
+        house.store.entities(&[house.entity(&dm("7"))]).await.unwrap()[0].names,
+        ["Person 7", "user7"]
+    );
     assert_eq!(house.platform.texts("7").last().unwrap(), "re: hello again");
 }
 
@@ -125,7 +147,11 @@ async fn commands_obey_the_policy_of_direct_messages() {
         let refused = house.say(&dm("7"), command).await;
         house.quiet().await;
         let said = house.explain(refused).await;
-        assert_eq!((said.state, said.summary.as_str()), (InboxState::Skipped, "not answered: direct messages are switched off"), "{command}");
+        assert_eq!(
+            (said.state, said.summary.as_str()),
+            (InboxState::Skipped, "not answered: direct messages are switched off"),
+            "{command}"
+        );
     }
     assert_eq!(house.platform.attempts(), 0);
     house.say(&group("-100", "7"), "/help").await;

@@ -1,7 +1,10 @@
 //! Worlds, Rooms, Entities and Participants.
 
-use galatea_core::{Batch, ChannelType, Content, EntityRef, Incoming, IncomingEvent, MemoryId, RemoteId, Role, RoomRef, WorldRef, WorldSync};
-use galatea_store_sqlite::SqliteStore;
+use galatea_core::{
+    Addressed, Batch, ChannelType, Content, EntityRef, Incoming, IncomingEvent, MemoryId, RemoteId,
+    Role, RoomRef, WorldRef, WorldSync,
+};
+use galatea_store::Database;
 use std::sync::Arc;
 
 use crate::{
@@ -21,7 +24,10 @@ async fn a_direct_message_is_answered_and_stored_under_elizaos_ids() {
     assert_eq!(house.agent.to_string(), "b850bc30-45f8-0041-a00a-83df46d8555d");
     assert_eq!(house.room(&spot).to_string(), "270b9075-fe57-01b4-838a-eadec6854efb");
     let room = house.store.room(house.room(&spot)).await.unwrap().unwrap();
-    assert_eq!((room.name.as_str(), room.kind, room.world_id), ("Room 123456789012345678", ChannelType::Dm, house.world(&spot)));
+    assert_eq!(
+        (room.name.as_str(), room.kind, room.world_id),
+        ("Room 123456789012345678", ChannelType::Dm, house.world(&spot))
+    );
     let world = house.store.world(house.world(&spot)).await.unwrap().unwrap();
     assert_eq!(world.name, "World 123456789012345678");
     let entity = house.store.entities(&[house.entity(&spot)]).await.unwrap().pop().unwrap();
@@ -41,14 +47,26 @@ async fn fifty_callers_at_once_make_one_connection() {
     let calls: Vec<_> = (0..50)
         .map(|_| {
             let (house, spot) = (Arc::clone(&house), spot.clone());
-            tokio::spawn(async move { house.gateway.ensure_connection(&spot.connection()).await.unwrap() })
+            tokio::spawn(async move {
+                house.gateway.ensure_connection(&spot.connection()).await.unwrap()
+            })
         })
         .collect();
     for call in calls {
         let place = call.await.unwrap();
-        assert_eq!((place.room, place.entity, place.world), (house.room(&spot), house.entity(&spot), house.world(&spot)));
+        assert_eq!(
+            (place.room, place.entity, place.world),
+            (house.room(&spot), house.entity(&spot), house.world(&spot))
+        );
     }
-    let mut participants: Vec<_> = house.store.participants(house.room(&spot)).await.unwrap().into_iter().map(|p| p.entity_id).collect();
+    let mut participants: Vec<_> = house
+        .store
+        .participants(house.room(&spot))
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|p| p.entity_id)
+        .collect();
     participants.sort();
     let mut expected = vec![house.entity(&spot), house.identity.entity()];
     expected.sort();
@@ -57,7 +75,7 @@ async fn fifty_callers_at_once_make_one_connection() {
 
 #[tokio::test]
 async fn a_known_connection_costs_no_sql_and_a_changed_one_one_statement() {
-    let store = SqliteStore::in_memory().await.unwrap();
+    let store = Database::in_memory().await.unwrap();
     let house = Plan::new(echo()).store(&store).build().await;
     // An answer goes out only when what an earlier run left is taken up, so nothing else asks the store any more.
     house.say(&dm("9"), "hello").await;
@@ -80,7 +98,7 @@ async fn a_known_connection_costs_no_sql_and_a_changed_one_one_statement() {
 
 /// Statements of a whole life with so many turns, everything drained: what is written in groups may cost less, never more.
 async fn statements(turns: usize) -> u64 {
-    let store = SqliteStore::in_memory().await.unwrap();
+    let store = Database::in_memory().await.unwrap();
     let house = Plan::new(echo()).store(&store).build().await;
     let spot = dm("7");
     for n in 1..=turns {
@@ -110,7 +128,11 @@ async fn owner_and_roles_survive_plain_messages_and_change_with_the_next_sync() 
     let mut world = WorldRef::new(RemoteId::new("-100"), None);
     world.owner = Some(RemoteId::new("1"));
     world.roles = vec![(RemoteId::new("1"), Role::Owner), (RemoteId::new("2"), Role::Admin)];
-    let sync = |world: WorldRef| WorldSync { world, rooms: vec![RoomRef::new(RemoteId::new("-100"), None, ChannelType::Group)], entities: Vec::new() };
+    let sync = |world: WorldRef| WorldSync {
+        world,
+        rooms: vec![RoomRef::new(RemoteId::new("-100"), None, ChannelType::Group)],
+        entities: Vec::new(),
+    };
     house.gateway.ensure_connections(sync(world)).await.unwrap();
     house.say(&spot, "second").await;
     house.quiet().await;
@@ -123,14 +145,21 @@ async fn owner_and_roles_survive_plain_messages_and_change_with_the_next_sync() 
     later.roles = vec![(RemoteId::new("2"), Role::Owner), (RemoteId::new("1"), Role::None)];
     house.gateway.ensure_connections(sync(later)).await.unwrap();
     let stored = house.store.world(house.world(&spot)).await.unwrap().unwrap();
-    assert_eq!((stored.name.as_str(), stored.metadata.ownership.unwrap().owner_id), ("Renamed", id("2")));
-    assert_eq!((stored.metadata.roles[&id("2")], stored.metadata.roles[&id("1")]), (Role::Owner, Role::None));
+    assert_eq!(
+        (stored.name.as_str(), stored.metadata.ownership.unwrap().owner_id),
+        ("Renamed", id("2"))
+    );
+    assert_eq!(
+        (stored.metadata.roles[&id("2")], stored.metadata.roles[&id("1")]),
+        (Role::Owner, Role::None)
+    );
 }
 
 #[tokio::test]
 async fn a_sync_puts_everybody_into_every_room() {
     let house = Plan::new(echo()).build().await;
-    let rooms: Vec<_> = ["-1", "-2", "-3"].map(|r| RoomRef::new(RemoteId::new(r), None, ChannelType::Group)).into();
+    let rooms: Vec<_> =
+        ["-1", "-2", "-3"].map(|r| RoomRef::new(RemoteId::new(r), None, ChannelType::Group)).into();
     let person = |id: &str| EntityRef::new(RemoteId::new(id), Some(id.to_owned()), None);
     let sync = WorldSync {
         world: WorldRef::new(RemoteId::new("guild"), Some("Guild".into())),
@@ -139,7 +168,11 @@ async fn a_sync_puts_everybody_into_every_room() {
     };
     house.gateway.ensure_connections(sync).await.unwrap();
     for (room, count) in [("-1", 2), ("-2", 3), ("-3", 2)] {
-        assert_eq!(house.store.participants(house.room(&group(room, "7"))).await.unwrap().len(), count, "{room}");
+        assert_eq!(
+            house.store.participants(house.room(&group(room, "7"))).await.unwrap().len(),
+            count,
+            "{room}"
+        );
     }
 }
 
@@ -218,10 +251,55 @@ async fn an_edit_replaces_the_stored_text() {
     house.quiet().await;
     let edit = Incoming {
         connection: spot.connection(),
-        event: IncomingEvent::Edited { id: RemoteId::new("7-1"), content: Content::text("the") },
+        event: IncomingEvent::Edited {
+            id: RemoteId::new("7-1"),
+            content: Content::text("the"),
+            addressed: Addressed::default(),
+        },
         at: house.clock.now(),
     };
     house.gateway.receive(Batch { events: vec![edit], cursor: None }).await.unwrap();
     assert_eq!(house.store.memory(id).await.unwrap().unwrap().content.text, "the");
     assert_eq!(house.platform.texts("7").len(), 1, "an edit is no new message");
+}
+
+#[tokio::test]
+async fn an_edit_that_mentions_the_agent_asks_once() {
+    let house = Plan::new(echo()).build().await;
+    let spot = group("-100", "7");
+    let edit = |id: &str, text: &str| Incoming {
+        connection: spot.connection(),
+        event: IncomingEvent::Edited {
+            id: RemoteId::new(id),
+            content: Content::text(text),
+            addressed: Addressed { mention: true, reply: false },
+        },
+        at: house.clock.now(),
+    };
+    house.say(&spot, "what is it").await;
+    house.quiet().await;
+    assert!(house.platform.texts("-100").is_empty(), "nobody was addressed");
+    for again in ["what is it, bot?", "what is it, bot??"] {
+        house.receive(vec![edit("-100-1", again)]).await;
+        house.quiet().await;
+        assert_eq!(house.platform.texts("-100").len(), 1, "{again}");
+    }
+    assert_eq!(
+        house.platform.shown()[0].reply_to.as_deref(),
+        Some("-100-1"),
+        "the message that was changed is quoted"
+    );
+    // One that was answered already is not answered again, and one that came with its edit is answered once.
+    house.say(&spot.clone().mentioning(), "and this").await;
+    house.quiet().await;
+    house.receive(vec![edit("-100-2", "and this, bot")]).await;
+    house
+        .receive(vec![
+            spot.message(house.clock.now(), "-100-77", "hello"),
+            edit("-100-77", "hello bot"),
+            edit("-100-77", "hello bot!"),
+        ])
+        .await;
+    house.quiet().await;
+    assert_eq!(house.platform.texts("-100").len(), 3);
 }

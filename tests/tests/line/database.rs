@@ -5,7 +5,7 @@ use galatea_core::{
     Account, Address, Batch, Content, Error, Outgoing, RemoteId, SecretString,
     store::{AuditStore, InboxState, InboxStore, LeaseStore, OutboxStore},
 };
-use galatea_store_postgres::{PostgresOptions, PostgresStore};
+use galatea_store::{Database as Stored, PostgresOptions};
 use galatea_testkit::{
     models::ScriptedModel,
     postgres::{Database, Obstacle, Proxy},
@@ -21,15 +21,21 @@ use crate::{
 /// How long the store tries to learn what became of a change.
 const BOUND: Duration = Duration::from_millis(200);
 
-async fn open(url: &str) -> PostgresStore {
+async fn open(url: &str) -> Stored {
     let options = PostgresOptions { settle_within: BOUND, ..PostgresOptions::default() };
-    PostgresStore::open(&SecretString::from(url), options).await.unwrap()
+    Stored::postgres(&SecretString::from(url), options).await.unwrap()
 }
 
 /// Asked by a way of its own, since every answer counts.
-async fn is_quiet(house: &House, beside: &PostgresStore) -> bool {
-    let waits = beside.inbox_counts().await.unwrap().iter().any(|(_, state, n)| *state == InboxState::New && *n > 0);
-    let goes_out = beside.outbox_counts().await.unwrap().iter().any(|(_, state, n)| state.is_open() && *n > 0);
+async fn is_quiet(house: &House, beside: &Stored) -> bool {
+    let waits = beside
+        .inbox_counts()
+        .await
+        .unwrap()
+        .iter()
+        .any(|(_, state, n)| *state == InboxState::New && *n > 0);
+    let goes_out =
+        beside.outbox_counts().await.unwrap().iter().any(|(_, state, n)| state.is_open() && *n > 0);
     !waits && !goes_out && house.orchestrator.active_lanes() == (0, 0)
 }
 
@@ -39,12 +45,19 @@ async fn until(what: &str, house: &House, enough: impl AsyncFn() -> bool) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "never happened: {what}; shown: {:?}", house.platform.texts("7"));
+    assert!(
+        tokio::time::timeout(PATIENCE, waiting).await.is_ok(),
+        "never happened: {what}; shown: {:?}",
+        house.platform.texts("7")
+    );
 }
 
 /// Lets time pass without a database once an answer is lost. False when all is done with none lost.
 async fn away(house: &House, proxy: &Proxy, done: impl AsyncFn() -> bool) -> bool {
-    until("an answer to be lost, or all to be done", house, async || !proxy.is_losing() || done().await).await;
+    until("an answer to be lost, or all to be done", house, async || {
+        !proxy.is_losing() || done().await
+    })
+    .await;
     let lost = !proxy.is_losing();
     if lost {
         tokio::time::sleep(BOUND * 4).await;
@@ -60,9 +73,12 @@ async fn whichever_answer_is_lost_before_a_long_outage_nothing_is_lost_doubled_o
     let proxy = Proxy::start(&database).await;
     let beside = open(&database.url()).await;
     // Nobody looks around, which would help by luck.
-    let house = Plan::new(echo()).set("BUSY_POLICY", "each").store(&open(proxy.url()).await).build().await;
+    let house =
+        Plan::new(echo()).set("BUSY_POLICY", "each").store(&open(proxy.url()).await).build().await;
     let (spot, mut said) = (dm("7"), Vec::new());
-    let all_said = async |said: &[String]| house.platform.texts("7").len() >= said.len() && is_quiet(&house, &beside).await;
+    let all_said = async |said: &[String]| {
+        house.platform.texts("7").len() >= said.len() && is_quiet(&house, &beside).await
+    };
     for nth in 0.. {
         let texts = [format!("{nth}a"), format!("{nth}b")];
         let messages = texts.each_ref().map(|text| house.message(&spot, text));
@@ -80,7 +96,10 @@ async fn whichever_answer_is_lost_before_a_long_outage_nothing_is_lost_doubled_o
     }
     assert!(said.len() > 6, "an exchange takes more answers than that: {said:?}");
     let line = beside.audit().await.unwrap().remove(0);
-    assert!(line.balances() && line.received == said.len() as u64 && line.answered == line.received, "{line:?}");
+    assert!(
+        line.balances() && line.received == said.len() as u64 && line.answered == line.received,
+        "{line:?}"
+    );
 }
 
 /// What is confirmed to whoever says it is said once; what is refused is not said at all.
@@ -92,19 +111,34 @@ async fn what_is_said_elsewhere_before_a_long_outage_is_said_as_it_was_told() {
     let house = Plan::new(echo()).store(&open(proxy.url()).await).build().await;
     let spot = dm("7");
     house.say(&spot, "hello").await;
-    until("the first answer", &house, async || house.platform.texts("7").len() == 1 && is_quiet(&house, &beside).await).await;
-    let address = Address { source: SOURCE, account: Account("1000".into()), room: house.room(&spot), remote: RemoteId::new("7") };
+    until("the first answer", &house, async || {
+        house.platform.texts("7").len() == 1 && is_quiet(&house, &beside).await
+    })
+    .await;
+    let address = Address {
+        source: SOURCE,
+        account: Account("1000".into()),
+        room: house.room(&spot),
+        remote: RemoteId::new("7"),
+    };
     let mut said = house.platform.texts("7");
     for nth in 1.. {
         let text = format!("by the way, {nth}");
         let outgoing = Outgoing::Message { content: Content::text(text.clone()), reply_to: None };
         proxy.lose_and_shut(nth);
-        let shown = async || house.platform.texts("7").contains(&text) && is_quiet(&house, &beside).await;
-        let (told, lost) = tokio::join!(house.orchestrator.send_message_to_target(house.agent, &address, outgoing), away(&house, &proxy, shown));
+        let shown =
+            async || house.platform.texts("7").contains(&text) && is_quiet(&house, &beside).await;
+        let (told, lost) = tokio::join!(
+            house.orchestrator.send_message_to_target(house.agent, &address, outgoing),
+            away(&house, &proxy, shown)
+        );
         if told.is_ok() {
             said.push(text.clone());
         }
-        until("the end of it", &house, async || house.platform.texts("7").len() >= said.len() && is_quiet(&house, &beside).await).await;
+        until("the end of it", &house, async || {
+            house.platform.texts("7").len() >= said.len() && is_quiet(&house, &beside).await
+        })
+        .await;
         assert_eq!(house.platform.texts("7"), said, "with answer {nth} lost: {told:?}");
         if !lost {
             return;
@@ -118,10 +152,14 @@ async fn a_message_whose_confirmation_is_lost_is_not_overtaken() {
     let database = Database::fresh().await;
     let proxy = Proxy::start(&database).await;
     let beside = open(&database.url()).await;
-    let house = Plan::new(echo()).set("BUSY_POLICY", "each").store(&open(proxy.url()).await).build().await;
+    let house =
+        Plan::new(echo()).set("BUSY_POLICY", "each").store(&open(proxy.url()).await).build().await;
     let (spot, mut said) = (dm("7"), Vec::new());
     house.say(&spot, "hello").await;
-    until("the first answer", &house, async || house.platform.texts("7").len() == 1 && is_quiet(&house, &beside).await).await;
+    until("the first answer", &house, async || {
+        house.platform.texts("7").len() == 1 && is_quiet(&house, &beside).await
+    })
+    .await;
     said.extend(house.platform.texts("7"));
     let mut refused = 0;
     for nth in 1..=4 {
@@ -129,13 +167,26 @@ async fn a_message_whose_confirmation_is_lost_is_not_overtaken() {
         let [first, second] = texts.each_ref().map(|text| house.message(&spot, text));
         said.extend(texts.map(|text| format!("re: {text}")));
         proxy.lose_and_shut(nth);
-        while house.gateway.receive(Batch { events: vec![first.clone()], cursor: None }).await.is_err() {
+        while house
+            .gateway
+            .receive(Batch { events: vec![first.clone()], cursor: None })
+            .await
+            .is_err()
+        {
             refused += 1;
             proxy.open();
         }
         proxy.open();
-        while house.gateway.receive(Batch { events: vec![second.clone()], cursor: None }).await.is_err() {}
-        until("both to be said", &house, async || house.platform.texts("7").len() == said.len() && is_quiet(&house, &beside).await).await;
+        while house
+            .gateway
+            .receive(Batch { events: vec![second.clone()], cursor: None })
+            .await
+            .is_err()
+        {}
+        until("both to be said", &house, async || {
+            house.platform.texts("7").len() == said.len() && is_quiet(&house, &beside).await
+        })
+        .await;
         assert_eq!(house.platform.texts("7"), said, "with answer {nth} lost");
     }
     assert!(refused > 0, "no confirmation was lost");
@@ -147,7 +198,8 @@ async fn a_notice_that_was_not_stored_is_said_later() {
     let database = Database::fresh().await;
     let beside = open(&database.url()).await;
     let broken = Arc::new(ScriptedModel::answering(|_| Err(Error::invalid("no model"))));
-    let house = Plan::new(broken).set("MODEL_NOTICE", "Later, please.").store(&beside).build().await;
+    let house =
+        Plan::new(broken).set("MODEL_NOTICE", "Later, please.").store(&beside).build().await;
     let mut obstacle = Obstacle::set(&database, &["done", "skipped", "dead"]).await;
     house.say(&dm("7"), "hello").await;
     patient("the notice to be stored", obstacle.reached()).await;
@@ -165,7 +217,12 @@ async fn what_was_being_dropped_when_its_room_was_lost_is_taken_up_again() {
     let database = Database::fresh().await;
     let beside = open(&database.url()).await;
     let model = Gated::new(echo(), "first");
-    let house = Plan::new(Arc::clone(&model) as _).set("BUSY_POLICY", "drop").store(&open(&database.url()).await).among_others().build().await;
+    let house = Plan::new(Arc::clone(&model) as _)
+        .set("BUSY_POLICY", "drop")
+        .store(&open(&database.url()).await)
+        .among_others()
+        .build()
+        .await;
     let turns = async |n: usize| house.orchestrator.active_lanes().0 == n;
     house.say(&dm("7"), "first").await;
     model.reached(1).await;
@@ -188,7 +245,9 @@ async fn a_lease_that_nothing_was_begun_under_is_given_back() {
     let database = Database::fresh().await;
     let beside = open(&database.url()).await;
     let _house = Plan::new(echo()).store(&open(&database.url()).await).among_others().build().await;
-    let holds_all = async || beside.leases().await.unwrap().iter().filter(|lease| lease.member.is_some()).count() > 64;
+    let holds_all = async || {
+        beside.leases().await.unwrap().iter().filter(|lease| lease.member.is_some()).count() > 64
+    };
     let all = async {
         while !holds_all().await {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -196,7 +255,14 @@ async fn a_lease_that_nothing_was_begun_under_is_given_back() {
     };
     patient("its rooms and its account to be taken", all).await;
     database.give_unasked("elsewhere:1").await;
-    let is_free = async || beside.leases().await.unwrap().iter().any(|lease| lease.lease.part.0 == "elsewhere:1" && lease.member.is_none());
+    let is_free = async || {
+        beside
+            .leases()
+            .await
+            .unwrap()
+            .iter()
+            .any(|lease| lease.lease.part.0 == "elsewhere:1" && lease.member.is_none())
+    };
     let free = async {
         while !is_free().await {
             tokio::time::sleep(Duration::from_millis(5)).await;

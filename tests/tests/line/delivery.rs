@@ -18,7 +18,12 @@ async fn house(clock: &ManualClock) -> House {
 }
 
 /// Moves time from sleep to sleep until `enough`.
-async fn drive(clock: &ManualClock, platform: &Platform, what: &str, enough: impl Fn(&Platform) -> bool) {
+async fn drive(
+    clock: &ManualClock,
+    platform: &Platform,
+    what: &str,
+    enough: impl Fn(&Platform) -> bool,
+) {
     let moving = async {
         loop {
             clock.wait_for_sleepers(1).await;
@@ -47,7 +52,11 @@ async fn a_flood_wait_holds_that_room_only_and_exactly_as_long() {
     house.platform.until_shown("7", 1).await;
     house.quiet().await;
     let delivery = &house.explain(id).await.deliveries[0];
-    assert_eq!((delivery.state, delivery.attempts), (OutboxState::Sent, 1), "a flood is no failed attempt");
+    assert_eq!(
+        (delivery.state, delivery.attempts),
+        (OutboxState::Sent, 1),
+        "a flood is no failed attempt"
+    );
 }
 
 #[tokio::test]
@@ -70,12 +79,18 @@ async fn a_part_that_waits_for_the_platform_is_not_called_undelivered() {
     assert!(said.summary.starts_with("answered; 1 of 1 parts wait to be sent"), "{}", said.summary);
     let delivery = &said.deliveries[0];
     assert_eq!(delivery.state, OutboxState::Pending);
-    assert!(delivery.waits_until.is_some() && delivery.error.as_deref().unwrap().contains("slow down"), "{delivery:?}");
+    assert!(
+        delivery.waits_until.is_some() && delivery.error.as_deref().unwrap().contains("slow down"),
+        "{delivery:?}"
+    );
     clock.advance_to_next();
     house.platform.until_shown("7", 1).await;
     house.quiet().await;
     let said = house.explain(id).await;
-    assert!(said.summary.starts_with("answered: ") && said.deliveries[0].waits_until.is_none(), "{said:?}");
+    assert!(
+        said.summary.starts_with("answered: ") && said.deliveries[0].waits_until.is_none(),
+        "{said:?}"
+    );
 }
 
 #[tokio::test]
@@ -101,12 +116,19 @@ async fn what_an_operator_drops_while_it_waits_is_not_sent() {
     house.quiet().await;
     assert_eq!((house.platform.texts("7").len(), house.platform.attempts()), (0, 1));
     let dropped = &house.explain(id).await.deliveries[0];
-    assert_eq!((dropped.state, dropped.error.as_deref()), (OutboxState::Dead, Some("dropped by the operator")));
+    assert_eq!(
+        (dropped.state, dropped.error.as_deref()),
+        (OutboxState::Dead, Some("dropped by the operator"))
+    );
 }
 
 #[tokio::test]
 async fn what_follows_a_part_that_died_stays_unsaid() {
-    let house = Plan::new(Arc::new(ScriptedModel::answering(|_| Ok(ScriptedModel::text("one||two||three"))))).build().await;
+    let house = Plan::new(Arc::new(ScriptedModel::answering(|_| {
+        Ok(ScriptedModel::text("one||two||three"))
+    })))
+    .build()
+    .await;
     house.platform.does("7", [Doing::Fine, Doing::Never]);
     let id = house.say(&dm("7"), "tell me").await;
     house.quiet().await;
@@ -151,8 +173,12 @@ async fn a_lost_answer_is_looked_for_and_not_sent_twice() {
     clock.wait_for_sleepers(1).await;
     clock.advance_to_next();
     house.quiet().await;
-    assert_eq!((house.platform.texts("7").len(), house.platform.attempts(), house.platform.finds()), (1, 1, 1));
+    assert_eq!(
+        (house.platform.texts("7").len(), house.platform.attempts(), house.platform.finds()),
+        (1, 1, 1)
+    );
     let delivery = house.explain(id).await.deliveries.remove(0);
+    assert!(delivery.error.as_deref().unwrap().contains("read-back found it"), "{delivery:?}");
     assert_eq!((delivery.state, delivery.remote.unwrap().as_str()), (OutboxState::Sent, "own-1"));
 }
 
@@ -189,7 +215,8 @@ async fn a_doubt_is_stored_with_the_delivery() {
 #[tokio::test]
 async fn a_doubtful_answer_is_held_back_where_the_operator_wants_it() {
     let clock = ManualClock::new();
-    let house = Plan::new(echo()).clock(clock.shared()).set("DELIVERY_WHEN_UNSURE", "hold").build().await;
+    let house =
+        Plan::new(echo()).clock(clock.shared()).set("DELIVERY_WHEN_UNSURE", "hold").build().await;
     house.platform.blind();
     house.platform.does("7", [Doing::LostBefore]);
     let id = house.say(&dm("7"), "hello").await;
@@ -225,7 +252,10 @@ async fn waiting_for_a_broken_platform_uses_up_no_attempts() {
     for room in rooms {
         ids.push(house.say(&dm(room), "me too").await);
     }
-    drive(&clock, &house.platform, "every room", |p| p.texts("7").len() == 1 && rooms.iter().all(|room| p.texts(room).len() == 1)).await;
+    drive(&clock, &house.platform, "every room", |p| {
+        p.texts("7").len() == 1 && rooms.iter().all(|room| p.texts(room).len() == 1)
+    })
+    .await;
     house.quiet().await;
     for id in ids {
         assert_eq!(house.explain(id).await.deliveries[0].attempts, 1);

@@ -1,16 +1,17 @@
 //! A house: one store, one orchestrator, agents with their platforms and models.
 
 use galatea_core::{
-    Account, Address, Addressed, AgentId, AgentIdentity, Batch, ChannelType, Character, Clock, Command, Connection, Content, EntityId, EntityRef, EventBus,
-    Gateway, Incoming, IncomingEvent, IncomingMessage, MemberId, MemoryId, Models, Outgoing, Plugin, Received, RemoteId, RoomId, RoomRef, Settings, Store,
-    SystemClock, TextModel, WorldId, WorldRef,
+    Account, Address, Addressed, AgentId, AgentIdentity, Batch, ChannelType, Character, Clock,
+    Command, Connection, Content, EntityId, EntityRef, EventBus, Gateway, Incoming, IncomingEvent,
+    IncomingMessage, MemberId, MemoryId, Models, Outgoing, Plugin, Received, RemoteId, RoomId,
+    RoomRef, Settings, Store, SystemClock, TextModel, WorldId, WorldRef,
     store::{InboxState, OutboxState, Role},
 };
 use galatea_runtime::{
     AgentSpec, ClusterOptions, Orchestrator, RuntimeOptions,
     explain::{self, ExplainQuery, Explanation},
 };
-use galatea_store_sqlite::SqliteStore;
+use galatea_store::Database;
 use std::{
     collections::HashMap,
     sync::{
@@ -97,10 +98,40 @@ impl Plan {
         self
     }
 
+    /// A process of this role among others, in which nothing happens at a tick: what it does, it does because it was told or looked.
+    pub(crate) fn without_ticks(mut self, role: Role) -> Self {
+        const HOUR: Duration = Duration::from_secs(3600);
+        let options = ClusterOptions::new(MemberId::fresh(), role.to_string(), role);
+        self.platform.share();
+        self.cluster = Some(ClusterOptions { tick: HOUR, ttl: 2 * HOUR, ..options });
+        self
+    }
+
+    /// One that need not have an account.
+    pub(crate) async fn begin(self) -> (Arc<Orchestrator>, AgentId) {
+        let begun = self.assemble().await;
+        (begun.orchestrator, begun.agent)
+    }
+
     pub(crate) async fn build(self) -> House {
+        let Begun { store, clock, platform, orchestrator, agent, identity } = self.assemble().await;
+        let gateway = platform.gateway().await;
+        House {
+            store,
+            clock,
+            platform,
+            orchestrator,
+            agent,
+            identity,
+            gateway,
+            messages: AtomicU64::new(0),
+        }
+    }
+
+    async fn assemble(self) -> Begun {
         let store = match self.store {
             Some(store) => store,
-            None => Arc::new(SqliteStore::in_memory().await.unwrap()),
+            None => Arc::new(Database::in_memory().await.unwrap()),
         };
         let orchestrator = Orchestrator::new(RuntimeOptions {
             store: Arc::clone(&store),
@@ -124,9 +155,17 @@ impl Plan {
             .await
             .unwrap();
         orchestrator.start().unwrap();
-        let gateway = self.platform.gateway().await;
-        House { store, clock: self.clock, platform: self.platform, orchestrator, agent, identity, gateway, messages: AtomicU64::new(0) }
+        Begun { store, clock: self.clock, platform: self.platform, orchestrator, agent, identity }
     }
+}
+
+struct Begun {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    platform: Arc<Platform>,
+    orchestrator: Arc<Orchestrator>,
+    agent: AgentId,
+    identity: AgentIdentity,
 }
 
 pub(crate) fn character(name: &str) -> Character {
@@ -150,7 +189,12 @@ impl House {
 
     /// Says or does something by itself, as a plugin would.
     pub(crate) async fn does(&self, at: &Spot, outgoing: Outgoing) {
-        let address = Address { source: SOURCE, account: Account("1000".into()), room: self.room(at), remote: RemoteId::new(at.room) };
+        let address = Address {
+            source: SOURCE,
+            account: Account("1000".into()),
+            room: self.room(at),
+            remote: RemoteId::new(at.room),
+        };
         self.orchestrator.send_message_to_target(self.agent, &address, outgoing).await.unwrap();
     }
 
@@ -179,21 +223,27 @@ impl House {
 
     /// Why a message was or was not answered.
     pub(crate) async fn explain(&self, id: MemoryId) -> Explanation {
-        explain::explain(self.store.as_ref(), &ExplainQuery::Memory(id)).await.unwrap().pop().expect("the message is not known")
+        explain::explain(self.store.as_ref(), &ExplainQuery::Memory(id))
+            .await
+            .unwrap()
+            .pop()
+            .expect("the message is not known")
     }
 
     /// Completes when nothing waits: no turn, no send, no row.
     pub(crate) async fn quiet(&self) {
         let wait = async {
             loop {
-                let open = self.store.inbox_counts().await.unwrap().iter().any(|(_, state, n)| *state == InboxState::New && *n > 0)
-                    || self
-                        .store
-                        .outbox_counts()
-                        .await
-                        .unwrap()
-                        .iter()
-                        .any(|(_, state, n)| matches!(state, OutboxState::Pending | OutboxState::Sending) && *n > 0);
+                let open = self
+                    .store
+                    .inbox_counts()
+                    .await
+                    .unwrap()
+                    .iter()
+                    .any(|(_, state, n)| *state == InboxState::New && *n > 0)
+                    || self.store.outbox_counts().await.unwrap().iter().any(|(_, state, n)| {
+                        matches!(state, OutboxState::Pending | OutboxState::Sending) && *n > 0
+                    });
                 if !open && self.orchestrator.active_lanes() == (0, 0) {
                     return;
                 }
@@ -224,7 +274,14 @@ pub(crate) struct Spot {
 
 /// A direct message of a person: world and room are the person's chat.
 pub(crate) fn dm(person: &'static str) -> Spot {
-    Spot { world: person, room: person, kind: ChannelType::Dm, person, is_bot: false, mention: false }
+    Spot {
+        world: person,
+        room: person,
+        kind: ChannelType::Dm,
+        person,
+        is_bot: false,
+        mention: false,
+    }
 }
 
 /// A person in a group, without addressing anybody.
@@ -244,11 +301,19 @@ impl Spot {
     }
 
     pub(crate) fn connection(&self) -> Connection {
-        let mut entity = EntityRef::new(RemoteId::new(self.person), Some(format!("Person {}", self.person)), Some(format!("user{}", self.person)));
+        let mut entity = EntityRef::new(
+            RemoteId::new(self.person),
+            Some(format!("Person {}", self.person)),
+            Some(format!("user{}", self.person)),
+        );
         entity.is_bot = self.is_bot;
         Connection {
             world: WorldRef::new(RemoteId::new(self.world), Some(format!("World {}", self.world))),
-            room: RoomRef::new(RemoteId::new(self.room), Some(format!("Room {}", self.room)), self.kind),
+            room: RoomRef::new(
+                RemoteId::new(self.room),
+                Some(format!("Room {}", self.room)),
+                self.kind,
+            ),
             entity: Some(entity),
         }
     }

@@ -4,9 +4,10 @@ use async_trait::async_trait;
 use galatea_core::{
     Action, ActionDocs, ActionResult, Plugin, Result, Turn,
     model::{Finish, TextAnswer, TextRequest, ToolCall},
+    rights::Scope,
     store::InboxState,
 };
-use galatea_store_sqlite::{SqliteOptions, SqliteStore};
+use galatea_store::{Database, SqliteOptions};
 use galatea_testkit::models::ScriptedModel;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -59,6 +60,7 @@ struct Pay(Arc<Bank>);
 impl Action for Pay {
     const NAME: &'static str = "PAY";
     const SIDE_EFFECT: bool = true;
+    const SCOPE: Scope = Scope::Conversation;
     type Params = Amount;
 
     fn docs(&self) -> ActionDocs {
@@ -81,6 +83,7 @@ struct Hold(Arc<Bank>);
 #[async_trait]
 impl Action for Hold {
     const NAME: &'static str = "HOLD";
+    const SCOPE: Scope = Scope::Conversation;
     type Params = Amount;
 
     fn docs(&self) -> ActionDocs {
@@ -99,7 +102,11 @@ impl Action for Hold {
 
 /// Pays these amounts and holds; then tells what its actions came to.
 fn model(amounts: &'static [u32]) -> Arc<ScriptedModel> {
-    let call = |name: &str, n: usize, amount: u32| ToolCall { id: format!("{name}{n}"), name: name.into(), arguments: format!("{{\"amount\":{amount}}}") };
+    let call = |name: &str, n: usize, amount: u32| ToolCall {
+        id: format!("{name}{n}"),
+        name: name.into(),
+        arguments: format!("{{\"amount\":{amount}}}"),
+    };
     Arc::new(ScriptedModel::answering(move |request: &TextRequest| {
         let system = request.system.as_deref().unwrap_or_default();
         if let Some((_, done)) = system.split_once("# What you have just done\n") {
@@ -107,13 +114,24 @@ fn model(amounts: &'static [u32]) -> Arc<ScriptedModel> {
             return Ok(ScriptedModel::text(told.join("\n")));
         }
         let pays = amounts.iter().enumerate().map(|(n, amount)| call("PAY", n, *amount));
-        Ok(TextAnswer { tool_calls: pays.chain([call("HOLD", 0, 0)]).collect(), finish: Finish::Tools, ..TextAnswer::default() })
+        Ok(TextAnswer {
+            tool_calls: pays.chain([call("HOLD", 0, 0)]).collect(),
+            finish: Finish::Tools,
+            ..TextAnswer::default()
+        })
     }))
 }
 
-async fn house(file: &Path, bank: &Arc<Bank>, platform: &Arc<Platform>, amounts: &'static [u32]) -> House {
-    let store = SqliteStore::open(file, SqliteOptions::default()).await.unwrap();
-    let plugin = Plugin::new("bank", "1.0.0", "pays").action(Pay(Arc::clone(bank))).action(Hold(Arc::clone(bank)));
+async fn house(
+    file: &Path,
+    bank: &Arc<Bank>,
+    platform: &Arc<Platform>,
+    amounts: &'static [u32],
+) -> House {
+    let store = Database::sqlite(file, SqliteOptions::default()).await.unwrap();
+    let plugin = Plugin::new("bank", "1.0.0", "pays")
+        .action(Pay(Arc::clone(bank)))
+        .action(Hold(Arc::clone(bank)));
     Plan::new(model(amounts)).plugin(plugin).store(&store).on(Arc::clone(platform)).build().await
 }
 
@@ -153,12 +171,23 @@ fn what_may_have_been_done_is_not_done_again_and_the_doubt_is_told() {
     let bank = Arc::new(Bank { hangs_in_pay: true.into(), ..Bank::default() });
     let (said, paid) = crashed(&bank, &[5], &[5]);
     assert_eq!(paid, 1);
-    assert!(said.starts_with("- PAY failed: PAY was begun before and may have been done; it is not done twice"), "{said}");
+    assert!(
+        said.starts_with(
+            "- PAY failed: PAY was begun before and may have been done; it is not done twice"
+        ),
+        "{said}"
+    );
 }
 
 #[test]
 fn what_is_asked_for_besides_is_done() {
     let bank = Arc::new(Bank { hangs_in_hold: true.into(), ..Bank::default() });
     let (said, paid) = crashed(&bank, &[5], &[7, 5]);
-    assert_eq!((said.as_str(), paid), ("- PAY worked: paid 7, receipt 2\n- PAY worked: paid 5, receipt 1\n- HOLD worked: held", 2));
+    assert_eq!(
+        (said.as_str(), paid),
+        (
+            "- PAY worked: paid 7, receipt 2\n- PAY worked: paid 5, receipt 1\n- HOLD worked: held",
+            2
+        )
+    );
 }

@@ -1,7 +1,7 @@
 //! What a platform asks to wait for, and what goes before what meanwhile.
 
 use galatea_core::{Clock, Outgoing, RemoteId, store::OutboxState};
-use galatea_store_sqlite::{SqliteOptions, SqliteStore};
+use galatea_store::{Database, SqliteOptions};
 use galatea_testkit::clock::ManualClock;
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::runtime::Runtime;
@@ -28,7 +28,11 @@ async fn a_reaction_told_to_wait_does_not_delay_an_answer() {
     house.platform.until("the reaction's attempt", |p| p.attempts() == 2).await;
     clock.wait_for_sleepers(1).await;
     house.say(&dm("7"), "second").await;
-    assert_eq!(house.platform.until_shown("7", 2).await, ["re: first", "re: second"], "no time has passed");
+    assert_eq!(
+        house.platform.until_shown("7", 2).await,
+        ["re: first", "re: second"],
+        "no time has passed"
+    );
     clock.wait_for_sleepers(1).await;
     clock.advance(Duration::from_secs(40));
     assert_eq!(house.platform.until_shown("7", 3).await[2], "+");
@@ -40,7 +44,11 @@ async fn an_answer_that_waits_is_not_overtaken_and_typing_is_left_out() {
     let clock = ManualClock::new();
     let platform = Platform::with("1000", |able| able.typing = true);
     let model = Gated::new(echo(), "slowly");
-    let house = Plan::new(Arc::clone(&model) as _).clock(clock.shared()).on(Arc::clone(&platform)).build().await;
+    let house = Plan::new(Arc::clone(&model) as _)
+        .clock(clock.shared())
+        .on(Arc::clone(&platform))
+        .build()
+        .await;
     platform.does("7", [Doing::Flood(Duration::from_secs(40))]);
     house.say(&dm("7"), "first").await;
     platform.until("the first attempt", |p| p.attempts() == 1).await;
@@ -67,14 +75,15 @@ async fn an_answer_that_waits_is_not_overtaken_and_typing_is_left_out() {
 }
 
 async fn house_on(file: &Path, clock: &ManualClock, platform: &Arc<Platform>) -> House {
-    let store = SqliteStore::open(file, SqliteOptions::default()).await.unwrap();
+    let store = Database::sqlite(file, SqliteOptions::default()).await.unwrap();
     Plan::new(echo()).clock(clock.shared()).store(&store).on(Arc::clone(platform)).build().await
 }
 
 #[test]
 fn what_the_account_was_told_holds_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let (file, platform, clock) = (folder.path().join("a.db"), Platform::new("1000"), ManualClock::new());
+    let (file, platform, clock) =
+        (folder.path().join("a.db"), Platform::new("1000"), ManualClock::new());
     let told_at = clock.now();
     platform.does("7", [Doing::FloodAll(Duration::from_secs(300))]);
     let run = Runtime::new().unwrap();
@@ -83,7 +92,8 @@ fn what_the_account_was_told_holds_after_a_restart() {
         let id = house.say(&dm("7"), "first").await;
         platform.until("the first attempt", |p| p.attempts() == 1).await;
         let stored = async {
-            while house.explain(id).await.deliveries.first().is_none_or(|d| d.waits_until.is_none()) {
+            while house.explain(id).await.deliveries.first().is_none_or(|d| d.waits_until.is_none())
+            {
                 tokio::task::yield_now().await;
             }
         };
@@ -97,13 +107,17 @@ fn what_the_account_was_told_holds_after_a_restart() {
         // Another room, whose answer nobody has tried to send yet.
         let id = house.say(&dm("8"), "second").await;
         let held = async {
-            while house.explain(id).await.deliveries.first().is_none_or(|d| d.waits_until.is_none()) {
+            while house.explain(id).await.deliveries.first().is_none_or(|d| d.waits_until.is_none())
+            {
                 tokio::task::yield_now().await;
             }
             house.explain(id).await
         };
         let held = tokio::time::timeout(crate::platform::PATIENCE, held).await.unwrap();
-        assert_eq!((held.deliveries[0].state, held.deliveries[0].waits_until), (OutboxState::Pending, Some(told_at.plus(Duration::from_secs(300)))));
+        assert_eq!(
+            (held.deliveries[0].state, held.deliveries[0].waits_until),
+            (OutboxState::Pending, Some(told_at.plus(Duration::from_secs(300))))
+        );
         assert_eq!(platform.attempts(), 1, "the platform is not asked again");
         clock.wait_for_sleepers(2).await;
         clock.advance(Duration::from_secs(200));

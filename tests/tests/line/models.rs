@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     ModelInfo, Models, Result, TextModel,
-    model::{TextAnswer, TextRequest},
+    model::{ChatMessage, ChatRole, TextAnswer, TextRequest},
 };
 use galatea_testkit::models::ScriptedModel;
 use std::sync::Arc;
@@ -14,14 +14,33 @@ pub(crate) fn all(model: Arc<dyn TextModel>) -> Models {
     Models { small: Arc::clone(&model), large: model, vision: None, embedding: None }
 }
 
-/// The last thing the other side said, as the model sees it.
+/// What the other side said last, as the model sees it: a line of each message since the model's own.
 pub(crate) fn asked(request: &TextRequest) -> String {
-    request.messages.last().map(galatea_core::model::ChatMessage::text).unwrap_or_default()
+    let since =
+        request.messages.iter().rposition(|m| m.role == ChatRole::Assistant).map_or(0, |at| at + 1);
+    request.messages[since..].iter().map(ChatMessage::text).collect::<Vec<_>>().join("\n")
+}
+
+/// The same without who said it and when.
+pub(crate) fn words(request: &TextRequest) -> String {
+    asked(request).lines().map(own).collect::<Vec<_>>().join("\n")
+}
+
+fn own(line: &str) -> &str {
+    let words = line.strip_prefix("> ").or_else(|| {
+        line.split_once("]: ").filter(|(head, _)| head.contains(" [")).map(|(_, words)| words)
+    });
+    words.or_else(|| line.split_once(": ").map(|(_, words)| words)).unwrap_or(line)
 }
 
 /// Says "re: " and the last line it was asked.
 pub(crate) fn echo() -> Arc<ScriptedModel> {
-    Arc::new(ScriptedModel::answering(|request| Ok(ScriptedModel::text(format!("re: {}", asked(request).lines().last().unwrap_or_default())))))
+    Arc::new(ScriptedModel::answering(|request| {
+        Ok(ScriptedModel::text(format!(
+            "re: {}",
+            words(request).lines().last().unwrap_or_default()
+        )))
+    }))
 }
 
 /// A model that waits for leave before it answers what contains a word.
@@ -45,7 +64,9 @@ impl Gated {
     /// Completes when this many calls have come to the gate since the beginning.
     pub(crate) async fn reached(&self, calls: usize) {
         let mut waiting = self.waiting.subscribe();
-        let reached = tokio::time::timeout(crate::platform::PATIENCE, waiting.wait_for(|n| *n >= calls)).await;
+        let reached =
+            tokio::time::timeout(crate::platform::PATIENCE, waiting.wait_for(|n| *n >= calls))
+                .await;
         assert!(reached.is_ok(), "the model was never asked {calls} times");
     }
 }
@@ -56,7 +77,11 @@ impl TextModel for Gated {
         self.inner.info()
     }
 
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
         if asked(request).contains(self.word) {
             self.waiting.send_modify(|n| *n += 1);
             self.leave.acquire().await.unwrap().forget();

@@ -18,7 +18,9 @@ const ROOMS: [&str; 5] = ["7", "8", "9", "10", "11"];
 async fn pass(clock: &ManualClock, time: Duration) {
     let end = clock.now().plus(time);
     while clock.now() < end {
-        let more = tokio::time::timeout(Duration::from_millis(20), clock.wait_for_sleepers(ROOMS.len())).await;
+        let more =
+            tokio::time::timeout(Duration::from_millis(20), clock.wait_for_sleepers(ROOMS.len()))
+                .await;
         tokio::time::sleep(Duration::from_millis(1)).await;
         let left = end.since(clock.now());
         if more.is_ok() {
@@ -54,7 +56,11 @@ async fn nothing_is_late_lost_or_out_of_order(down: Vec<Doing>) {
     let clock = ManualClock::new();
     let platform = Platform::new("1000");
     platform.dated(clock.shared());
-    let plan = Plan::new(echo()).on(Arc::clone(&platform)).clock(clock.shared()).set("BUSY_POLICY", "each").set("ANSWER_TTL_MINUTES", "10");
+    let plan = Plan::new(echo())
+        .on(Arc::clone(&platform))
+        .clock(clock.shared())
+        .set("BUSY_POLICY", "each")
+        .set("ANSWER_TTL_MINUTES", "10");
     let house = plan.build().await;
     let said = hour(&house, &clock, down.clone()).await;
     let shown = platform.shown();
@@ -64,23 +70,50 @@ async fn nothing_is_late_lost_or_out_of_order(down: Vec<Doing>) {
     }
     let mut heard = 0;
     for room in ROOMS {
-        let minutes: Vec<u32> = platform.texts(room).iter().map(|t| t.rsplit_once('.').unwrap().1.parse().unwrap()).collect();
-        assert!(minutes.is_sorted_by(|a, b| a < b), "in order, and none twice, in {room}: {minutes:?} ({down:?})");
-        assert!((60..70).all(|minute| minutes.contains(&minute)), "everything since the outage, in {room}: {minutes:?} ({down:?})");
-        assert!(minutes.iter().filter(|m| **m < 60).count() >= 3, "what was young enough when it ended, in {room}: {minutes:?} ({down:?})");
+        let minutes: Vec<u32> = platform
+            .texts(room)
+            .iter()
+            .map(|t| t.rsplit_once('.').unwrap().1.parse().unwrap())
+            .collect();
+        assert!(
+            minutes.is_sorted_by(|a, b| a < b),
+            "in order, and none twice, in {room}: {minutes:?} ({down:?})"
+        );
+        assert!(
+            (60..70).all(|minute| minutes.contains(&minute)),
+            "everything since the outage, in {room}: {minutes:?} ({down:?})"
+        );
+        assert!(
+            minutes.iter().filter(|m| **m < 60).count() >= 3,
+            "what was young enough when it ended, in {room}: {minutes:?} ({down:?})"
+        );
         heard += minutes.len();
     }
     let line = house.store.audit().await.unwrap().remove(0);
-    assert!(line.balances() && line.received == 350 && line.answering == 0 && line.pending == 0, "{line:?}");
-    assert_eq!((line.answered, line.undelivered), (heard as u64, 350 - heard as u64), "{line:?} ({down:?})");
+    assert!(
+        line.balances() && line.received == 350 && line.answering == 0 && line.pending == 0,
+        "{line:?}"
+    );
+    assert_eq!(
+        (line.answered, line.undelivered),
+        (heard as u64, 350 - heard as u64),
+        "{line:?} ({down:?})"
+    );
     let parts = house.store.exceptions(400).await.unwrap().parts;
     assert_eq!(parts.len(), 350 - heard);
     for part in &parts {
         assert!(part.error.as_deref().is_some_and(|why| !why.is_empty()), "{part:?}");
-        assert!(matches!(part.state, OutboxState::Expired | OutboxState::Dead | OutboxState::Ambiguous), "{part:?}");
+        assert!(
+            matches!(part.state, OutboxState::Expired | OutboxState::Dead | OutboxState::Ambiguous),
+            "{part:?}"
+        );
     }
     let expired = parts.iter().filter(|p| p.state == OutboxState::Expired).count();
-    assert!(expired * 10 >= parts.len() * 9, "{expired} of {} ran out of time ({down:?})", parts.len());
+    assert!(
+        expired * 10 >= parts.len() * 9,
+        "{expired} of {} ran out of time ({down:?})",
+        parts.len()
+    );
     // Neither the platform nor the person is hammered: less than one attempt a second and a half in all.
     let asked = platform.attempts() + platform.finds() - heard;
     assert!(asked < 2_400, "{asked} attempts in vain ({down:?})");
@@ -93,10 +126,19 @@ async fn an_hour_in_which_nobody_listens() {
 
 #[tokio::test]
 async fn an_hour_of_answers_that_never_come_and_refused_connections() {
-    nothing_is_late_lost_or_out_of_order(vec![Doing::LostBefore, Doing::Unavailable, Doing::Unavailable]).await;
+    nothing_is_late_lost_or_out_of_order(vec![
+        Doing::LostBefore,
+        Doing::Unavailable,
+        Doing::Unavailable,
+    ])
+    .await;
 }
 
 #[tokio::test]
 async fn an_hour_of_floods() {
-    nothing_is_late_lost_or_out_of_order(vec![Doing::Flood(Duration::from_secs(30)), Doing::Flood(Duration::from_secs(3))]).await;
+    nothing_is_late_lost_or_out_of_order(vec![
+        Doing::Flood(Duration::from_secs(30)),
+        Doing::Flood(Duration::from_secs(3)),
+    ])
+    .await;
 }

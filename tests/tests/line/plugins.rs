@@ -1,7 +1,10 @@
 //! Providers and actions that fail cost themselves, never the answer.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, Clock, Content, Error, Fragment, Plugin, Provider, ProviderUse, Result, Turn};
+use galatea_core::{
+    Action, ActionDocs, ActionResult, Clock, Content, Error, Fragment, Plugin, Provider,
+    ProviderUse, Result, StepOutcome, Turn, rights::Scope,
+};
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,6 +40,7 @@ pub(crate) struct Hands {
 #[async_trait]
 impl Action for Waving {
     const NAME: &'static str = "WAVE";
+    const SCOPE: Scope = Scope::Conversation;
     type Params = Hands;
 
     fn docs(&self) -> ActionDocs {
@@ -56,7 +60,8 @@ impl Action for Waving {
             Wave::Fails => Err(Error::unexpected("no hands")),
             Wave::Panics => panic!("on purpose"),
             Wave::Hangs if params.hands == 2 => std::future::pending().await,
-            _ => Ok(ActionResult::ok("waved").say(Content::text(format!("waves {} hands", params.hands)))),
+            _ => Ok(ActionResult::ok("waved")
+                .say(Content::text(format!("waves {} hands", params.hands)))),
         }
     }
 }
@@ -102,14 +107,26 @@ async fn broken_providers_are_left_out_and_noted() {
         .provider(Part("FAILING", || Doing::Fails))
         .provider(Part("PANICKING", || Doing::Panics))
         .provider(Part("HANGING", || Doing::Hangs));
-    let house = Plan::new(Arc::clone(&model) as _).plugin(plugin).set("PROVIDERS_TOTAL_TIMEOUT_MS", "50").build().await;
+    let house = Plan::new(Arc::clone(&model) as _)
+        .plugin(plugin)
+        .set("PROVIDERS_TOTAL_TIMEOUT_MS", "50")
+        .build()
+        .await;
     let id = house.say(&dm("7"), "hello").await;
     assert_eq!(house.platform.until_shown("7", 1).await, ["still here"]);
     assert!(model.requests()[0].system.as_deref().unwrap().contains("The sky is green."));
     house.quiet().await;
     let said = house.explain(id).await;
-    for (name, reason) in [("FAILING", "broken"), ("PANICKING", "panicked"), ("HANGING", "longer than 50 ms")] {
-        assert!(said.steps.iter().any(|s| s.rule == "provider" && s.reason.contains(name) && s.reason.contains(reason)), "{name}: {:?}", said.steps);
+    for (name, reason) in
+        [("FAILING", "broken"), ("PANICKING", "panicked"), ("HANGING", "longer than 50 ms")]
+    {
+        assert!(
+            said.steps.iter().any(|s| s.rule == "provider"
+                && s.reason.contains(name)
+                && s.reason.contains(reason)),
+            "{name}: {:?}",
+            said.steps
+        );
     }
 }
 
@@ -117,19 +134,34 @@ async fn broken_providers_are_left_out_and_noted() {
 async fn a_broken_action_is_a_result_and_the_words_are_said() {
     const ANSWER: &str = "<response><actions><action><name>WAVE</name><params><hands>1</hands></params></action></actions><text>Look!</text></response>";
     for how in [Wave::Fails, Wave::Panics] {
-        let house = Plan::new(Arc::new(ScriptedModel::saying(ANSWER))).plugin(wave(how)).build().await;
+        let house =
+            Plan::new(Arc::new(ScriptedModel::saying(ANSWER))).plugin(wave(how)).build().await;
         let id = house.say(&dm("7"), "wave").await;
         assert_eq!(house.platform.until_shown("7", 1).await, ["Look!"]);
         house.quiet().await;
         assert_eq!(house.platform.attempts(), 1);
-        assert!(house.explain(id).await.steps.iter().any(|s| s.rule == "action" && s.outcome == "failed"), "{how:?}");
+        assert!(
+            house
+                .explain(id)
+                .await
+                .steps
+                .iter()
+                .any(|s| s.rule == "action" && s.outcome == StepOutcome::Failed),
+            "{how:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_action_without_end_costs_neither_the_words_nor_what_was_done_before() {
-    let action = |hands: u32| format!("<action><name>WAVE</name><params><hands>{hands}</hands></params></action>");
-    let answer = format!("<response><actions>{}{}</actions><text>Look!</text></response>", action(1), action(2));
+    let action = |hands: u32| {
+        format!("<action><name>WAVE</name><params><hands>{hands}</hands></params></action>")
+    };
+    let answer = format!(
+        "<response><actions>{}{}</actions><text>Look!</text></response>",
+        action(1),
+        action(2)
+    );
     let clock = ManualClock::new();
     let passing = clock.clone();
     // Each action has the second that is left: this clock stands still while the machine is busy.
@@ -137,18 +169,30 @@ async fn an_action_without_end_costs_neither_the_words_nor_what_was_done_before(
         passing.advance(request.deadline.unwrap().since(passing.now()) - Duration::from_secs(1));
         Ok(ScriptedModel::text(answer.clone()))
     });
-    let house = Plan::new(Arc::new(model)).plugin(wave(Wave::Hangs)).clock(clock.shared()).build().await;
+    let house =
+        Plan::new(Arc::new(model)).plugin(wave(Wave::Hangs)).clock(clock.shared()).build().await;
     let id = house.say(&dm("7"), "wave").await;
     assert_eq!(house.platform.until_shown("7", 2).await, ["Look!", "waves 1 hands"]);
     house.quiet().await;
-    assert!(house.explain(id).await.steps.iter().any(|s| s.rule == "action" && s.outcome == "failed"));
+    assert!(
+        house
+            .explain(id)
+            .await
+            .steps
+            .iter()
+            .any(|s| s.rule == "action" && s.outcome == StepOutcome::Failed)
+    );
 }
 
 #[tokio::test]
 async fn an_action_that_cannot_be_validated_is_not_offered_and_costs_nothing_else() {
     for how in [Wave::HangsInValidate, Wave::PanicsInValidate] {
         let model = Arc::new(ScriptedModel::saying("words"));
-        let house = Plan::new(Arc::clone(&model) as _).plugin(wave(how)).set("PROVIDERS_TOTAL_TIMEOUT_MS", "50").build().await;
+        let house = Plan::new(Arc::clone(&model) as _)
+            .plugin(wave(how))
+            .set("PROVIDERS_TOTAL_TIMEOUT_MS", "50")
+            .build()
+            .await;
         house.say(&dm("7"), "wave").await;
         assert_eq!(house.platform.until_shown("7", 1).await, ["words"]);
         assert!(model.requests()[0].tools.is_empty(), "{how:?}");

@@ -4,7 +4,7 @@ use galatea_core::{
     Content, Memory, MemoryId, RemoteId,
     store::{InboxState, Ingest},
 };
-use galatea_store_sqlite::{SqliteOptions, SqliteStore};
+use galatea_store::{Database, SqliteOptions};
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::runtime::Runtime;
 
@@ -22,8 +22,8 @@ fn run<T>(work: impl Future<Output = T>) -> T {
     outcome
 }
 
-async fn open(path: &Path) -> SqliteStore {
-    SqliteStore::open(path, SqliteOptions::default()).await.unwrap()
+async fn open(path: &Path) -> Database {
+    Database::sqlite(path, SqliteOptions::default()).await.unwrap()
 }
 
 #[test]
@@ -32,7 +32,11 @@ fn a_message_whose_turn_was_cut_off_is_answered_once() {
     let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
     let id = run(async {
         let model = Gated::new(echo(), "hello");
-        let house = Plan::new(Arc::clone(&model) as _).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        let house = Plan::new(Arc::clone(&model) as _)
+            .store(&open(&file).await)
+            .on(Arc::clone(&platform))
+            .build()
+            .await;
         let id = house.say(&dm("7"), "hello").await;
         model.reached(1).await;
         id
@@ -40,7 +44,8 @@ fn a_message_whose_turn_was_cut_off_is_answered_once() {
     platform.unplug();
     assert_eq!(platform.attempts(), 0);
     run(async {
-        let house = Plan::new(echo()).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        let house =
+            Plan::new(echo()).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
         platform.until_shown("7", 1).await;
         house.quiet().await;
         assert_eq!(house.explain(id).await.state, InboxState::Done);
@@ -63,18 +68,26 @@ fn crash_while_sending(doing: Doing, attempts: usize) {
     let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
     platform.does("7", [doing]);
     run(async {
-        let house = Plan::new(echo()).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        let house =
+            Plan::new(echo()).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
         house.say(&dm("7"), "hello").await;
         platform.until("the first attempt", |p| p.attempts() == 1).await;
     });
     platform.unplug();
     run(async {
         let model = echo();
-        let house = Plan::new(Arc::clone(&model) as _).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        let house = Plan::new(Arc::clone(&model) as _)
+            .store(&open(&file).await)
+            .on(Arc::clone(&platform))
+            .build()
+            .await;
         house.quiet().await;
         assert!(model.requests().is_empty(), "the answer is not made again");
     });
-    assert_eq!((platform.texts("7"), platform.attempts(), platform.finds()), (vec!["re: hello".to_owned()], attempts, 1));
+    assert_eq!(
+        (platform.texts("7"), platform.attempts(), platform.finds()),
+        (vec!["re: hello".to_owned()], attempts, 1)
+    );
 }
 
 #[test]
@@ -83,21 +96,31 @@ fn what_was_left_goes_before_what_is_new() {
     let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
     run(async {
         let model = Gated::new(echo(), "old");
-        let house = Plan::new(Arc::clone(&model) as _).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        let house = Plan::new(Arc::clone(&model) as _)
+            .store(&open(&file).await)
+            .on(Arc::clone(&platform))
+            .build()
+            .await;
         let batch = (0..50).map(|n| house.message(&dm("7"), &format!("old {n}"))).collect();
         house.receive(batch).await;
         model.reached(1).await;
     });
     platform.unplug();
     run(async {
-        let house = Plan::new(echo()).set("BUSY_POLICY", "each").store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        let house = Plan::new(echo())
+            .set("BUSY_POLICY", "each")
+            .store(&open(&file).await)
+            .on(Arc::clone(&platform))
+            .build()
+            .await;
         // At once, while the leftovers are still being read.
         let new = dm("7").message(house.clock.now(), "7-new", "new");
         house.receive(vec![new]).await;
         platform.until_shown("7", 51).await;
         house.quiet().await;
     });
-    let expected: Vec<_> = (0..50).map(|n| format!("re: old {n}")).chain(["re: new".to_owned()]).collect();
+    let expected: Vec<_> =
+        (0..50).map(|n| format!("re: old {n}")).chain(["re: new".to_owned()]).collect();
     assert_eq!(platform.texts("7"), expected);
 }
 
@@ -110,7 +133,11 @@ fn a_message_that_ends_the_program_every_time_is_given_up() {
         platform.unplug();
         run(async {
             let model = Gated::new(echo(), "deadly");
-            let house = Plan::new(Arc::clone(&model) as _).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+            let house = Plan::new(Arc::clone(&model) as _)
+                .store(&open(&file).await)
+                .on(Arc::clone(&platform))
+                .build()
+                .await;
             if id.is_none() {
                 id = Some(house.say(&dm("7"), "deadly").await);
             }
@@ -123,7 +150,8 @@ fn a_message_that_ends_the_program_every_time_is_given_up() {
     }
     platform.unplug();
     run(async {
-        let house = Plan::new(echo()).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
+        let house =
+            Plan::new(echo()).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
         house.quiet().await;
         let said = house.explain(id.unwrap()).await;
         assert_eq!(said.state, InboxState::Dead);
@@ -141,7 +169,12 @@ async fn what_is_stored_and_in_nobodys_hands_is_answered_without_a_restart() {
     let known = house.say(&dm("7"), "one").await;
     house.platform.until_shown("7", 1).await;
     let mut entry = house.store.inbox_item(known).await.unwrap().unwrap().entry;
-    entry.memory = Memory { id: MemoryId::fresh(), content: Content::text("two"), created_at: house.clock.now(), ..entry.memory };
+    entry.memory = Memory {
+        id: MemoryId::fresh(),
+        content: Content::text("two"),
+        created_at: house.clock.now(),
+        ..entry.memory
+    };
     entry.remote = RemoteId::new("7-late");
     // As when the commit succeeds and its answer is lost: the connector hands it over again, and it is known already.
     house.store.ingest(Ingest { messages: vec![entry], ..Ingest::default() }).await.unwrap();

@@ -14,7 +14,13 @@ use crate::{
 async fn moves(house: &House, from: &'static str, to: &'static str) {
     let mut connection = group(from, "7").connection();
     connection.entity = None;
-    house.receive(vec![Incoming { connection, event: IncomingEvent::RoomMoved { to: RemoteId::new(to) }, at: house.clock.now() }]).await;
+    house
+        .receive(vec![Incoming {
+            connection,
+            event: IncomingEvent::RoomMoved { to: RemoteId::new(to) },
+            at: house.clock.now(),
+        }])
+        .await;
 }
 
 #[tokio::test]
@@ -24,10 +30,21 @@ async fn a_moved_room_keeps_its_history_and_its_switches() {
     let (old, new) = (group("-5", "7").mentioning(), group("-1005", "7").mentioning());
     house.say(&old, "before the move").await;
     house.quiet().await;
-    house.store.set_participant_state(house.room(&old), house.identity.entity(), Some(ParticipantState::Followed)).await.unwrap();
+    house
+        .store
+        .set_participant_state(
+            house.room(&old),
+            house.identity.entity(),
+            Some(ParticipantState::Followed),
+        )
+        .await
+        .unwrap();
     moves(&house, "-5", "-1005").await;
     assert_eq!(house.store.room(house.room(&old)).await.unwrap(), None);
-    assert_eq!(house.store.participant_state(house.room(&new), house.identity.entity()).await.unwrap(), Some(ParticipantState::Followed));
+    assert_eq!(
+        house.store.participant_state(house.room(&new), house.identity.entity()).await.unwrap(),
+        Some(ParticipantState::Followed)
+    );
     house.say(&new, "after the move").await;
     house.platform.until_shown("-1005", 1).await;
     let last = model.requests().pop().unwrap();
@@ -51,7 +68,7 @@ async fn messages_that_wait_while_their_room_moves_are_answered_in_the_new_one()
     moves(&house, "-5", "-1005").await;
     model.open(1);
     let texts = house.platform.until_shown("-1005", 4).await;
-    assert_eq!(texts, ["re: Person 7: slow", "re: Person 7: waiting 0", "re: Person 7: waiting 1", "re: Person 7: waiting 2"]);
+    assert_eq!(texts, ["re: slow", "re: waiting 0", "re: waiting 1", "re: waiting 2"]);
     house.quiet().await;
     for id in waiting {
         assert_eq!(house.explain(id).await.state, InboxState::Done);

@@ -26,7 +26,10 @@ async fn stopping_finishes_what_has_begun() {
     // Nothing is left to wait for: turn, send and settlement are stored.
     assert_eq!(house.platform.texts("7"), ["re: slow"]);
     assert_eq!(house.explain(id).await.deliveries[0].state, galatea_core::store::OutboxState::Sent);
-    assert_eq!(house.orchestrator.start_agent(house.agent).unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(
+        house.orchestrator.start_agent(house.agent).unwrap_err().kind(),
+        ErrorKind::Conflict
+    );
 }
 
 #[tokio::test]
@@ -69,19 +72,30 @@ async fn agents_of_one_process_keep_apart() {
         account_settings: HashMap::new(),
     };
     let ada = house.orchestrator.create_agent(spec()).await.unwrap();
-    assert_eq!(house.orchestrator.create_agent(spec()).await.unwrap_err().code(), Some("GAL-AGENT-TWICE"));
+    assert_eq!(
+        house.orchestrator.create_agent(spec()).await.unwrap_err().code(),
+        Some("GAL-AGENT-TWICE")
+    );
     house.orchestrator.start_agent(ada).unwrap();
     // The same chat with the same person, message ids and all.
     let message = house.message(&dm("7"), "hello");
     house.receive(vec![message.clone()]).await;
     let gateway = other.gateway().await;
-    let received = gateway.receive(galatea_core::Batch { events: vec![message], cursor: None }).await.unwrap();
+    let received =
+        gateway.receive(galatea_core::Batch { events: vec![message], cursor: None }).await.unwrap();
     assert_eq!(received.stored, 1, "it is another agent's message");
     assert_eq!(house.platform.until_shown("7", 1).await, ["re: hello"]);
     assert_eq!(other.until_shown("7", 1).await, ["Ada here"]);
     house.quiet().await;
     for (agent, answer) in [(house.agent, "re: hello"), (ada, "Ada here")] {
-        let texts: Vec<_> = house.store.memories(&MemoryQuery::new(agent, 10)).await.unwrap().into_iter().map(|m| m.content.text).collect();
+        let texts: Vec<_> = house
+            .store
+            .memories(&MemoryQuery::new(agent, 10))
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|m| m.content.text)
+            .collect();
         assert_eq!(texts, [answer, "hello"]);
     }
     house.orchestrator.remove_agent(ada).await.unwrap();
@@ -95,22 +109,36 @@ async fn a_message_to_another_place_goes_through_the_outbox() {
     let house = Plan::new(Arc::clone(&model) as _).build().await;
     let spot = dm("8");
     house.gateway.ensure_connection(&spot.connection()).await.unwrap();
-    let address =
-        |account: &str| Address { source: SOURCE, account: Account(account.into()), room: house.room(&spot), remote: galatea_core::RemoteId::new("8") };
+    let address = |account: &str| Address {
+        source: SOURCE,
+        account: Account(account.into()),
+        room: house.room(&spot),
+        remote: galatea_core::RemoteId::new("8"),
+    };
     let outgoing = Outgoing::Message { content: Content::text("good morning"), reply_to: None };
     // Sends that were made before are taken up first: until then the platform counts as not connected.
-    let refused = house.orchestrator.send_message_to_target(house.agent, &address("none"), outgoing.clone()).await.unwrap_err();
+    let refused = house
+        .orchestrator
+        .send_message_to_target(house.agent, &address("none"), outgoing.clone())
+        .await
+        .unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unavailable);
     house.quiet().await;
     house.platform.does("8", [Doing::Fine]);
     house.say(&dm("7"), "connected?").await;
     house.platform.until_shown("7", 1).await;
-    house.orchestrator.send_message_to_target(house.agent, &address("1000"), outgoing).await.unwrap();
+    house
+        .orchestrator
+        .send_message_to_target(house.agent, &address("1000"), outgoing)
+        .await
+        .unwrap();
     assert_eq!(house.platform.until_shown("8", 1).await, ["good morning"]);
     house.quiet().await;
     // It is remembered there: whoever takes it up finds an agent that knows.
     house.say(&spot, "what did you say?").await;
     house.platform.until_shown("8", 2).await;
-    let said = |text: &str| model.requests().iter().any(|r| r.messages.iter().any(|m| m.text().contains(text)));
+    let said = |text: &str| {
+        model.requests().iter().any(|r| r.messages.iter().any(|m| m.text().contains(text)))
+    };
     assert!(said("good morning"), "the model is not shown what was said there");
 }

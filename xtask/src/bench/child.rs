@@ -56,7 +56,8 @@ impl Child {
     /// Starts it.
     pub(super) fn start(launch: &Launch<'_>) -> Result<Self> {
         let port = free_port()?;
-        let client = reqwest::Client::builder().no_proxy().build().context("cannot make an HTTP client")?;
+        let client =
+            reqwest::Client::builder().no_proxy().build().context("cannot make an HTTP client")?;
         let mut command = Command::new(launch.binary);
         command.arg("start").current_dir(launch.home).env_clear().env("HOME", launch.home);
         command.envs(launch.settings.iter().map(|(name, value)| (*name, value)));
@@ -64,15 +65,28 @@ impl Child {
         for character in launch.characters {
             command.arg("--character").arg(character);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
         let started = Instant::now();
-        let mut process = command.spawn().with_context(|| format!("cannot start {}", launch.binary.display()))?;
+        let mut process =
+            command.spawn().with_context(|| format!("cannot start {}", launch.binary.display()))?;
         let pid = process.id().context("the program ended at once")?;
         let stderr = process.stderr.take().context("the program's stderr is not piped")?;
         let (told, ready) = watch::channel(None);
         let tail = Arc::new(Mutex::new(VecDeque::with_capacity(TAIL)));
         tokio::spawn(listen(stderr, told, Arc::clone(&tail)));
-        Ok(Self { process, pid, started, health: format!("http://127.0.0.1:{port}"), client, ready, tail })
+        Ok(Self {
+            process,
+            pid,
+            started,
+            health: format!("http://127.0.0.1:{port}"),
+            client,
+            ready,
+            tail,
+        })
     }
 
     /// Process id.
@@ -84,7 +98,12 @@ impl Child {
     pub(super) async fn ready(&self) -> Result<(Duration, Duration)> {
         match timeout(PATIENCE, async { tokio::try_join!(self.line(), self.readyz()) }).await {
             Ok(both) => both,
-            Err(_) => bail!("the program was not ready after {} s{}; it said:\n{}", PATIENCE.as_secs(), self.reason().await, self.said()),
+            Err(_) => bail!(
+                "the program was not ready after {} s{}; it said:\n{}",
+                PATIENCE.as_secs(),
+                self.reason().await,
+                self.said()
+            ),
         }
     }
 
@@ -99,7 +118,13 @@ impl Child {
     async fn readyz(&self) -> Result<Duration> {
         let address = format!("{}/readyz", self.health);
         loop {
-            if self.client.get(&address).send().await.is_ok_and(|answer| answer.status().is_success()) {
+            if self
+                .client
+                .get(&address)
+                .send()
+                .await
+                .is_ok_and(|answer| answer.status().is_success())
+            {
                 return Ok(self.started.elapsed());
             }
             tokio::time::sleep(LOOK).await;
@@ -108,7 +133,8 @@ impl Child {
 
     /// What `/readyz` says, for a failure.
     async fn reason(&self) -> String {
-        let answer = async { self.client.get(format!("{}/readyz", self.health)).send().await?.text().await };
+        let answer =
+            async { self.client.get(format!("{}/readyz", self.health)).send().await?.text().await };
         answer.await.map(|text| format!(", /readyz says {text}")).unwrap_or_default()
     }
 
@@ -137,13 +163,21 @@ impl Child {
                 }
                 Ok(())
             }
-            Err(_) => bail!("the program did not stop within {} s; it said:\n{}", PATIENCE.as_secs(), self.said()),
+            Err(_) => bail!(
+                "the program did not stop within {} s; it said:\n{}",
+                PATIENCE.as_secs(),
+                self.said()
+            ),
         }
     }
 }
 
 /// Reads its talk to the end, so that it never waits for a full pipe, and notes when it says that it is ready.
-async fn listen(stderr: ChildStderr, told: watch::Sender<Option<Instant>>, tail: Arc<Mutex<VecDeque<String>>>) {
+async fn listen(
+    stderr: ChildStderr,
+    told: watch::Sender<Option<Instant>>,
+    tail: Arc<Mutex<VecDeque<String>>>,
+) {
     let mut lines = BufReader::new(stderr).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         if told.borrow().is_none() && line.trim_start().starts_with("ready in ") {
@@ -159,6 +193,7 @@ async fn listen(stderr: ChildStderr, told: watch::Sender<Option<Instant>>, tail:
 
 /// A port nobody has now. The program takes it a moment later; if somebody was faster, it says so and the run ends.
 fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("the loopback has no free port")?;
+    let listener =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("the loopback has no free port")?;
     Ok(listener.local_addr().context("a listener without an address")?.port())
 }

@@ -122,7 +122,9 @@ impl Figures {
 
     /// Every load of the run.
     pub(super) fn loads(&self) -> impl Iterator<Item = &Load> {
-        [&self.telegram, &self.discord].into_iter().flat_map(|on| [&on.one_room, &on.rooms, &on.flood, &on.half, &on.large, &on.postgres])
+        [&self.telegram, &self.discord]
+            .into_iter()
+            .flat_map(|on| [&on.one_room, &on.rooms, &on.flood, &on.half, &on.large, &on.postgres])
     }
 }
 
@@ -139,8 +141,14 @@ mod tests {
         let spread = Spread::of(millis((1..=200).rev())).unwrap();
         assert_eq!([spread.p50, spread.p99], [100, 198].map(Duration::from_millis));
         let few = millis([3, 9]);
-        assert_eq!([0, 50, 51, 100].map(|p| percentile(&few, p).unwrap().as_millis()), [3, 3, 9, 9]);
-        assert_eq!(Spread::of(millis([5])).unwrap(), Spread { p50: Duration::from_millis(5), p99: Duration::from_millis(5) });
+        assert_eq!(
+            [0, 50, 51, 100].map(|p| percentile(&few, p).unwrap().as_millis()),
+            [3, 3, 9, 9]
+        );
+        assert_eq!(
+            Spread::of(millis([5])).unwrap(),
+            Spread { p50: Duration::from_millis(5), p99: Duration::from_millis(5) }
+        );
         assert_eq!(Spread::of(Vec::new()), None);
     }
 

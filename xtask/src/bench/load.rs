@@ -41,23 +41,55 @@ pub(super) struct Amount {
 impl Amount {
     /// One room, the next question after the last answer.
     pub(super) fn one_by_one(questions: usize, limit: Duration) -> Self {
-        Self { rounds: questions, questions: 1, rooms: 1, limit, open_end: false, pace: None, patient: false }
+        Self {
+            rounds: questions,
+            questions: 1,
+            rooms: 1,
+            limit,
+            open_end: false,
+            pace: None,
+            patient: false,
+        }
     }
 
     /// Each room asks once per round; the next round begins when all have their answers.
     pub(super) fn rooms(rounds: usize, limit: Duration) -> Self {
-        Self { rounds, questions: Figures::ROOMS, rooms: Figures::ROOMS, limit, open_end: false, pace: None, patient: false }
+        Self {
+            rounds,
+            questions: Figures::ROOMS,
+            rooms: Figures::ROOMS,
+            limit,
+            open_end: false,
+            pace: None,
+            patient: false,
+        }
     }
 
     /// One round of many: updates are there as fast as they are fetched. It ends with the time.
     pub(super) fn flood(questions: usize, limit: Duration) -> Self {
-        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit, open_end: true, pace: None, patient: false }
+        Self {
+            rounds: 1,
+            questions,
+            rooms: Figures::ROOMS,
+            limit,
+            open_end: true,
+            pace: None,
+            patient: false,
+        }
     }
 
     /// At this pace for so long.
     pub(super) fn paced(pace: f64, lasting: Duration) -> Self {
         let questions = (pace * lasting.as_secs_f64()).max(1.0) as usize;
-        Self { rounds: 1, questions, rooms: Figures::ROOMS, limit: lasting * 2, open_end: false, pace: Some(pace), patient: false }
+        Self {
+            rounds: 1,
+            questions,
+            rooms: Figures::ROOMS,
+            limit: lasting * 2,
+            open_end: false,
+            pace: Some(pace),
+            patient: false,
+        }
     }
 
     /// The same where nobody looks at times.
@@ -67,7 +99,15 @@ impl Amount {
 
     /// So many questions in each of very many rooms, all at once.
     pub(super) fn large(each: usize, limit: Duration) -> Self {
-        Self { rounds: 1, questions: each * Figures::LARGE, rooms: Figures::LARGE, limit, open_end: false, pace: None, patient: false }
+        Self {
+            rounds: 1,
+            questions: each * Figures::LARGE,
+            rooms: Figures::LARGE,
+            limit,
+            open_end: false,
+            pace: None,
+            patient: false,
+        }
     }
 }
 
@@ -86,7 +126,11 @@ struct Meter {
 impl Meter {
     async fn read(child: &Child) -> Result<Self> {
         let statements = child.statements().await;
-        Ok(Self { program: proc::cpu(child.pid())?, servers: proc::cpu(std::process::id())?, statements })
+        Ok(Self {
+            program: proc::cpu(child.pid())?,
+            servers: proc::cpu(std::process::id())?,
+            statements,
+        })
     }
 }
 
@@ -105,7 +149,9 @@ pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> R
         }
     }
     let after = Meter::read(child).await?;
-    let Some(mut load) = judge(&trips, amount.pace.is_some()) else { bail!("no answer was measured; the program said:\n{}", child.said()) };
+    let Some(mut load) = judge(&trips, amount.pace.is_some()) else {
+        bail!("no answer was measured; the program said:\n{}", child.said())
+    };
     let answers = load.answers as f64;
     if amount.pace.is_some() && !amount.patient {
         tell_slow(&trips);
@@ -113,14 +159,26 @@ pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> R
     load.misplaced = platform.misplaced();
     load.cpu = millis(after.program.saturating_sub(before.program)) / answers;
     load.servers_cpu = millis(after.servers.saturating_sub(before.servers)) / answers;
-    load.statements = before.statements.zip(after.statements).map(|(before, after)| after.saturating_sub(before) as f64 / answers);
+    load.statements = before
+        .statements
+        .zip(after.statements)
+        .map(|(before, after)| after.saturating_sub(before) as f64 / answers);
     Ok(load)
 }
 
 async fn round(platform: &Platform, child: &Child, amount: Amount) -> Result<Vec<Trip>> {
-    platform.load(LoadPlan { per_second: amount.pace, ..LoadPlan::new(amount.questions, amount.rooms) });
+    platform.load(LoadPlan {
+        per_second: amount.pace,
+        ..LoadPlan::new(amount.questions, amount.rooms)
+    });
     let patience = if amount.open_end { amount.limit } else { amount.limit.max(PATIENCE) };
-    let whole = async { if amount.patient { answers_or_silence(platform).await } else { timeout(patience, platform.wait_load()).await.ok() } };
+    let whole = async {
+        if amount.patient {
+            answers_or_silence(platform).await
+        } else {
+            timeout(patience, platform.wait_load()).await.ok()
+        }
+    };
     if let Some(trips) = whole.await {
         return Ok(trips);
     }
@@ -162,9 +220,20 @@ fn judge(trips: &[Trip], from_due: bool) -> Option<Load> {
         true => Spread::of(trips.iter().filter_map(Trip::latency).collect())?,
         false => Spread::of(ways.iter().map(|(out, back)| back.duration_since(*out)).collect())?,
     };
-    let ack = Spread::of(trips.iter().filter_map(|t| Some(t.confirmed?.duration_since(t.handed_out?))).collect());
+    let ack = Spread::of(
+        trips.iter().filter_map(|t| Some(t.confirmed?.duration_since(t.handed_out?))).collect(),
+    );
     let took = last.duration_since(first).as_secs_f64().max(f64::EPSILON);
-    Some(Load { answers: ways.len(), per_second: ways.len() as f64 / took, wait, cpu: 0.0, servers_cpu: 0.0, statements: None, ack, misplaced: 0 })
+    Some(Load {
+        answers: ways.len(),
+        per_second: ways.len() as f64 / took,
+        wait,
+        cpu: 0.0,
+        servers_cpu: 0.0,
+        statements: None,
+        ack,
+        misplaced: 0,
+    })
 }
 
 /// Slow answers that belong together.
@@ -180,12 +249,20 @@ struct Stretch {
 
 fn slow(trips: &[Trip]) -> Vec<Stretch> {
     let Some(begun) = trips.iter().map(|trip| trip.due).min() else { return Vec::new() };
-    let mut slow: Vec<_> = trips.iter().filter_map(|t| Some((t.due.duration_since(begun), t.latency().filter(|waited| *waited > SLOW)?))).collect();
+    let mut slow: Vec<_> = trips
+        .iter()
+        .filter_map(|t| {
+            Some((t.due.duration_since(begun), t.latency().filter(|waited| *waited > SLOW)?))
+        })
+        .collect();
     slow.sort_unstable();
     let mut stretches: Vec<Stretch> = Vec::new();
     for (at, waited) in slow {
         match stretches.last_mut().filter(|last| at.saturating_sub(last.until) < TOGETHER) {
-            Some(last) => (last.until, last.longest, last.answers) = (at, last.longest.max(waited), last.answers + 1),
+            Some(last) => {
+                (last.until, last.longest, last.answers) =
+                    (at, last.longest.max(waited), last.answers + 1)
+            }
             None => stretches.push(Stretch { at, until: at, longest: waited, answers: 1 }),
         }
     }
@@ -194,9 +271,15 @@ fn slow(trips: &[Trip]) -> Vec<Stretch> {
 
 /// Many answers in few stretches: the disk or the processors stood still. Few in many: something in the program.
 fn tell_slow(trips: &[Trip]) {
-    let told = |s: &Stretch| format!("{} at {:.1} s (up to {:.0} ms)", s.answers, s.at.as_secs_f64(), millis(s.longest));
+    let told = |s: &Stretch| {
+        format!("{} at {:.1} s (up to {:.0} ms)", s.answers, s.at.as_secs_f64(), millis(s.longest))
+    };
     let all: Vec<_> = slow(trips).iter().map(told).collect();
-    eprintln!("--- slower than {} ms: {}", SLOW.as_millis(), if all.is_empty() { "none".to_owned() } else { all.join(", ") });
+    eprintln!(
+        "--- slower than {} ms: {}",
+        SLOW.as_millis(),
+        if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+    );
 }
 
 fn millis(duration: Duration) -> f64 {
@@ -211,8 +294,14 @@ mod tests {
     fn slow_answers_are_told_together() {
         let zero = Instant::now();
         let at = |ms| zero + Duration::from_millis(ms);
-        let trip = |due, took| Trip { due: at(due), handed_out: None, confirmed: None, answered: Some(at(due + took)) };
-        let stretches = slow(&[trip(0, 3), trip(1_000, 90), trip(1_040, 60), trip(1_050, 4), trip(3_000, 51)]);
+        let trip = |due, took| Trip {
+            due: at(due),
+            handed_out: None,
+            confirmed: None,
+            answered: Some(at(due + took)),
+        };
+        let stretches =
+            slow(&[trip(0, 3), trip(1_000, 90), trip(1_040, 60), trip(1_050, 4), trip(3_000, 51)]);
         let stretch = |at, until, longest, answers| {
             let ms = Duration::from_millis;
             Stretch { at: ms(at), until: ms(until), longest: ms(longest), answers }
@@ -224,14 +313,37 @@ mod tests {
     fn unanswered_questions_do_not_count() {
         let zero = Instant::now();
         let at = |ms| zero + Duration::from_millis(ms);
-        let trip =
-            |out: Option<u64>, back: Option<u64>| Trip { due: zero, handed_out: out.map(at), confirmed: out.map(|ms| at(ms + 1)), answered: back.map(at) };
-        let load = judge(&[trip(Some(100), Some(110)), trip(Some(100), None), trip(None, None), trip(Some(350), Some(600))], false).unwrap();
-        assert_eq!((load.answers, load.wait.p50, load.wait.p99), (2, Duration::from_millis(10), Duration::from_millis(250)));
+        let trip = |out: Option<u64>, back: Option<u64>| Trip {
+            due: zero,
+            handed_out: out.map(at),
+            confirmed: out.map(|ms| at(ms + 1)),
+            answered: back.map(at),
+        };
+        let load = judge(
+            &[
+                trip(Some(100), Some(110)),
+                trip(Some(100), None),
+                trip(None, None),
+                trip(Some(350), Some(600)),
+            ],
+            false,
+        )
+        .unwrap();
+        assert_eq!(
+            (load.answers, load.wait.p50, load.wait.p99),
+            (2, Duration::from_millis(10), Duration::from_millis(250))
+        );
         assert!((load.per_second - 4.0).abs() < 1e-9);
-        assert_eq!(load.ack, Some(Spread { p50: Duration::from_millis(1), p99: Duration::from_millis(1) }));
+        assert_eq!(
+            load.ack,
+            Some(Spread { p50: Duration::from_millis(1), p99: Duration::from_millis(1) })
+        );
         let paced = judge(&[trip(Some(100), Some(110))], true).unwrap();
-        assert_eq!(paced.wait.p50, Duration::from_millis(110), "a person waits from the moment of asking");
+        assert_eq!(
+            paced.wait.p50,
+            Duration::from_millis(110),
+            "a person waits from the moment of asking"
+        );
         assert_eq!(judge(&[trip(Some(1), None)], false), None);
     }
 }

@@ -39,7 +39,10 @@ pub(super) struct Machine {
 
 /// Looks at the machine; `folder` is on the file system the data will be on.
 pub(super) fn look(folder: &Path) -> Result<Machine> {
-    let read = |place: &str| fs::read_to_string(place).with_context(|| format!("cannot read {place}; the benchmark needs Linux"));
+    let read = |place: &str| {
+        fs::read_to_string(place)
+            .with_context(|| format!("cannot read {place}; the benchmark needs Linux"))
+    };
     let flushes = flushes(folder)?;
     let stall = flushes.iter().max().copied().unwrap_or_default();
     Ok(Machine {
@@ -60,7 +63,8 @@ fn processor(cpuinfo: &str) -> Option<&str> {
 
 /// Writes over a file and flushes, as a write-ahead log does that was cut back.
 fn flushes(folder: &Path) -> Result<Vec<Duration>> {
-    let file = tempfile::tempfile_in(folder).with_context(|| format!("cannot write in {}", folder.display()))?;
+    let file = tempfile::tempfile_in(folder)
+        .with_context(|| format!("cannot write in {}", folder.display()))?;
     let (begun, mut times) = (Instant::now(), Vec::new());
     while begun.elapsed() < WATCHED {
         let place = (times.len() % PAGES * PAGE.len()) as u64;
@@ -79,7 +83,10 @@ mod tests {
 
     #[test]
     fn the_processor_is_the_first_named() {
-        assert_eq!(processor("processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\n\nmodel name\t: Other"), Some("Some CPU @ 2 GHz"));
+        assert_eq!(
+            processor("processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\n\nmodel name\t: Other"),
+            Some("Some CPU @ 2 GHz")
+        );
         assert_eq!(processor("processor\t: 0\nBogoMIPS\t: 50"), None);
     }
 }

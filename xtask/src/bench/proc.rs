@@ -13,28 +13,60 @@ pub(super) fn cpu(pid: u32) -> Result<Duration> {
 
 fn of(pid: u32, ticks: impl Fn(&str) -> Option<u64>) -> Result<Duration> {
     let place = format!("/proc/{pid}/stat");
-    let text = fs::read_to_string(&place).with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
-    let ticks = ticks(&text).with_context(|| format!("{place} has another shape than proc(5) says"))?;
+    let text = fs::read_to_string(&place)
+        .with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
+    let ticks =
+        ticks(&text).with_context(|| format!("{place} has another shape than proc(5) says"))?;
     let auxiliary = fs::read("/proc/self/auxv").context("cannot read /proc/self/auxv")?;
-    let rate = auxiliary_value(&auxiliary, AT_CLKTCK).filter(|r| *r > 0).context("/proc/self/auxv tells no clock tick")?;
+    let rate = auxiliary_value(&auxiliary, AT_CLKTCK)
+        .filter(|r| *r > 0)
+        .context("/proc/self/auxv tells no clock tick")?;
     Ok(Duration::from_secs_f64(ticks as f64 / rate as f64))
 }
 
 /// Processor time of a process and all its children, those that have ended included.
 pub(super) fn cpu_of_family(pid: u32) -> Result<Duration> {
     let place = format!("/proc/{pid}/task/{pid}/children");
-    let children = fs::read_to_string(&place).with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
+    let children = fs::read_to_string(&place)
+        .with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
     // One that has ended in between is counted with its parent.
-    let alive: Duration = children.split_whitespace().filter_map(|child| cpu(child.parse().ok()?).ok()).sum();
+    let alive: Duration =
+        children.split_whitespace().filter_map(|child| cpu(child.parse().ok()?).ok()).sum();
     Ok(alive + of(pid, ticks_of_ended)? + cpu(pid)?)
 }
 
 /// Resident memory of a process in MiB.
 pub(super) fn resident(pid: u32) -> Result<f64> {
     let place = format!("/proc/{pid}/status");
-    let text = fs::read_to_string(&place).with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
+    let text = fs::read_to_string(&place)
+        .with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
     let kib = kib(&text, "VmRSS").with_context(|| format!("{place} has no VmRSS"))?;
     Ok(kib as f64 / 1024.0)
+}
+
+/// Open files of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct OpenFiles {
+    /// Everything but sockets.
+    pub(super) files: usize,
+    /// Sockets.
+    pub(super) sockets: usize,
+}
+
+/// Counts the open files of a process. One that is closed meanwhile counts as a file.
+pub(super) fn open_files(pid: u32) -> Result<OpenFiles> {
+    let place = format!("/proc/{pid}/fd");
+    let entries =
+        fs::read_dir(&place).with_context(|| format!("cannot read {place}; this needs Linux"))?;
+    let is_socket = |link: std::io::Result<std::path::PathBuf>| {
+        link.is_ok_and(|to| to.to_string_lossy().starts_with("socket:"))
+    };
+    let mut open = OpenFiles { files: 0, sockets: 0 };
+    for entry in entries {
+        let entry = entry.with_context(|| format!("cannot read {place}"))?;
+        if is_socket(fs::read_link(entry.path())) { open.sockets += 1 } else { open.files += 1 }
+    }
+    Ok(open)
 }
 
 /// `utime` and `stime`, fields 14 and 15. The name in field 2 may hold spaces and brackets, so counting begins behind its last one.
@@ -65,12 +97,23 @@ fn kib(status: &str, name: &str) -> Option<u64> {
 fn auxiliary_value(bytes: &[u8], key: usize) -> Option<usize> {
     const WORD: usize = size_of::<usize>();
     let word = |bytes: &[u8]| bytes.try_into().ok().map(usize::from_ne_bytes);
-    bytes.chunks_exact(2 * WORD).find(|pair| word(&pair[..WORD]) == Some(key)).and_then(|pair| word(&pair[WORD..]))
+    bytes
+        .chunks_exact(2 * WORD)
+        .find(|pair| word(&pair[..WORD]) == Some(key))
+        .and_then(|pair| word(&pair[WORD..]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sockets_are_told_from_files() {
+        let _sockets = [0; 20].map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+        let _files = [0; 20].map(|_| tempfile::tempfile().unwrap());
+        let open = open_files(std::process::id()).unwrap();
+        assert!(open.sockets >= 20 && open.files >= 20, "{open:?}");
+    }
 
     #[test]
     fn times_are_found_behind_any_name() {

@@ -79,7 +79,8 @@ pub(super) struct Stage {
 impl Stage {
     /// Starts both on free loopback ports. The model answers at once, with the number of the question.
     pub(super) async fn set() -> Result<Self> {
-        let model = OpenAiServer::start(KEY).await.context("no loopback port for the model server")?;
+        let model =
+            OpenAiServer::start(KEY).await.context("no loopback port for the model server")?;
         model.answer_with(answer);
         let telegram = BotApi::with(telegram::Options::fast()).await;
         let discord = DiscordApi::with(discord::Options::fast()).await;
@@ -99,19 +100,35 @@ impl Stage {
         Platform::Discord(self.discord.handle())
     }
 
-    /// Settings of the program on one platform: its defaults but for the addresses, and one answer per message also under a flood.
+    /// Settings of the program on one platform: its defaults but for the addresses, one answer per message also under a flood, and no limit to
+    /// what a few people who stand for many may ask.
     pub(super) fn settings(&self, platform: &Platform) -> Vec<(&'static str, String)> {
-        let mut settings = vec![("OPENAI_BASE_URL", self.model.base_url()), ("OPENAI_API_KEY", KEY.to_owned()), ("BUSY_POLICY", "each".to_owned())];
+        let mut settings = vec![
+            ("OPENAI_BASE_URL", self.model.base_url()),
+            ("OPENAI_API_KEY", KEY.to_owned()),
+            ("BUSY_POLICY", "each".to_owned()),
+            ("LIMITS", "off".to_owned()),
+        ];
         settings.extend(match platform {
-            Platform::Telegram(handle) => [("TELEGRAM_API_ROOT", handle.url().to_owned()), ("TELEGRAM_BOT_TOKEN", handle.token())],
-            Platform::Discord(handle) => [("DISCORD_API_ROOT", handle.url().to_owned()), ("DISCORD_API_TOKEN", handle.token())],
+            Platform::Telegram(handle) => [
+                ("TELEGRAM_API_ROOT", handle.url().to_owned()),
+                ("TELEGRAM_BOT_TOKEN", handle.token()),
+            ],
+            Platform::Discord(handle) => [
+                ("DISCORD_API_ROOT", handle.url().to_owned()),
+                ("DISCORD_API_TOKEN", handle.token()),
+            ],
         });
         settings
     }
 
     /// Settings without any connector: the model only.
     pub(super) fn settings_offstage(&self) -> Vec<(&'static str, String)> {
-        vec![("OPENAI_BASE_URL", self.model.base_url()), ("OPENAI_API_KEY", KEY.to_owned()), ("TERMINAL_ENABLED", "false".to_owned())]
+        vec![
+            ("OPENAI_BASE_URL", self.model.base_url()),
+            ("OPENAI_API_KEY", KEY.to_owned()),
+            ("TERMINAL_ENABLED", "false".to_owned()),
+        ]
     }
 
     /// Ends the servers; what the program did against the documents of any of them.
@@ -127,8 +144,13 @@ impl Stage {
 fn answer(request: &Recorded) -> Reply {
     let asked = request.body["messages"].as_array().and_then(|messages| messages.last());
     let text = asked.map(|message| message["content"].to_string()).unwrap_or_default();
-    let numbers = text.rsplit('#').map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
-    Reply::text(format!("Heard #{}.", numbers.into_iter().find(|number| !number.is_empty()).unwrap_or_default()))
+    let numbers = text
+        .rsplit('#')
+        .map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+    Reply::text(format!(
+        "Heard #{}.",
+        numbers.into_iter().find(|number| !number.is_empty()).unwrap_or_default()
+    ))
 }
 
 impl Drop for Stage {

@@ -102,9 +102,13 @@ impl Row {
 
     fn render(&self) -> String {
         let Self { what, unit, values, goal, peers } = self;
-        let shown = |value: Option<f64>| value.map_or_else(|| "not told".to_owned(), |v| format!("**{}**", unit.show(v)));
+        let shown = |value: Option<f64>| {
+            value.map_or_else(|| "not told".to_owned(), |v| format!("**{}**", unit.show(v)))
+        };
         let ours = match *values {
-            Values::Each([telegram, discord]) => format!("{} | {}", shown(telegram), shown(discord)),
+            Values::Each([telegram, discord]) => {
+                format!("{} | {}", shown(telegram), shown(discord))
+            }
             Values::Whole(value) => format!("{} | the same", shown(Some(value))),
         };
         let target = match goal {
@@ -150,7 +154,8 @@ pub(super) fn render(figures: &Figures, machine: &Machine, how: &Circumstances) 
 /// # Errors
 /// When a mark is missing.
 pub(super) fn insert(page: &str, figures: &str) -> Result<String> {
-    let (before, rest) = page.split_once(BEGIN).with_context(|| format!("the page has no line {BEGIN}"))?;
+    let (before, rest) =
+        page.split_once(BEGIN).with_context(|| format!("the page has no line {BEGIN}"))?;
     let (_, after) = rest.split_once(END).with_context(|| format!("the page has no line {END}"))?;
     Ok(format!("{before}{BEGIN}\n\n{}\n\n{END}{after}", figures.trim_end()))
 }
@@ -193,54 +198,114 @@ fn counted(figures: &Figures) -> String {
 
 fn rows(figures: &Figures) -> Vec<Row> {
     let Figures { telegram, discord, memory, size } = figures;
-    let each = |look: fn(&OnPlatform) -> f64| Values::Each([Some(look(telegram)), Some(look(discord))]);
-    let wait = |what: &str, look: fn(&OnPlatform) -> Duration| Row::new(what, Unit::Millis, Values::Each([telegram, discord].map(|on| Some(millis(look(on))))));
+    let each =
+        |look: fn(&OnPlatform) -> f64| Values::Each([Some(look(telegram)), Some(look(discord))]);
+    let wait = |what: &str, look: fn(&OnPlatform) -> Duration| {
+        Row::new(
+            what,
+            Unit::Millis,
+            Values::Each([telegram, discord].map(|on| Some(millis(look(on))))),
+        )
+    };
     let told = |look: fn(&OnPlatform) -> Option<f64>| Values::Each([look(telegram), look(discord)]);
     let several = Figures::ROOMS;
     vec![
-        Row::new("answers/s, one room, one question at a time", Unit::PerSecond, each(|on| on.one_room.per_second)),
-        wait("p50, one room", |on| on.one_room.wait.p50).goal(Goal::AtMost(1.0)).peers(["3.8 ms", "1.3 ms", "35 ms", "0.07 ms"]),
+        Row::new(
+            "answers/s, one room, one question at a time",
+            Unit::PerSecond,
+            each(|on| on.one_room.per_second),
+        ),
+        wait("p50, one room", |on| on.one_room.wait.p50)
+            .goal(Goal::AtMost(1.0))
+            .peers(["3.8 ms", "1.3 ms", "35 ms", "0.07 ms"]),
         wait("p99, one room", |on| on.one_room.wait.p99).goal(Goal::AtMost(5.0)),
-        Row::new(format!("answers/s, {several} rooms, one question each"), Unit::PerSecond, each(|on| on.rooms.per_second)).goal(Goal::AtLeast(1500.0)),
+        Row::new(
+            format!("answers/s, {several} rooms, one question each"),
+            Unit::PerSecond,
+            each(|on| on.rooms.per_second),
+        )
+        .goal(Goal::AtLeast(1500.0)),
         wait(&format!("p50, {several} rooms, one question each"), |on| on.rooms.wait.p50),
         wait(&format!("p99, {several} rooms, one question each"), |on| on.rooms.wait.p99),
-        Row::new(format!("answers/s, {several} rooms, flood"), Unit::PerSecond, each(|on| on.flood.per_second))
-            .goal(Goal::AtLeast(3000.0))
-            .peers(["448", "876", "34", "29,750"]),
+        Row::new(
+            format!("answers/s, {several} rooms, flood"),
+            Unit::PerSecond,
+            each(|on| on.flood.per_second),
+        )
+        .goal(Goal::AtLeast(3000.0))
+        .peers(["448", "876", "34", "29,750"]),
         wait(&format!("p50, {several} rooms, flood"), |on| on.flood.wait.p50),
         wait(&format!("p99, {several} rooms, flood"), |on| on.flood.wait.p99),
         wait(&format!("p50, {several} rooms at half that pace"), |on| on.half.wait.p50),
-        wait(&format!("p99, {several} rooms at half that pace"), |on| on.half.wait.p99).goal(Goal::AtMost(50.0)),
-        Row::new("handed out to confirmed after its commit, p99 at half pace", Unit::Millis, told(|on| on.half.ack.map(|ack| millis(ack.p99))))
-            .goal(Goal::AtMost(10.0)),
-        Row::new(format!("answers/s, {} rooms at once", thousands(Figures::LARGE as f64)), Unit::PerSecond, each(|on| on.large.per_second)),
+        wait(&format!("p99, {several} rooms at half that pace"), |on| on.half.wait.p99)
+            .goal(Goal::AtMost(50.0)),
         Row::new(
-            format!("answers out of turn or twice, {} rooms at once", thousands(Figures::LARGE as f64)),
+            "handed out to confirmed after its commit, p99 at half pace",
+            Unit::Millis,
+            told(|on| on.half.ack.map(|ack| millis(ack.p99))),
+        )
+        .goal(Goal::AtMost(10.0)),
+        Row::new(
+            format!("answers/s, {} rooms at once", thousands(Figures::LARGE as f64)),
+            Unit::PerSecond,
+            each(|on| on.large.per_second),
+        ),
+        Row::new(
+            format!(
+                "answers out of turn or twice, {} rooms at once",
+                thousands(Figures::LARGE as f64)
+            ),
             Unit::PerSecond,
             each(|on| on.large.misplaced as f64),
         )
         .goal(Goal::AtMost(0.0)),
-        Row::new(format!("answers/s with PostgreSQL, {several} rooms, flood"), Unit::PerSecond, each(|on| on.postgres.per_second)).goal(Goal::AtLeast(1500.0)),
-        Row::new("processor time per answer with PostgreSQL, flood", Unit::Millis, each(|on| on.postgres.cpu)),
-        Row::new("processor time per answer, one room", Unit::Millis, each(|on| on.one_room.cpu)).goal(Goal::AtMost(0.35)),
-        Row::new("processor time per answer, flood", Unit::Millis, each(|on| on.flood.cpu)).goal(Goal::AtMost(0.35)),
-        Row::new("SQL statements per answer, one room", Unit::Count, told(|on| on.one_room.statements)).goal(Goal::AtMost(6.0)),
-        Row::new("SQL statements per answer, flood", Unit::Count, told(|on| on.flood.statements)).goal(Goal::AtMost(6.0)),
+        Row::new(
+            format!("answers/s with PostgreSQL, {several} rooms, flood"),
+            Unit::PerSecond,
+            each(|on| on.postgres.per_second),
+        )
+        .goal(Goal::AtLeast(1500.0)),
+        Row::new(
+            "processor time per answer with PostgreSQL, flood",
+            Unit::Millis,
+            each(|on| on.postgres.cpu),
+        ),
+        Row::new("processor time per answer, one room", Unit::Millis, each(|on| on.one_room.cpu))
+            .goal(Goal::AtMost(0.35)),
+        Row::new("processor time per answer, flood", Unit::Millis, each(|on| on.flood.cpu))
+            .goal(Goal::AtMost(0.35)),
+        Row::new(
+            "SQL statements per answer, one room",
+            Unit::Count,
+            told(|on| on.one_room.statements),
+        )
+        .goal(Goal::AtMost(6.0)),
+        Row::new("SQL statements per answer, flood", Unit::Count, told(|on| on.flood.statements))
+            .goal(Goal::AtMost(6.0)),
         wait("restart to `ready in`", |on| on.restart.line).goal(Goal::AtMost(50.0)),
-        wait("restart to `/readyz` 200", |on| on.restart.readyz).goal(Goal::AtMost(50.0)).peers(["101 ms", NONE, "734 ms", "12 ms"]),
+        wait("restart to `/readyz` 200", |on| on.restart.readyz)
+            .goal(Goal::AtMost(50.0))
+            .peers(["101 ms", NONE, "734 ms", "12 ms"]),
         wait("first start, new database, to `ready in`", |on| on.first_start.line),
         wait("first start, new database, to `/readyz` 200", |on| on.first_start.readyz),
-        Row::new("idle memory, one agent on the platform", Unit::Mebibytes, each(|on| on.idle)).goal(Goal::AtMost(20.0)).peers([
-            "38 MiB",
-            NONE,
-            "79–429 MiB",
-            "6 MiB",
-        ]),
+        Row::new("idle memory, one agent on the platform", Unit::Mebibytes, each(|on| on.idle))
+            .goal(Goal::AtMost(20.0))
+            .peers(["38 MiB", NONE, "79–429 MiB", "6 MiB"]),
         Row::new("the same the moment the loads end", Unit::Mebibytes, each(|on| on.after_load)),
-        Row::new("the same 30 s after the loads", Unit::Mebibytes, each(|on| on.rested)).goal(Goal::AtMost(60.0)),
-        Row::new("idle memory, one agent without connectors", Unit::Mebibytes, Values::Whole(memory.one)),
-        Row::new(format!("idle memory, {} agents without connectors", Memory::MANY), Unit::Mebibytes, Values::Whole(memory.many)),
-        Row::new("per further agent", Unit::Mebibytes, Values::Whole(memory.further())).goal(Goal::AtMost(0.1)),
+        Row::new("the same 30 s after the loads", Unit::Mebibytes, each(|on| on.rested))
+            .goal(Goal::AtMost(60.0)),
+        Row::new(
+            "idle memory, one agent without connectors",
+            Unit::Mebibytes,
+            Values::Whole(memory.one),
+        ),
+        Row::new(
+            format!("idle memory, {} agents without connectors", Memory::MANY),
+            Unit::Mebibytes,
+            Values::Whole(memory.many),
+        ),
+        Row::new("per further agent", Unit::Mebibytes, Values::Whole(memory.further()))
+            .goal(Goal::AtMost(0.1)),
         Row::new("the program's file", Unit::Mebibytes, Values::Whole(*size)),
     ]
 }

@@ -24,9 +24,18 @@ struct Explanation {
 pub(super) fn markdown(reference: &Reference) -> String {
     let mut errors: Vec<_> = reference.errors.iter().collect();
     errors.sort_by(|a, b| a.code.cmp(&b.code));
-    let mut out = format!("<!-- {ORIGIN} -->\n\n# Error codes\n\n`galatea explain CODE` prints the same in the terminal.\n");
+    let mut out = format!(
+        "<!-- {ORIGIN} -->\n\n# Error codes\n\n`galatea explain CODE` prints the same in the terminal.\n"
+    );
     for error in errors {
-        let _ = write!(out, "\n## {}\n\n**{}.** {}\n\n*Fix:* {}\n", error.code, error.title.trim_end_matches('.'), error.cause.trim(), error.fix.trim());
+        let _ = write!(
+            out,
+            "\n## {}\n\n**{}.** {}\n\n*Fix:* {}\n",
+            error.code,
+            error.title.trim_end_matches('.'),
+            error.cause.trim(),
+            error.fix.trim()
+        );
     }
     out
 }

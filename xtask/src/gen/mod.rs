@@ -1,6 +1,6 @@
 //! `cargo xtask gen`: files written from declarations in the code, so that docs cannot disagree with it.
 //!
-//! Nobody may import the program, so it prints its declarations itself: `galatea reference env | errors | cli | schema`.
+//! Nobody may import the program, so it prints its declarations itself: `galatea reference env | errors | cli | schema | rights | models`.
 
 mod errors;
 mod variables;
@@ -21,6 +21,8 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
         errors: &reference(root, "errors")?,
         cli: &reference(root, "cli")?,
         schema: &reference(root, "schema")?,
+        rights: &reference(root, "rights")?,
+        models: &reference(root, "models")?,
     })?;
     if check { compare(root, &files) } else { write(root, &files) }
 }
@@ -31,24 +33,34 @@ struct Reference<'a> {
     errors: &'a str,
     cli: &'a str,
     schema: &'a str,
+    rights: &'a str,
+    models: &'a str,
 }
 
 /// A path from the workspace's folder, and what belongs into it.
 type File = (&'static str, String);
 
 fn reference(root: &Path, topic: &str) -> Result<String> {
-    output(cargo(root, &["run", "--quiet", "--locked", "--package", "galatea", "--", "reference", topic]))
+    output(cargo(
+        root,
+        &["run", "--quiet", "--locked", "--package", "galatea", "--", "reference", topic],
+    ))
 }
 
 fn files(reference: &Reference<'_>) -> Result<Vec<File>> {
-    let env: variables::Reference = serde_json::from_str(reference.env).context("`galatea reference env` printed something else")?;
-    let errors: errors::Reference = serde_json::from_str(reference.errors).context("`galatea reference errors` printed something else")?;
-    let schema: Value = serde_json::from_str(reference.schema).context("`galatea reference schema` printed something else")?;
+    let env: variables::Reference = serde_json::from_str(reference.env)
+        .context("`galatea reference env` printed something else")?;
+    let errors: errors::Reference = serde_json::from_str(reference.errors)
+        .context("`galatea reference errors` printed something else")?;
+    let schema: Value = serde_json::from_str(reference.schema)
+        .context("`galatea reference schema` printed something else")?;
     Ok(vec![
         (".env.example", variables::env_example(&env)),
         ("docs/reference/configuration.md", variables::markdown(&env)),
         ("docs/reference/errors.md", errors::markdown(&errors)),
         ("docs/reference/cli.md", format!("<!-- {ORIGIN} -->\n\n{}\n", reference.cli.trim())),
+        ("docs/reference/rights.md", format!("<!-- {ORIGIN} -->\n\n{}\n", reference.rights.trim())),
+        ("docs/reference/models.md", format!("<!-- {ORIGIN} -->\n\n{}\n", reference.models.trim())),
         ("docs/reference/character.schema.json", format!("{schema:#}\n")),
     ])
 }
@@ -60,7 +72,8 @@ fn write(root: &Path, files: &[File]) -> Result<()> {
             continue;
         }
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot create {}", folder.display()))?;
         }
         fs::write(&path, text).with_context(|| format!("cannot write {name}"))?;
         eprintln!("wrote {name}");
@@ -73,7 +86,9 @@ fn compare(root: &Path, files: &[File]) -> Result<()> {
     for (name, text) in files {
         let known = fs::read_to_string(root.join(name)).unwrap_or_default();
         if known != *text {
-            let line = known.lines().zip(text.lines()).take_while(|(known, text)| known == text).count() + 1;
+            let line =
+                known.lines().zip(text.lines()).take_while(|(known, text)| known == text).count()
+                    + 1;
             stale.push(format!("{name} differs from line {line} on"));
         }
     }
@@ -93,6 +108,8 @@ mod tests {
         errors: r#"{"errors":[{"code":"GAL-TG-409","title":"Two readers","cause":"c","fix":"f"}]}"#,
         cli: "# Commands\n\ntext\n",
         schema: r#"{"type":"object"}"#,
+        rights: "# Rights\n",
+        models: "# Models\n",
     };
 
     #[test]
@@ -110,7 +127,10 @@ mod tests {
 
     #[test]
     fn something_else_is_refused_by_name() {
-        let error = format!("{:#}", files(&Reference { errors: "error: no such command", ..REFERENCE }).unwrap_err());
+        let error = format!(
+            "{:#}",
+            files(&Reference { errors: "error: no such command", ..REFERENCE }).unwrap_err()
+        );
         assert!(error.contains("galatea reference errors"), "{error}");
     }
 }

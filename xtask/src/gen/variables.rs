@@ -74,12 +74,18 @@ pub(super) fn markdown(reference: &Reference) -> String {
          new conversations. Further accounts of X take the four keys of OAuth 1.0a.\n"
     );
     for group in &reference.groups {
-        let _ = write!(out, "\n## {}\n\n| Variable | Default | Meaning |\n|---|---|---|\n", cell(&group.title));
+        let _ = write!(
+            out,
+            "\n## {}\n\n| Variable | Default | Meaning |\n|---|---|---|\n",
+            cell(&group.title)
+        );
         for variable in &group.variables {
-            let default = variable.default.as_ref().map_or_else(String::new, |d| format!("`{}`", cell(d)));
+            let default =
+                variable.default.as_ref().map_or_else(String::new, |d| format!("`{}`", cell(d)));
             let mut meaning = sentence(&cell(&variable.help));
             if !variable.aliases.is_empty() {
-                let aliases: Vec<_> = variable.aliases.iter().map(|a| format!("`{}`", cell(a))).collect();
+                let aliases: Vec<_> =
+                    variable.aliases.iter().map(|a| format!("`{}`", cell(a))).collect();
                 let _ = write!(meaning, " Also: {}.", aliases.join(", "));
             }
             if variable.required {
@@ -134,6 +140,11 @@ mod tests {
     fn the_page_is_a_table_with_every_fact() {
         let text = markdown(&reference());
         assert!(text.contains("| `TELEGRAM_BOT_TOKEN` |  | Token from @BotFather. **Switches this part on.** Secret. |"), "{text}");
-        assert!(text.contains("| `TELEGRAM_MODE` | `polling` | polling \\| webhook. Also: `TG_MODE`. |"), "{text}");
+        assert!(
+            text.contains(
+                "| `TELEGRAM_MODE` | `polling` | polling \\| webhook. Also: `TG_MODE`. |"
+            ),
+            "{text}"
+        );
     }
 }

@@ -4,22 +4,36 @@ use anyhow::{Context, Result};
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// The files of a connector's `src`, each `x.rs` or `x/mod.rs`.
-const FILES: &[&str] = &["config", "connector", "decode", "encode", "error", "lib", "receive", "send"];
+const FILES: &[&str] =
+    &["config", "connector", "decode", "encode", "error", "lib", "receive", "send"];
 
 /// Files only one connector has, with the reason.
 const EXTRA: &[(&str, &str, &str)] = &[
-    ("galatea-terminal", "client", "the terminal's own end of the socket: other platforms bring their clients"),
+    (
+        "galatea-terminal",
+        "client",
+        "the terminal's own end of the socket: other platforms bring their clients",
+    ),
+    ("galatea-telegram", "fuzz", "entry points for the fuzzer"),
+    ("galatea-discord", "fuzz", "entry points for the fuzzer"),
+    ("galatea-x", "fuzz", "entry points for the fuzzer"),
     ("galatea-terminal", "frame", "the wire format both ends speak"),
 ];
 
 /// Breaches in the folder of connectors.
 pub(super) fn check(folder: &Path) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
+    {
         let path = entry?.path();
         if path.is_dir() {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            breaches.extend(compare(&name, &modules(&path.join("src"))?, path.join("README.md").is_file()));
+            breaches.extend(compare(
+                &name,
+                &modules(&path.join("src"))?,
+                path.join("README.md").is_file(),
+            ));
         }
     }
     breaches.sort();
@@ -42,10 +56,13 @@ fn modules(src: &Path) -> Result<BTreeSet<String>> {
 fn compare(connector: &str, modules: &BTreeSet<String>, readme: bool) -> Vec<String> {
     let mut breaches = Vec::new();
     for file in FILES.iter().filter(|file| !modules.contains(**file)) {
-        breaches.push(format!("connectors/{connector}/src/{file}.rs is missing: every connector has it"));
+        breaches.push(format!(
+            "connectors/{connector}/src/{file}.rs is missing: every connector has it"
+        ));
     }
     for module in modules {
-        let known = FILES.contains(&module.as_str()) || EXTRA.iter().any(|(c, m, _)| *c == connector && m == module);
+        let known = FILES.contains(&module.as_str())
+            || EXTRA.iter().any(|(c, m, _)| *c == connector && m == module);
         if !known {
             breaches.push(format!("connectors/{connector}/src/{module}.rs is a file other connectors do not have: put it inside one of {FILES:?}"));
         }
@@ -76,7 +93,12 @@ mod tests {
         files.insert("util".to_owned());
         let breaches = compare("galatea-x", &files, false);
         assert_eq!(breaches.len(), 3);
-        assert!(breaches[0].contains("decode.rs is missing") && breaches[1].contains("util.rs") && breaches[2].contains("README.md"), "{breaches:?}");
+        assert!(
+            breaches[0].contains("decode.rs is missing")
+                && breaches[1].contains("util.rs")
+                && breaches[2].contains("README.md"),
+            "{breaches:?}"
+        );
     }
 
     #[test]

@@ -1,19 +1,27 @@
 //! Rules about single files.
 
 /// Beginnings of paths that exist on one machine only. Written in pieces, so that this file keeps its own rule.
-const MACHINE_PATHS: &[&str] = &[concat!("/ro", "ot/"), concat!("/wo", "rk/"), concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("C:\\Us", "ers\\")];
+const MACHINE_PATHS: &[&str] = &[
+    concat!("/ro", "ot/"),
+    concat!("/wo", "rk/"),
+    concat!("/ho", "me/"),
+    concat!("/Us", "ers/"),
+    concat!("C:\\Us", "ers\\"),
+];
 
 /// Breaches in one file.
 pub(super) fn check(name: &str, text: &str) -> Vec<String> {
     let mut breaches = Vec::new();
     if is_rust(name) && !text.starts_with("//!") {
-        breaches.push(format!("{name}:1: a file begins with a `//!` line that says what it is for"));
+        breaches
+            .push(format!("{name}:1: a file begins with a `//!` line that says what it is for"));
     }
     // Licences and the lock file are not ours to write.
     if !name.starts_with("LICENSE") && name != "Cargo.lock" {
         for (number, line) in text.lines().enumerate() {
             if let Some(path) = MACHINE_PATHS.iter().find(|path| holds_path(line, path)) {
-                breaches.push(format!("{name}:{}: {path} is a path of somebody's machine", number + 1));
+                breaches
+                    .push(format!("{name}:{}: {path} is a path of somebody's machine", number + 1));
             }
         }
     }
@@ -22,7 +30,11 @@ pub(super) fn check(name: &str, text: &str) -> Vec<String> {
 
 /// True when `path` begins an absolute path in `line`: what stands before it is no part of a longer path or address.
 fn holds_path(line: &str, path: &str) -> bool {
-    line.match_indices(path).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '*' | '}' | '/')))
+    line.match_indices(path).any(|(at, _)| {
+        !line[..at].ends_with(|c: char| {
+            c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '*' | '}' | '/')
+        })
+    })
 }
 
 /// Lines of a Rust file that are not its tests; 0 for tests and other files.
@@ -63,7 +75,10 @@ mod tests {
 
     #[test]
     fn tests_do_not_count_as_production() {
-        assert_eq!(production_lines("src/a.rs", "//! A.\nfn a() {}\n#[cfg(test)]\nmod tests {\n}\n"), 2);
+        assert_eq!(
+            production_lines("src/a.rs", "//! A.\nfn a() {}\n#[cfg(test)]\nmod tests {\n}\n"),
+            2
+        );
         for name in ["tests/a.rs", "src/character/tests/a.rs", "src/gate/tests.rs", "a.toml"] {
             assert_eq!(production_lines(name, "//! A.\n"), 0, "{name}");
         }

@@ -1,8 +1,10 @@
 //! `cargo xtask tidy`: rules of the house as checks, so that nobody has to remember them.
 
+mod circles;
 mod connectors;
 mod edges;
 mod files;
+mod unused;
 
 use anyhow::{Result, bail};
 use std::{fs, path::Path, process::Command};
@@ -16,6 +18,8 @@ const LONG: usize = 400;
 pub(crate) fn run(root: &Path) -> Result<()> {
     let mut breaches = edges::check(root)?;
     breaches.extend(connectors::check(&root.join("connectors"))?);
+    breaches.extend(circles::check(root)?);
+    breaches.extend(unused::check(root)?);
     let mut long = Vec::new();
     for name in listed(root)? {
         let Ok(text) = fs::read_to_string(root.join(&name)) else { continue };
@@ -41,6 +45,13 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 /// Every file of the project: those git knows and those it would add.
 pub(crate) fn listed(root: &Path) -> Result<Vec<String>> {
     let mut git = Command::new("git");
-    git.current_dir(root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"]);
+    git.current_dir(root).args([
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "--deduplicate",
+    ]);
     Ok(output(git)?.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }

@@ -37,13 +37,23 @@ pub(super) fn room(id: u64, channel: &Channel, directory: &Directory) -> RoomRef
             metadata.insert("isForumPost".into(), Value::Bool(true));
         }
     }
-    RoomRef { remote: RemoteId::new(id), name: channel.name.clone(), kind: kind(channel.kind), parent: channel.parent.map(RemoteId::new), metadata }
+    RoomRef {
+        remote: RemoteId::new(id),
+        name: channel.name.clone(),
+        kind: kind(channel.kind),
+        parent: channel.parent.map(RemoteId::new),
+        metadata,
+    }
 }
 
 /// A person or another application. `nick` is the name they have in the guild.
 pub(super) fn person(user: &User, nick: Option<&str>) -> EntityRef {
     let name = nick.or(user.global_name.as_deref()).unwrap_or(&user.name);
-    let mut entity = EntityRef::new(RemoteId::new(user.id.get()), Some(name.to_owned()), Some(user.name.clone()));
+    let mut entity = EntityRef::new(
+        RemoteId::new(user.id.get()),
+        Some(name.to_owned()),
+        Some(user.name.clone()),
+    );
     entity.is_bot = user.bot;
     entity
 }
@@ -54,19 +64,32 @@ pub(super) fn somebody(id: u64) -> EntityRef {
 }
 
 /// Where something happened. A channel nobody knows is taken for an ordinary one.
-pub(super) fn place(channel: u64, guild: Option<u64>, directory: &Directory, entity: Option<EntityRef>) -> Connection {
+pub(super) fn place(
+    channel: u64,
+    guild: Option<u64>,
+    directory: &Directory,
+    entity: Option<EntityRef>,
+) -> Connection {
     let known = directory.channel(channel);
     let guild = guild.or_else(|| known.as_ref().and_then(|c| c.guild));
     match guild {
         Some(guild) => {
-            let known = known.unwrap_or(Channel { guild: Some(guild), name: None, kind: 0, parent: None, newest: None });
-            Connection { world: world(guild, directory.guild(guild).as_ref()), room: room(channel, &known, directory), entity }
+            let known = known.unwrap_or_else(|| Channel::unknown(guild));
+            Connection {
+                world: world(guild, directory.guild(guild).as_ref()),
+                room: room(channel, &known, directory),
+                entity,
+            }
         }
         None => {
             // A direct message is called after the other person.
             let name = entity.as_ref().filter(|e| !e.is_bot).and_then(|e| e.name.clone());
             let world = WorldRef::new(RemoteId::new(channel), name.clone());
-            Connection { world, room: RoomRef::new(RemoteId::new(channel), name, ChannelType::Dm), entity }
+            Connection {
+                world,
+                room: RoomRef::new(RemoteId::new(channel), name, ChannelType::Dm),
+                entity,
+            }
         }
     }
 }

@@ -15,7 +15,8 @@ pub(crate) const INTERACTION: &str = "interaction:";
 
 /// A command becomes a message, a press of a button a press. Others (autocompletion, forms) are not ours.
 pub(super) fn decode(data: &Value, directory: &Directory) -> Option<Incoming> {
-    let (number, channel, guild) = (id(&data["id"])?, id(&data["channel_id"])?, id(&data["guild_id"]));
+    let (number, channel, guild) =
+        (id(&data["id"])?, id(&data["channel_id"])?, id(&data["guild_id"]));
     if let Some((known, described)) = Channel::read(&data["channel"], guild)
         && directory.channel(known).is_none()
     {
@@ -23,7 +24,12 @@ pub(super) fn decode(data: &Value, directory: &Directory) -> Option<Incoming> {
     }
     let member = &data["member"];
     let who = user(&member["user"]).or_else(|| user(&data["user"]))?;
-    let mut place = connection::place(channel, guild, directory, Some(connection::person(&who, member["nick"].as_str())));
+    let mut place = connection::place(
+        channel,
+        guild,
+        directory,
+        Some(connection::person(&who, member["nick"].as_str())),
+    );
     if administers(&member["permissions"]) {
         connection::administrator(&mut place, who.id.get());
     }
@@ -32,7 +38,11 @@ pub(super) fn decode(data: &Value, directory: &Directory) -> Option<Incoming> {
         2 => command(remote, &data["data"])?,
         3 => {
             let pressed = data["data"]["custom_id"].as_str()?.to_owned();
-            IncomingEvent::Pressed { id: remote, message: id(&data["message"]["id"]).map(RemoteId::new), data: pressed }
+            IncomingEvent::Pressed {
+                id: remote,
+                message: id(&data["message"]["id"]).map(RemoteId::new),
+                data: pressed,
+            }
         }
         _ => return None,
     };
@@ -42,7 +52,9 @@ pub(super) fn decode(data: &Value, directory: &Directory) -> Option<Incoming> {
 fn command(remote: RemoteId, data: &Value) -> Option<IncomingEvent> {
     let name = data["name"].as_str()?.to_lowercase();
     let options = data["options"].as_array().into_iter().flatten();
-    let args: Vec<String> = options.map(|o| o["value"].as_str().map_or_else(|| o["value"].to_string(), str::to_owned)).collect();
+    let args: Vec<String> = options
+        .map(|o| o["value"].as_str().map_or_else(|| o["value"].to_string(), str::to_owned))
+        .collect();
     let args = args.join(" ");
     let text = format!("/{name} {args}").trim_end().to_owned();
     Some(IncomingEvent::Message(IncomingMessage {

@@ -13,7 +13,10 @@ fn kind(mime: Option<&str>) -> MediaKind {
 }
 
 fn file(attachment: &Attachment) -> Media {
-    let mime = attachment.content_type.as_deref().map(|m| m.split(';').next().unwrap_or(m).trim().to_ascii_lowercase());
+    let mime = attachment
+        .content_type
+        .as_deref()
+        .map(|m| m.split(';').next().unwrap_or(m).trim().to_ascii_lowercase());
     Media {
         id: attachment.id.to_string(),
         url: attachment.url.clone(),
@@ -57,17 +60,28 @@ pub(super) fn attachments(message: &Message) -> Vec<Media> {
 pub(super) fn in_words(message: &Message) -> Option<String> {
     if let Some(poll) = &message.poll {
         let question = poll.question.text.as_deref().unwrap_or_default();
-        let answers = poll.answers.iter().filter_map(|a| a.poll_media.text.as_deref()).collect::<Vec<_>>().join(" / ");
+        let answers = poll
+            .answers
+            .iter()
+            .filter_map(|a| a.poll_media.text.as_deref())
+            .collect::<Vec<_>>()
+            .join(" / ");
         return Some(format!("[poll: {question} ({answers})]"));
     }
     if message.attachments.is_empty()
-        && let Some(lottie) = message.sticker_items.iter().find(|s| s.format_type == StickerFormatType::Lottie)
+        && let Some(lottie) =
+            message.sticker_items.iter().find(|s| s.format_type == StickerFormatType::Lottie)
     {
         return Some(format!("[sticker: {}]", lottie.name));
     }
     // Other applications often speak in embeds alone. Those of people are previews of links they wrote.
     if message.content.is_empty() && message.author.bot {
-        let lines: Vec<&str> = message.embeds.iter().flat_map(|e| [e.title.as_deref(), e.description.as_deref()]).flatten().collect();
+        let lines: Vec<&str> = message
+            .embeds
+            .iter()
+            .flat_map(|e| [e.title.as_deref(), e.description.as_deref()])
+            .flatten()
+            .collect();
         return Some(lines.join("\n")).filter(|l| !l.is_empty());
     }
     None

@@ -10,9 +10,13 @@ pub(crate) mod raw;
 mod tests;
 mod text;
 
-use galatea_core::{Addressed, Connection, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId, Timestamp, message::WorldSync};
+use galatea_core::{
+    Addressed, Connection, Content, Incoming, IncomingEvent, IncomingMessage, Quote, QuoteKind,
+    RemoteId, Timestamp, message::WorldSync,
+};
 use serde_json::{Value, json};
 use serenity::all::{Message, MessageReferenceKind, MessageType, User};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::time_of;
 use directory::{Directory, id};
@@ -40,20 +44,50 @@ pub(crate) struct Decoded {
     pub(crate) newest: Option<u64>,
     /// A direct message channel was used.
     pub(crate) direct: Option<u64>,
+    /// A message whose form nobody knows: not even its words can be read.
+    pub(crate) unreadable: bool,
 }
 
 /// Decodes one event that arrived `now`. Never fails: what means nothing to us gives an empty answer.
-pub(crate) fn decode(name: &str, data: &Value, directory: &Directory, me: &Me, now: Timestamp) -> Decoded {
+pub(crate) fn decode(
+    name: &str,
+    data: &Value,
+    directory: &Directory,
+    me: &Me,
+    now: Timestamp,
+) -> Decoded {
     match name {
         "MESSAGE_CREATE" => message(data, directory, me),
         "MESSAGE_UPDATE" => edited(data, directory, me),
         "MESSAGE_DELETE" => deleted(data, id(&data["id"]).into_iter().collect(), directory, now),
-        "MESSAGE_DELETE_BULK" => deleted(data, data["ids"].as_array().into_iter().flatten().filter_map(id).collect(), directory, now),
+        "MESSAGE_DELETE_BULK" => deleted(
+            data,
+            data["ids"].as_array().into_iter().flatten().filter_map(id).collect(),
+            directory,
+            now,
+        ),
         "MESSAGE_REACTION_ADD" => reacted(data, true, directory, me, now),
         "MESSAGE_REACTION_REMOVE" => reacted(data, false, directory, me, now),
-        "INTERACTION_CREATE" => Decoded { events: interaction::decode(data, directory).into_iter().collect(), ..Decoded::default() },
+        "INTERACTION_CREATE" => Decoded {
+            events: interaction::decode(data, directory).into_iter().collect(),
+            ..Decoded::default()
+        },
         _ => places::decode(name, data, directory, me, now),
     }
+}
+
+/// [`decode`], which must not stop all that follows: an event that makes it panic would come again and again.
+pub(crate) fn decode_surely(
+    name: &str,
+    data: &Value,
+    directory: &Directory,
+    me: &Me,
+    now: Timestamp,
+) -> Decoded {
+    catch_unwind(AssertUnwindSafe(|| decode(name, data, directory, me, now))).unwrap_or_else(|_| {
+        tracing::error!(event = %galatea_http::shorten(name, 40), id = id(&data["id"]), "an event of Discord could not be decoded and is passed over");
+        Decoded { newest: id(&data["id"]).filter(|_| name == "MESSAGE_CREATE"), unreadable: true, ..Decoded::default() }
+    })
 }
 
 /// The channel an event is about; it has to be known before the event is decoded.
@@ -83,7 +117,8 @@ fn said_by(m: &Message, data: &Value, directory: &Directory) -> Connection {
     let guild = m.guild_id.map(|g| g.get());
     let entity = connection::person(&m.author, data["member"]["nick"].as_str());
     let mut place = connection::place(m.channel_id.get(), guild, directory, Some(entity));
-    let administrators = guild.and_then(|g| directory.guild(g)).map(|g| g.administrators).unwrap_or_default();
+    let administrators =
+        guild.and_then(|g| directory.guild(g)).map(|g| g.administrators).unwrap_or_default();
     let roles = data["member"]["roles"].as_array().into_iter().flatten().filter_map(id);
     if roles.into_iter().any(|role| administrators.contains(&role)) {
         connection::administrator(&mut place, m.author.id.get());
@@ -93,17 +128,28 @@ fn said_by(m: &Message, data: &Value, directory: &Directory) -> Connection {
 
 /// Kinds in which somebody says something; all others are notices (Discord, "Message Types").
 fn is_speech(kind: MessageType) -> bool {
-    matches!(kind, MessageType::Regular | MessageType::InlineReply | MessageType::ChatInputCommand | MessageType::ContextMenuCommand)
+    matches!(
+        kind,
+        MessageType::Regular
+            | MessageType::InlineReply
+            | MessageType::ChatInputCommand
+            | MessageType::ContextMenuCommand
+    )
 }
 
 fn replied(m: &Message) -> Option<u64> {
-    let reference = m.message_reference.as_ref().filter(|r| r.kind == MessageReferenceKind::Default && m.kind == MessageType::InlineReply)?;
+    let reference = m.message_reference.as_ref().filter(|r| {
+        r.kind == MessageReferenceKind::Default && m.kind == MessageType::InlineReply
+    })?;
     reference.message_id.map(|id| id.get())
 }
 
 /// What we say is stored as it is sent; a second copy would have the model read itself twice.
 fn own(data: &Value) -> Decoded {
-    let nonce = data["nonce"].as_str().map(str::to_owned).or_else(|| data["nonce"].as_u64().map(|n| n.to_string()));
+    let nonce = data["nonce"]
+        .as_str()
+        .map(str::to_owned)
+        .or_else(|| data["nonce"].as_u64().map(|n| n.to_string()));
     let newest = id(&data["id"]);
     let direct = id(&data["channel_id"]).filter(|_| id(&data["guild_id"]).is_none());
     Decoded { echo: nonce.zip(newest.map(RemoteId::new)), newest, direct, ..Decoded::default() }
@@ -113,7 +159,9 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
     if id(&data["author"]["id"]) == Some(me.id) {
         return own(data);
     }
-    let Some(m) = raw::message(data) else { return Decoded { newest: id(&data["id"]), ..Decoded::default() } };
+    let Some(m) = raw::message(data) else {
+        return Decoded { newest: id(&data["id"]), unreadable: true, ..Decoded::default() };
+    };
     let guild = m.guild_id.map(|g| g.get());
     let newest = Some(m.id.get());
     let direct = guild.is_none().then_some(m.channel_id.get());
@@ -128,13 +176,11 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
         return out;
     }
     let reply_to = replied(&m);
-    let mine = guild.and_then(|g| directory.guild(g)).map(|g| g.mine).unwrap_or_default();
-    let to_us = m.referenced_message.as_ref().is_some_and(|r| r.author.id.get() == me.id);
     let event = IncomingEvent::Message(IncomingMessage {
         id: remote,
         legacy_id: None,
         content,
-        addressed: Addressed { mention: text::mentions(&m, reply_to.is_some(), &mine, me), reply: reply_to.is_some() && to_us },
+        addressed: addressed(&m, directory, me),
         reply_to: reply_to.map(RemoteId::new),
         command: None,
         from_self: false,
@@ -143,21 +189,29 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
     out
 }
 
+fn addressed(m: &Message, directory: &Directory, me: &Me) -> Addressed {
+    let mine =
+        m.guild_id.and_then(|g| directory.guild(g.get())).map(|g| g.mine).unwrap_or_default();
+    let replies = replied(m).is_some();
+    let to_us = m.referenced_message.as_ref().is_some_and(|r| r.author.id.get() == me.id);
+    Addressed { mention: text::mentions(m, replies, &mine, me), reply: replies && to_us }
+}
+
 fn content(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Content {
     let mut text = text::words(&m.content, m, guild, me, directory);
-    for forwarded in &m.message_snapshots {
-        let words = text::words(&forwarded.content, m, guild, me, directory);
-        if !words.is_empty() {
-            text = [text.as_str(), &words].iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join("\n");
-        }
-    }
     if let Some(line) = media::in_words(m) {
         if !text.is_empty() {
             text.push('\n');
         }
         text.push_str(&line);
     }
-    let mut content = Content { text, attachments: media::attachments(m), source: Some(super::SOURCE_NAME.to_owned()), ..Content::default() };
+    let mut content = Content {
+        text,
+        attachments: media::attachments(m),
+        source: Some(super::SOURCE_NAME.to_owned()),
+        ..Content::default()
+    };
+    content.quotes = quotes(m, guild, directory, me);
     let place = guild.map_or_else(|| "@me".to_owned(), |g| g.to_string());
     content.url = Some(format!("https://discord.com/channels/{place}/{}/{}", m.channel_id, m.id));
     if !m.message_snapshots.is_empty() {
@@ -166,41 +220,93 @@ fn content(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> C
     content
 }
 
+/// The message it answers, and those it passes on, with the words Discord sends along: they need not be stored here.
+fn quotes(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Vec<Quote> {
+    let replied = m.referenced_message.as_deref().filter(|_| replied(m).is_some()).map(|other| {
+        let own = other.author.id.get() == me.id;
+        let words = text::words(&other.content, other, guild, me, directory);
+        let said = [Some(words), media::in_words(other)]
+            .into_iter()
+            .flatten()
+            .filter(|text| !text.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n");
+        let by = other.author.global_name.clone().unwrap_or_else(|| other.author.name.clone());
+        Quote {
+            own,
+            attachments: media::attachments(other),
+            ..Quote::new(QuoteKind::Reply, Some(by), said)
+        }
+    });
+    // Discord does not tell whose message was forwarded; its files are among the message's own.
+    let forwarded = m.message_snapshots.iter().map(|other| {
+        Quote::new(QuoteKind::Forward, None, text::words(&other.content, m, guild, me, directory))
+    });
+    replied
+        .into_iter()
+        .filter(|quote| quote.own || !quote.is_empty())
+        .chain(forwarded.filter(|quote| !quote.is_empty()))
+        .collect()
+}
+
 fn edited(data: &Value, directory: &Directory, me: &Me) -> Decoded {
     // Discord also updates messages when it unfolds a link; only people's edits have a time.
-    let Some(m) = raw::message(data).filter(|m| m.edited_timestamp.is_some() && m.author.id.get() != me.id && is_speech(m.kind)) else {
+    let Some(m) = raw::message(data).filter(|m| {
+        m.edited_timestamp.is_some() && m.author.id.get() != me.id && is_speech(m.kind)
+    }) else {
         return Decoded::default();
     };
     let content = content(&m, m.guild_id.map(|g| g.get()), directory, me);
     if content.is_empty() {
         return Decoded::default();
     }
-    let at = m.edited_timestamp.map_or(time_of(m.id.get()), |t| Timestamp(t.unix_timestamp().saturating_mul(1000)));
-    let event = IncomingEvent::Edited { id: RemoteId::new(m.id.get()), content };
+    let at = m
+        .edited_timestamp
+        .map_or(time_of(m.id.get()), |t| Timestamp(t.unix_timestamp().saturating_mul(1000)));
+    let event = IncomingEvent::Edited {
+        id: RemoteId::new(m.id.get()),
+        content,
+        addressed: addressed(&m, directory, me),
+    };
     Decoded { events: one(said_by(&m, data, directory), event, at), ..Decoded::default() }
 }
 
 fn deleted(data: &Value, ids: Vec<u64>, directory: &Directory, now: Timestamp) -> Decoded {
-    let Some((channel, guild)) = place_of(data).filter(|_| !ids.is_empty()) else { return Decoded::default() };
+    let Some((channel, guild)) = place_of(data).filter(|_| !ids.is_empty()) else {
+        return Decoded::default();
+    };
     let event = IncomingEvent::Deleted { ids: ids.into_iter().map(RemoteId::new).collect() };
-    Decoded { events: one(connection::place(channel, guild, directory, None), event, now), ..Decoded::default() }
+    Decoded {
+        events: one(connection::place(channel, guild, directory, None), event, now),
+        ..Decoded::default()
+    }
 }
 
 fn reacted(data: &Value, added: bool, directory: &Directory, me: &Me, now: Timestamp) -> Decoded {
-    let (Some((channel, guild)), Some(who), Some(message)) = (place_of(data), id(&data["user_id"]), id(&data["message_id"])) else {
+    let (Some((channel, guild)), Some(who), Some(message)) =
+        (place_of(data), id(&data["user_id"]), id(&data["message_id"]))
+    else {
         return Decoded::default();
     };
     let name = data["emoji"]["name"].as_str().unwrap_or_default();
-    let emoji = id(&data["emoji"]["id"]).map_or_else(|| name.to_owned(), |id| format!("{name}:{id}"));
+    let emoji =
+        id(&data["emoji"]["id"]).map_or_else(|| name.to_owned(), |id| format!("{name}:{id}"));
     if who == me.id || emoji.is_empty() {
         return Decoded::default();
     }
     let member = &data["member"];
-    let entity = user(&member["user"]).map_or_else(|| connection::somebody(who), |u| connection::person(&u, member["nick"].as_str()));
-    let (added, removed) = if added { (vec![emoji], Vec::new()) } else { (Vec::new(), vec![emoji]) };
+    let entity = user(&member["user"]).map_or_else(
+        || connection::somebody(who),
+        |u| connection::person(&u, member["nick"].as_str()),
+    );
+    let (added, removed) =
+        if added { (vec![emoji], Vec::new()) } else { (Vec::new(), vec![emoji]) };
     let event = IncomingEvent::Reacted { id: RemoteId::new(message), added, removed };
     // Reactions carry no time of their own.
-    Decoded { events: one(connection::place(channel, guild, directory, Some(entity)), event, now), ..Decoded::default() }
+    Decoded {
+        events: one(connection::place(channel, guild, directory, Some(entity)), event, now),
+        ..Decoded::default()
+    }
 }
 
 /// Understands what people paste when they mean a message: Discord's "Copy Message Link"
@@ -208,8 +314,12 @@ fn reacted(data: &Value, added: bool, directory: &Directory, me: &Me, now: Times
 pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     let text = text.trim();
     let number = |part: &str| part.parse::<u64>().ok().filter(|n| *n > 0).map(RemoteId::new);
-    let hosts =
-        ["https://discord.com/channels/", "https://ptb.discord.com/channels/", "https://canary.discord.com/channels/", "https://discordapp.com/channels/"];
+    let hosts = [
+        "https://discord.com/channels/",
+        "https://ptb.discord.com/channels/",
+        "https://canary.discord.com/channels/",
+        "https://discordapp.com/channels/",
+    ];
     let Some(path) = hosts.iter().find_map(|host| text.strip_prefix(host)) else {
         let (channel, message) = text.split_once(':')?;
         return Some((Some(number(channel)?), number(message)?));

@@ -22,8 +22,20 @@ const FRAGILE: [&str; 14] = [
     "sticker_items",
 ];
 /// What is kept when nothing else helps.
-const ESSENTIAL: [&str; 12] =
-    ["id", "channel_id", "guild_id", "author", "content", "timestamp", "edited_timestamp", "type", "mention_roles", "webhook_id", "nonce", "mentions"];
+const ESSENTIAL: [&str; 12] = [
+    "id",
+    "channel_id",
+    "guild_id",
+    "author",
+    "content",
+    "timestamp",
+    "edited_timestamp",
+    "type",
+    "mention_roles",
+    "webhook_id",
+    "nonce",
+    "mentions",
+];
 
 /// Reads a message of the gateway or of REST; none when not even its words can be read.
 pub(crate) fn message(value: &Value) -> Option<Message> {
@@ -64,7 +76,11 @@ fn with_defaults(mut fields: Map<String, Value>) -> Map<String, Value> {
 }
 
 fn reduced(fields: &Map<String, Value>) -> Map<String, Value> {
-    let mut kept: Map<String, Value> = fields.iter().filter(|(k, _)| ESSENTIAL.contains(&k.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let mut kept: Map<String, Value> = fields
+        .iter()
+        .filter(|(k, _)| ESSENTIAL.contains(&k.as_str()))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
     if let Some(Value::Object(author)) = kept.get_mut("author") {
         author.retain(|k, _| matches!(k.as_str(), "id" | "username" | "global_name" | "bot"));
     }

@@ -37,17 +37,28 @@ fn said(content: &str) -> Value {
 
 fn heard(data: &Value) -> Option<(Connection, IncomingMessage)> {
     let decoded = decode("MESSAGE_CREATE", data, &guild(), &me(), Timestamp(0));
-    decoded.events.into_iter().find_map(|e| if let IncomingEvent::Message(m) = e.event { Some((e.connection, m)) } else { None })
+    decoded.events.into_iter().find_map(|e| {
+        if let IncomingEvent::Message(m) = e.event { Some((e.connection, m)) } else { None }
+    })
 }
 
 #[test]
 fn a_message_has_its_place_its_speaker_and_their_rights() {
     let (place, message) = heard(&said("good morning")).unwrap();
-    assert_eq!((place.world.remote.as_str(), place.room.remote.as_str(), place.room.kind), ("10", "20", ChannelType::Group));
+    assert_eq!(
+        (place.world.remote.as_str(), place.room.remote.as_str(), place.room.kind),
+        ("10", "20", ChannelType::Group)
+    );
     let entity = place.entity.unwrap();
-    assert_eq!((entity.name.as_deref(), entity.user_name.as_deref(), entity.is_bot), (Some("Annie"), Some("ann_b"), false));
+    assert_eq!(
+        (entity.name.as_deref(), entity.user_name.as_deref(), entity.is_bot),
+        (Some("Annie"), Some("ann_b"), false)
+    );
     assert!(place.world.roles.contains(&(RemoteId::new(2), galatea_core::world::Role::Admin)));
-    assert_eq!((message.id.as_str(), message.content.text.as_str(), message.from_self), ("1573739729029955584", "good morning", false));
+    assert_eq!(
+        (message.id.as_str(), message.content.text.as_str(), message.from_self),
+        ("1573739729029955584", "good morning", false)
+    );
 }
 
 #[test]
@@ -59,7 +70,10 @@ fn notices_and_our_own_are_no_messages() {
     own["author"] = json!({ "id": "900", "username": "galatea", "bot": true });
     own["nonce"] = json!("abc");
     assert!(heard(&own).is_none());
-    assert_eq!(decode("MESSAGE_CREATE", &own, &guild(), &me(), Timestamp(0)).echo, Some(("abc".into(), RemoteId("1573739729029955584".into()))));
+    assert_eq!(
+        decode("MESSAGE_CREATE", &own, &guild(), &me(), Timestamp(0)).echo,
+        Some(("abc".into(), RemoteId("1573739729029955584".into())))
+    );
 }
 
 #[test]
@@ -70,12 +84,24 @@ fn forwards_polls_and_stickers_are_said_in_words() {
         "content": "from afar <@2>", "timestamp": "2026-05-01T10:00:00.000000+00:00", "edited_timestamp": null, "mentions": [], "attachments": [],
         "embeds": [], "type": 0, "flags": 0 } }]);
     let (_, message) = heard(&forward).unwrap();
-    assert_eq!((message.content.text.as_str(), message.reply_to), ("from afar <@2>", None), "a forward is no reply");
+    let quote = &message.content.quotes[0];
+    assert_eq!(
+        (quote.kind, quote.text.as_str()),
+        (galatea_core::QuoteKind::Forward, "from afar <@2>"),
+        "what was forwarded is not the words of who forwards"
+    );
+    assert_eq!(
+        (message.content.text.as_str(), message.reply_to),
+        ("", None),
+        "a forward is no reply"
+    );
     let mut sticker = said("");
     sticker["sticker_items"] = json!([{ "id": "5", "name": "wave", "format_type": 1 }]);
     let (_, message) = heard(&sticker).unwrap();
     assert_eq!(message.content.attachments[0].description, "Sticker wave");
-    assert!(message.content.attachments[0].url.starts_with("https://media.discordapp.net/stickers/5."));
+    assert!(
+        message.content.attachments[0].url.starts_with("https://media.discordapp.net/stickers/5.")
+    );
 }
 
 #[test]
@@ -86,6 +112,25 @@ fn only_peoples_edits_are_edits() {
     edited["edited_timestamp"] = json!("2026-05-01T10:01:00.000000+00:00");
     let events = decode("MESSAGE_UPDATE", &edited, &guild(), &me(), Timestamp(0)).events;
     assert_eq!((events.len(), events[0].at), (1, Timestamp(1_777_629_660_000)));
+}
+
+/// A mention that an edit adds is one: the same words, new or edited, address the bot alike.
+#[test]
+fn an_edit_that_mentions_the_bot_addresses_it() {
+    let addressed = |content: &str, mentions: Value| {
+        let mut edited = said(content);
+        edited["edited_timestamp"] = json!("2026-05-01T10:01:00.000000+00:00");
+        edited["mentions"] = mentions;
+        let event =
+            decode("MESSAGE_UPDATE", &edited, &guild(), &me(), Timestamp(0)).events.remove(0).event;
+        let IncomingEvent::Edited { id, addressed, .. } = event else { panic!("an edit") };
+        assert_eq!(id.as_str(), "1573739729029955584");
+        addressed
+    };
+    let user = |id: &str| json!([{ "id": id, "username": "u", "discriminator": "0", "avatar": null, "bot": true }]);
+    assert!(!addressed("what time is it?", json!([])).mention);
+    assert!(addressed("<@900> what time is it?", user("900")).mention);
+    assert!(!addressed("<@901> what time is it?", user("901")).mention, "another's name");
 }
 
 #[test]
@@ -135,10 +180,21 @@ fn marks_are_names_where_they_are_known() {
 fn links_people_paste_are_understood() {
     let id = |text: &str| RemoteId(text.to_owned());
     let found = Some((Some(id("20")), id("30")));
-    for link in ["https://discord.com/channels/10/20/30", " https://ptb.discord.com/channels/@me/20/30?x ", "20:30"] {
+    for link in [
+        "https://discord.com/channels/10/20/30",
+        " https://ptb.discord.com/channels/@me/20/30?x ",
+        "20:30",
+    ] {
         assert_eq!(parse_link(link), found, "{link}");
     }
-    for wrong in ["", "20", "https://discord.com/channels/10/20", "https://discord.com/channels/10/20/30/40", "https://example.org/1/2/3", "a:b"] {
+    for wrong in [
+        "",
+        "20",
+        "https://discord.com/channels/10/20",
+        "https://discord.com/channels/10/20/30/40",
+        "https://example.org/1/2/3",
+        "a:b",
+    ] {
         assert_eq!(parse_link(wrong), None, "{wrong}");
     }
 }
@@ -153,7 +209,10 @@ fn replay() {
     for recording in &all {
         let directory = Directory::default();
         if !recording.name.starts_with("guild_joined") {
-            garden.events.iter().for_each(|e| places::learn("GUILD_CREATE", &e["d"], &directory, &me));
+            garden
+                .events
+                .iter()
+                .for_each(|e| places::learn("GUILD_CREATE", &e["d"], &directory, &me));
         }
         let mut found = Vec::new();
         for event in &recording.events {
@@ -163,15 +222,24 @@ fn replay() {
             places::forget(name, data, &directory);
             found.extend(decoded.syncs.iter().map(show_sync));
             found.extend(decoded.events.iter().map(show));
-            found.extend(decoded.echo.map(|(nonce, id)| json!({ "echo": { "nonce": nonce, "id": id } })));
+            found.extend(
+                decoded.echo.map(|(nonce, id)| json!({ "echo": { "nonce": nonce, "id": id } })),
+            );
         }
         recording.check(&found);
     }
 }
 
 fn odd() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), any::<i64>().prop_map(Value::from), "\\PC{0,8}".prop_map(Value::from)];
-    leaf.prop_recursive(2, 8, 3, |inner| proptest::collection::vec(inner, 0..3).prop_map(Value::from))
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "\\PC{0,8}".prop_map(Value::from)
+    ];
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        proptest::collection::vec(inner, 0..3).prop_map(Value::from)
+    })
 }
 
 proptest! {

@@ -34,12 +34,19 @@ fn mark(inner: &str, names: &dyn Fn(&str, u64) -> Option<String>) -> Option<Stri
             return names(sign, id);
         }
     }
-    let (name, id) = inner.strip_prefix("a:").or_else(|| inner.strip_prefix(':'))?.split_once(':')?;
+    let (name, id) =
+        inner.strip_prefix("a:").or_else(|| inner.strip_prefix(':'))?.split_once(':')?;
     (id.parse::<u64>().is_ok() && !name.is_empty()).then(|| format!(":{name}:"))
 }
 
 /// The words of a message.
-pub(super) fn words(content: &str, message: &Message, guild: Option<u64>, me: &Me, directory: &Directory) -> String {
+pub(super) fn words(
+    content: &str,
+    message: &Message,
+    guild: Option<u64>,
+    me: &Me,
+    directory: &Directory,
+) -> String {
     to_markdown(content, &|sign, id| match sign {
         "@" | "@!" if id == me.id => Some(format!("@{}", me.name)),
         "@" | "@!" => {
@@ -53,7 +60,8 @@ pub(super) fn words(content: &str, message: &Message, guild: Option<u64>, me: &M
 
 /// Whether we are meant: named in the text, or by a role of ours. A reply alone is none, though Discord lists its author as mentioned.
 pub(super) fn mentions(message: &Message, is_reply: bool, mine: &[u64], me: &Me) -> bool {
-    let named = message.content.contains(&format!("<@{}>", me.id)) || message.content.contains(&format!("<@!{}>", me.id));
+    let named = message.content.contains(&format!("<@{}>", me.id))
+        || message.content.contains(&format!("<@!{}>", me.id));
     let listed = message.mentions.iter().any(|u| u.id.get() == me.id);
     named || (listed && !is_reply) || message.mention_roles.iter().any(|r| mine.contains(&r.get()))
 }

@@ -26,33 +26,55 @@ pub(super) fn rows(rows: &[Vec<Button>]) -> Result<Option<Value>> {
     let mut seen = HashSet::new();
     for (r, row) in rows.iter().enumerate() {
         for (group, some) in row.chunks(PER_ROW).enumerate() {
-            let one = |(c, b): (usize, &Button)| button(b, &mut seen, r + 1, group * PER_ROW + c + 1);
-            made.push(CreateActionRow::Buttons(some.iter().enumerate().map(one).collect::<Result<_>>()?));
+            let one =
+                |(c, b): (usize, &Button)| button(b, &mut seen, r + 1, group * PER_ROW + c + 1);
+            made.push(CreateActionRow::Buttons(
+                some.iter().enumerate().map(one).collect::<Result<_>>()?,
+            ));
         }
     }
     if made.len() > MAX_ROWS {
-        return Err(Error::invalid("Discord shows at most five rows of buttons").with_code(codes::INVALID).with("rows", made.len()));
+        return Err(Error::invalid("Discord shows at most five rows of buttons")
+            .with_code(codes::INVALID)
+            .with("rows", made.len()));
     }
     if made.is_empty() {
         return Ok(None);
     }
-    serde_json::to_value(made).map(Some).map_err(|e| Error::unexpected("buttons are not JSON").with("cause", e))
+    serde_json::to_value(made)
+        .map(Some)
+        .map_err(|e| Error::unexpected("buttons are not JSON").with("cause", e))
 }
 
-fn button(button: &Button, seen: &mut HashSet<String>, row: usize, place: usize) -> Result<CreateButton> {
-    let wrong = |what: &'static str| Error::invalid(what).with_code(codes::INVALID).with("row", row).with("button", place);
+fn button(
+    button: &Button,
+    seen: &mut HashSet<String>,
+    row: usize,
+    place: usize,
+) -> Result<CreateButton> {
+    let wrong = |what: &'static str| {
+        Error::invalid(what).with_code(codes::INVALID).with("row", row).with("button", place)
+    };
     let label: String = button.text.trim().chars().take(MAX_LABEL).collect();
     if label.is_empty() {
         return Err(wrong("a button has no words on it"));
     }
     Ok(match &button.press {
-        Press::Data(data) if data.is_empty() || data.chars().count() > MAX_DATA => return Err(wrong("a button's data must have 1 to 100 characters")),
-        Press::Data(data) if !seen.insert(data.clone()) => return Err(wrong("two buttons of a message have the same data")),
+        Press::Data(data) if data.is_empty() || data.chars().count() > MAX_DATA => {
+            return Err(wrong("a button's data must have 1 to 100 characters"));
+        }
+        Press::Data(data) if !seen.insert(data.clone()) => {
+            return Err(wrong("two buttons of a message have the same data"));
+        }
         Press::Data(data) => CreateButton::new(data).label(label).style(ButtonStyle::Secondary),
         Press::Url(address) => {
-            let known = url::Url::parse(address).is_ok_and(|u| matches!(u.scheme(), "http" | "https")) && address.len() <= 512;
+            let known = url::Url::parse(address)
+                .is_ok_and(|u| matches!(u.scheme(), "http" | "https"))
+                && address.len() <= 512;
             if !known {
-                return Err(wrong("a button's address must begin with https: or http: and have at most 512 characters"));
+                return Err(wrong(
+                    "a button's address must begin with https: or http: and have at most 512 characters",
+                ));
             }
             CreateButton::new_link(address).label(label)
         }

@@ -1,19 +1,56 @@
 //! CommonMark → the Markdown Discord renders. What both know stays as it was written; tables, deep headings, images and other fences are
 //! turned into what Discord can show. Every fence that comes out is a line of three backticks, so that splitting can tell them.
 
+use galatea_core::markdown::is_arithmetic;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
+
+use super::table::Table;
 
 /// Keeps three backticks in a row from opening a block where none is meant.
 const BREAK: char = '\u{200b}';
 
 /// Renders a message.
 pub(super) fn render(markdown: &str) -> String {
-    let mut out = Out { source: markdown, text: String::with_capacity(markdown.len() + 16), prose: String::new(), done: 0 };
+    let mut out = Out {
+        source: markdown,
+        text: String::with_capacity(markdown.len() + 16),
+        prose: String::new(),
+        done: 0,
+    };
     let mut code: Option<(Range<usize>, String, String)> = None;
-    for (event, range) in Parser::new_ext(markdown, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
+    let mut table: Option<Table> = None;
+    for (event, range) in
+        Parser::new_ext(markdown, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH)
+            .into_offset_iter()
+    {
+        let stars = match event {
+            Event::Start(Tag::Emphasis) | Event::End(TagEnd::Emphasis) => 1,
+            Event::Start(Tag::Strong) | Event::End(TagEnd::Strong) => 2,
+            _ => 0,
+        };
+        if stars > 0 && is_arithmetic(markdown, &range) {
+            match (&mut table, &event) {
+                (Some(table), _) => table.push(&"*".repeat(stars)),
+                (None, Event::Start(_)) => out.starred(range.start, stars),
+                (None, _) => out.starred(range.end - stars, stars),
+            }
+            continue;
+        }
+        if let Some(mut open) = table.take() {
+            match event {
+                Event::End(TagEnd::Table) => out.block(range, "", &open.render()),
+                event => {
+                    open.event(&event);
+                    table = Some(open);
+                }
+            }
+            continue;
+        }
         match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => code = Some((range, language(&info), String::new())),
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                code = Some((range, language(&info), String::new()))
+            }
             Event::Text(text) if code.is_some() => {
                 if let Some((_, _, body)) = &mut code {
                     body.push_str(&text);
@@ -24,16 +61,18 @@ pub(super) fn render(markdown: &str) -> String {
                     out.block(range, &language, &body);
                 }
             }
-            Event::Start(Tag::Table(_)) => {
-                let table = markdown.get(range.clone()).unwrap_or_default();
-                out.block(range, "", table);
-            }
-            Event::Start(Tag::Heading { level: HeadingLevel::H4 | HeadingLevel::H5 | HeadingLevel::H6, .. }) => out.shallower(range),
+            Event::Start(Tag::Table(_)) => table = Some(Table::default()),
+            Event::Start(Tag::Heading {
+                level: HeadingLevel::H4 | HeadingLevel::H5 | HeadingLevel::H6,
+                ..
+            }) => out.shallower(range),
             Event::Start(Tag::Image { .. }) if markdown[range.start..].starts_with('!') => {
                 out.until(range.start);
                 out.skip(range.start + 1);
             }
-            Event::Code(text) if range.start >= out.done && markdown[range.clone()].starts_with("```") => {
+            Event::Code(text)
+                if range.start >= out.done && markdown[range.clone()].starts_with("```") =>
+            {
                 out.until(range.start);
                 let (open, close) = if text.contains('`') { ("`` ", " ``") } else { ("`", "`") };
                 out.prose.push_str(&format!("{open}{text}{close}"));
@@ -50,7 +89,10 @@ pub(super) fn render(markdown: &str) -> String {
 /// A language Discord colours: one word of letters, digits and a few signs.
 fn language(info: &str) -> String {
     let word = info.split_whitespace().next().unwrap_or_default();
-    let known = word.len() <= 32 && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-' | '.' | '#'));
+    let known = word.len() <= 32
+        && word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-' | '.' | '#'));
     if known { word.to_owned() } else { String::new() }
 }
 
@@ -114,8 +156,21 @@ impl Out<'_> {
         self.text.push_str(&format!("```{language}\n{body}{end}```"));
         self.skip(range.end);
         // What follows on the same line would become part of the closing fence.
-        if self.source[self.done..].chars().next().map_or(self.source[..self.done].ends_with('\n'), |c| c != '\n') {
+        if self.source[self.done..]
+            .chars()
+            .next()
+            .map_or(self.source[..self.done].ends_with('\n'), |c| c != '\n')
+        {
             self.text.push('\n');
+        }
+    }
+
+    /// Stars that mean themselves: Discord would make emphasis of them, too.
+    fn starred(&mut self, at: usize, count: usize) {
+        if at >= self.done {
+            self.until(at);
+            self.prose.push_str(&"\\*".repeat(count));
+            self.skip(at + count);
         }
     }
 

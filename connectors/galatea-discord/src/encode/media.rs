@@ -36,13 +36,19 @@ pub(super) fn is_upload(media: &Media) -> bool {
 pub(super) fn check(media: &Media, position: usize) -> Result<()> {
     match scheme(media).as_str() {
         // The text must not be led astray by an address.
-        "http" | "https" if media.url.chars().any(|c| c.is_whitespace() || matches!(c, '<' | '>' | '`')) => {
-            Err(Error::invalid("an attachment has a broken address").with_code(codes::INVALID).with("attachment", position))
+        "http" | "https"
+            if media.url.chars().any(|c| c.is_whitespace() || matches!(c, '<' | '>' | '`')) =>
+        {
+            Err(Error::invalid("an attachment has a broken address")
+                .with_code(codes::INVALID)
+                .with("attachment", position))
         }
         "http" | "https" | "file" => Ok(()),
-        "data" if media.url.len() > MAX_UPLOAD / 3 * 4 + 1024 => {
-            Err(Error::invalid("an attachment is larger than the 10 MB a bot may upload to Discord").with_code(codes::INVALID).with("attachment", position))
-        }
+        "data" if media.url.len() > MAX_UPLOAD / 3 * 4 + 1024 => Err(Error::invalid(
+            "an attachment is larger than the 10 MB a bot may upload to Discord",
+        )
+        .with_code(codes::INVALID)
+        .with("attachment", position)),
         "data" => Ok(()),
         scheme => Err(Error::invalid("an attachment has an address that Discord cannot be given")
             .with_code(codes::INVALID)
@@ -54,7 +60,11 @@ pub(super) fn check(media: &Media, position: usize) -> Result<()> {
 
 /// The file, `position`th of its message.
 pub(super) fn upload(media: &Media, position: usize) -> Upload {
-    let name = if media.title.trim().is_empty() { format!("file{position}.{}", extension(media)) } else { clean(&media.title) };
+    let name = if media.title.trim().is_empty() {
+        format!("file{position}.{}", extension(media))
+    } else {
+        clean(&media.title)
+    };
     // Longest description: Discord, "Attachment Object".
     let description = media.description.trim().chars().take(1024).collect();
     Upload { url: media.url.clone(), name, mime: media.mime.clone(), description }
@@ -77,5 +87,9 @@ fn extension(media: &Media) -> &'static str {
 
 /// A file name without path separators and control characters, of at most 120 characters.
 fn clean(name: &str) -> String {
-    name.trim().chars().map(|c| if c.is_control() || matches!(c, '/' | '\\' | '"') { '_' } else { c }).take(120).collect()
+    name.trim()
+        .chars()
+        .map(|c| if c.is_control() || matches!(c, '/' | '\\' | '"') { '_' } else { c })
+        .take(120)
+        .collect()
 }

@@ -3,6 +3,7 @@
 mod buttons;
 mod markdown;
 mod media;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -61,7 +62,11 @@ impl Part {
     /// # Errors
     /// `Invalid` for a body of another connector or version.
     pub(crate) fn read(body: &Encoded) -> Result<Self> {
-        Self::deserialize(&body.0).map_err(|e| Error::invalid("this delivery is not in Discord's form").with_code(codes::INVALID).with("cause", e))
+        Self::deserialize(&body.0).map_err(|e| {
+            Error::invalid("this delivery is not in Discord's form")
+                .with_code(codes::INVALID)
+                .with("cause", e)
+        })
     }
 }
 
@@ -74,12 +79,22 @@ pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
         Outgoing::Message { content, reply_to } => message(content, reply_to.as_ref())?,
         Outgoing::Edit { id, content } => edit(id, content)?,
         Outgoing::React { id, emoji } => {
-            vec![Part::React { id: known(id)?, emoji: emoji.as_deref().map(emoji_path).transpose()? }]
+            vec![Part::React {
+                id: known(id)?,
+                emoji: emoji.as_deref().map(emoji_path).transpose()?,
+            }]
         }
         Outgoing::Delete { id } => vec![Part::Delete { id: known(id)? }],
         Outgoing::Typing => Vec::new(),
     };
-    parts.iter().map(|p| serde_json::to_value(p).map(Encoded).map_err(|e| Error::unexpected("a message is not JSON").with("cause", e))).collect()
+    parts
+        .iter()
+        .map(|p| {
+            serde_json::to_value(p)
+                .map(Encoded)
+                .map_err(|e| Error::unexpected("a message is not JSON").with("cause", e))
+        })
+        .collect()
 }
 
 fn known(id: &RemoteId) -> Result<RemoteId> {
@@ -88,7 +103,8 @@ fn known(id: &RemoteId) -> Result<RemoteId> {
 
 /// Nobody is notified by what a model writes: no user, role or everyone (Discord, "Allowed Mentions Object").
 fn silent() -> Result<Value> {
-    serde_json::to_value(CreateAllowedMentions::new().replied_user(false)).map_err(|e| Error::unexpected("allowed mentions are not JSON").with("cause", e))
+    serde_json::to_value(CreateAllowedMentions::new().replied_user(false))
+        .map_err(|e| Error::unexpected("allowed mentions are not JSON").with("cause", e))
 }
 
 fn body(text: &str) -> Result<Map<String, Value>> {
@@ -116,7 +132,8 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
         media::check(media, at + 1)?;
     }
     let uploads: Vec<&Media> = content.attachments.iter().filter(|m| media::is_upload(m)).collect();
-    let mut bodies: Vec<(String, Vec<Upload>)> = texts(content).into_iter().map(|text| (text, Vec::new())).collect();
+    let mut bodies: Vec<(String, Vec<Upload>)> =
+        texts(content).into_iter().map(|text| (text, Vec::new())).collect();
     for (n, group) in uploads.chunks(MAX_FILES).enumerate() {
         let files = group.iter().enumerate().map(|(at, m)| media::upload(m, at)).collect();
         match bodies.last_mut() {
@@ -144,7 +161,9 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
 fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
     let id = known(id)?;
     let mut texts = texts(content).into_iter();
-    let first = texts.next().ok_or_else(|| Error::invalid("a message cannot be changed to nothing").with_code(codes::INVALID))?;
+    let first = texts.next().ok_or_else(|| {
+        Error::invalid("a message cannot be changed to nothing").with_code(codes::INVALID)
+    })?;
     let mut first = body(&first)?;
     let mut rest: Vec<Map<String, Value>> = texts.map(|t| body(&t)).collect::<Result<_>>()?;
     let rows = buttons::rows(&content.buttons)?.unwrap_or_else(|| json!([]));
@@ -156,13 +175,25 @@ fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
 /// `👍` stays; `<:wave:12>`, `wave:12` and `custom:wave:12` become `wave:12`.
 fn emoji_path(emoji: &str) -> Result<String> {
     let wrong = || Error::invalid("this is no emoji Discord knows").with_code(codes::INVALID);
-    let text = emoji.trim().trim_start_matches("custom:").trim_start_matches('<').trim_end_matches('>').trim_start_matches("a:").trim_start_matches(':');
+    let text = emoji
+        .trim()
+        .trim_start_matches("custom:")
+        .trim_start_matches('<')
+        .trim_end_matches('>')
+        .trim_start_matches("a:")
+        .trim_start_matches(':');
     match text.split_once(':') {
-        Some((name, id)) if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && id.parse::<u64>().is_ok() => {
+        Some((name, id))
+            if !name.is_empty()
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                && id.parse::<u64>().is_ok() =>
+        {
             Ok(text.to_owned())
         }
         Some(_) => Err(wrong()),
-        None if !text.is_empty() && text.chars().count() <= 16 && !text.is_ascii() => Ok(text.to_owned()),
+        None if !text.is_empty() && text.chars().count() <= 16 && !text.is_ascii() => {
+            Ok(text.to_owned())
+        }
         // Keycaps and flags of letters are the only emoji with ASCII in them; bare ASCII is none.
         None => Err(wrong()),
     }

@@ -20,7 +20,10 @@ fn posts(content: Content) -> Vec<Post> {
 }
 
 fn text(markdown: &str) -> Vec<String> {
-    posts(Content::text(markdown)).into_iter().map(|(b, ..)| b["content"].as_str().unwrap().to_owned()).collect()
+    posts(Content::text(markdown))
+        .into_iter()
+        .map(|(b, ..)| b["content"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -33,9 +36,14 @@ fn plain_words_stay_as_they_are() {
 fn nobody_is_notified() {
     let (body, _, reply) = posts(Content::text("hello @everyone <@1> <@&2>")).swap_remove(0);
     assert_eq!(body["allowed_mentions"]["parse"], json!([]));
-    assert_eq!((&body["allowed_mentions"]["users"], &body["allowed_mentions"]["roles"]), (&json!([]), &json!([])));
+    assert_eq!(
+        (&body["allowed_mentions"]["users"], &body["allowed_mentions"]["roles"]),
+        (&json!([]), &json!([]))
+    );
     assert_eq!(reply, Some(RemoteId("77".into())));
-    let edit = encode(&Outgoing::Edit { id: RemoteId("5".into()), content: Content::text("x @here") }).unwrap();
+    let edit =
+        encode(&Outgoing::Edit { id: RemoteId("5".into()), content: Content::text("x @here") })
+            .unwrap();
     let Part::Edit { body, .. } = Part::read(&edit[0]).unwrap() else { panic!("an edit") };
     assert_eq!(body["allowed_mentions"]["parse"], json!([]));
 }
@@ -46,9 +54,46 @@ fn what_discord_cannot_show_is_turned_into_what_it_can() {
     assert_eq!(text("see ![cat](https://e.org/c.png)"), ["see [cat](https://e.org/c.png)"]);
     assert_eq!(text("~~~py\nx = 1\n~~~\nend"), ["```py\nx = 1\n```\nend"]);
     assert_eq!(text("````\n```\ninner\n```\n````"), ["```\n``\u{200b}`\ninner\n``\u{200b}`\n```"]);
-    assert_eq!(text("a\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\nb"), ["a\n\n```\n| x | y |\n|---|---|\n| 1 | 2 |\n```\nb"]);
+    assert_eq!(
+        text("a\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\nb"),
+        ["a\n\n```\nx | y\n--+--\n1 | 2\n```\nb"]
+    );
+    let ragged = "| name | [n](https://x.y) |\n|---|---|\n| **a**long one | `1` |\n| b |";
+    assert_eq!(
+        text(ragged),
+        [
+            "```\nname      | n (https://x.y)\n----------+----------------\nalong one | 1\nb         |\n```"
+        ]
+    );
     assert_eq!(text("say ```x``` inline"), ["say `x` inline"]);
     assert_eq!(text("- item\n  ```js\n  f()\n  ```"), ["- item\n```js\nf()\n```"]);
+}
+
+#[test]
+fn arithmetic_keeps_its_stars() {
+    for (written, sent) in [
+        ("2*3*4=24", "2\\*3\\*4=24"),
+        ("x**2 + y**2 is it", "x\\*\\*2 + y\\*\\*2 is it"),
+        ("*really* un*frigging*believable **x**", "*really* un*frigging*believable **x**"),
+        ("`2*3*4` and 5*6*7", "`2*3*4` and 5\\*6\\*7"),
+        ("| a |\n|---|\n| 2*3*4 |", "```\na\n-----\n2*3*4\n```"),
+    ] {
+        assert_eq!(text(written), [sent], "{written}");
+    }
+}
+
+#[test]
+fn a_table_that_is_split_repeats_its_head() {
+    let rows: String = (0..300).map(|n| format!("| row {n} | {} |\n", n * n)).collect();
+    let parts = text(&format!("| name | square |\n|---|---|\n{rows}"));
+    assert!(parts.len() > 2);
+    for part in &parts {
+        assert!(part.starts_with("```\nname    | square\n--------+-------\n"), "{part}");
+        assert!(length(part, char::len_utf16) <= MAX_TEXT && part.trim_end().ends_with("```"));
+    }
+    let found: Vec<_> =
+        parts.iter().flat_map(|p| p.lines()).filter(|l| l.starts_with("row ")).collect();
+    assert_eq!(found.len(), 300, "each row once");
 }
 
 #[test]
@@ -62,20 +107,31 @@ fn long_answers_and_long_code_arrive_whole() {
     let lines: Vec<String> = (0..300).map(|n| format!("let line_{n} = {n};")).collect();
     let parts = text(&format!("Look:\n\n```rust\n{}\n```\nDone.", lines.join("\n")));
     assert!(parts.len() > 2);
-    let code: Vec<_> = parts.iter().flat_map(|p| p.lines()).filter(|l| l.starts_with("let ")).collect();
+    let code: Vec<_> =
+        parts.iter().flat_map(|p| p.lines()).filter(|l| l.starts_with("let ")).collect();
     assert_eq!(code, lines);
     assert!(parts.iter().all(|p| p.matches("```").count() % 2 == 0));
 }
 
 #[test]
 fn buttons_follow_the_last_part() {
-    let data = |text: &str, data: &str| Button { text: text.into(), press: Press::Data(data.into()) };
+    let data =
+        |text: &str, data: &str| Button { text: text.into(), press: Press::Data(data.into()) };
     let content = |buttons| Content { buttons, ..Content::text("word ".repeat(600)) };
-    let parts = posts(content(vec![vec![data("Yes", "y"), data("No", "n")], vec![Button { text: "Read".into(), press: Press::Url("https://e.org/".into()) }]]));
+    let parts = posts(content(vec![
+        vec![data("Yes", "y"), data("No", "n")],
+        vec![Button { text: "Read".into(), press: Press::Url("https://e.org/".into()) }],
+    ]));
     assert!(parts[0].0.get("components").is_none());
     let rows = parts.last().unwrap().0["components"].as_array().unwrap().clone();
-    assert_eq!((rows.len(), rows[0]["type"].as_u64(), rows[0]["components"][1]["custom_id"].as_str()), (2, Some(1), Some("n")));
-    assert_eq!((rows[1]["components"][0]["style"].as_u64(), rows[1]["components"][0]["url"].as_str()), (Some(5), Some("https://e.org/")));
+    assert_eq!(
+        (rows.len(), rows[0]["type"].as_u64(), rows[0]["components"][1]["custom_id"].as_str()),
+        (2, Some(1), Some("n"))
+    );
+    assert_eq!(
+        (rows[1]["components"][0]["style"].as_u64(), rows[1]["components"][0]["url"].as_str()),
+        (Some(5), Some("https://e.org/"))
+    );
     for wrong in [
         vec![vec![data("", "y")]],
         vec![vec![data("a", "y"), data("b", "y")]],
@@ -84,29 +140,56 @@ fn buttons_follow_the_last_part() {
         vec![vec![Button { text: "x".into(), press: Press::Url("javascript:x".into()) }]],
         (0..6).map(|n| vec![data("a", &n.to_string())]).collect(),
     ] {
-        let error = encode(&Outgoing::Message { content: content(wrong), reply_to: None }).unwrap_err();
+        let error =
+            encode(&Outgoing::Message { content: content(wrong), reply_to: None }).unwrap_err();
         assert_eq!(error.code(), Some("GAL-DC-400"));
     }
 }
 
 #[test]
 fn files_go_with_the_last_part_ten_at_a_time_and_links_into_the_text() {
-    let file = |n: usize| Media { url: "data:text/plain,x".into(), title: format!("f{n}/../x"), content_type: MediaKind::Document, ..Media::default() };
-    let parts = posts(Content { attachments: (0..12).map(file).collect(), ..Content::text("here") });
+    let file = |n: usize| Media {
+        url: "data:text/plain,x".into(),
+        title: format!("f{n}/../x"),
+        content_type: MediaKind::Document,
+        ..Media::default()
+    };
+    let parts =
+        posts(Content { attachments: (0..12).map(file).collect(), ..Content::text("here") });
     assert_eq!(parts.iter().map(|p| p.1.len()).collect::<Vec<_>>(), [10, 2]);
     assert_eq!(parts[0].1[0].name, "f0_.._x");
-    let link = Media { url: "https://e.org/c.png".into(), content_type: MediaKind::Image, ..Media::default() };
-    assert_eq!(posts(Content { attachments: vec![link], ..Content::text("see") })[0].0["content"], json!("see\nhttps://e.org/c.png"));
+    let link = Media {
+        url: "https://e.org/c.png".into(),
+        content_type: MediaKind::Image,
+        ..Media::default()
+    };
+    assert_eq!(
+        posts(Content { attachments: vec![link], ..Content::text("see") })[0].0["content"],
+        json!("see\nhttps://e.org/c.png")
+    );
     for url in ["telegram:abc", "ftp://x", "https://e.org/a b"] {
         let bad = Media { url: url.into(), ..Media::default() };
-        assert!(encode(&Outgoing::Message { content: Content { attachments: vec![bad], ..Content::text("x") }, reply_to: None }).is_err(), "{url}");
+        assert!(
+            encode(&Outgoing::Message {
+                content: Content { attachments: vec![bad], ..Content::text("x") },
+                reply_to: None
+            })
+            .is_err(),
+            "{url}"
+        );
     }
     assert!(encode(&Outgoing::Message { content: Content::text(" \n "), reply_to: None }).is_err());
 }
 
 #[test]
 fn reactions_take_characters_and_custom_emoji() {
-    for (from, to) in [("👍", "👍"), ("<:wave:12>", "wave:12"), ("<a:wave:12>", "wave:12"), ("wave:12", "wave:12"), ("custom:wave:12", "wave:12")] {
+    for (from, to) in [
+        ("👍", "👍"),
+        ("<:wave:12>", "wave:12"),
+        ("<a:wave:12>", "wave:12"),
+        ("wave:12", "wave:12"),
+        ("custom:wave:12", "wave:12"),
+    ] {
         assert_eq!(emoji_path(from).unwrap(), to);
     }
     for wrong in ["", "x", ":", "a/b:1", "wave:x"] {

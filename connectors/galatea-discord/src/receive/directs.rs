@@ -37,7 +37,10 @@ mod tests {
         assert_eq!(known, many, "the oldest made room");
         assert!(note(&mut known, &[many[0]]), "it would be the next to make room");
         assert_eq!((known.len(), known.last(), known[0]), (MOST, Some(&many[0]), many[1]));
-        let writes = (0..10).flat_map(|_| &many[300..400]).filter(|channel| note(&mut known, &[**channel])).count();
+        let writes = (0..10)
+            .flat_map(|_| &many[300..400])
+            .filter(|channel| note(&mut known, &[**channel]))
+            .count();
         assert_eq!(writes, 0);
     }
 }

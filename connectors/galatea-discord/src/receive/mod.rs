@@ -7,9 +7,15 @@ pub(crate) mod quota;
 mod session;
 pub(crate) mod shard;
 mod socket;
+mod watch;
 mod work;
 
-use galatea_core::{Batch, Cursor, Gateway, Result, SecretString, message::WorldSync};
+#[cfg(feature = "fuzz")]
+pub(crate) use socket::frame;
+
+use galatea_core::{
+    ADMIN_COMMANDS, Batch, Cursor, Gateway, Result, SecretString, message::WorldSync,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::{sync::Mutex, task::JoinHandle};
@@ -18,18 +24,25 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     decode::{
         INTERACTION, Me,
-        directory::{Channel, Directory, id},
+        directory::{Channel, Directory, administers, id},
         places::guild_sync,
     },
     send::{
         api::{Api, Call},
-        book::Book,
+        book::{Book, Pending},
+        escape,
     },
 };
 use session::Session;
 
 /// Name of the stream that remembers direct message channels: Discord does not list them.
 const DIRECT: &str = "direct";
+/// Name of the stream that remembers commands that wait for an answer.
+const ASKED: &str = "asked";
+/// The answer is shown to who asked only (Discord, "Message Flags").
+const EPHEMERAL: u64 = 1 << 6;
+/// Commands whose answer nobody else needs to read.
+const PRIVATE: [&str; 2] = ["help", "privacy"];
 
 /// Takes events in for one application.
 #[derive(Clone)]
@@ -53,8 +66,24 @@ pub(crate) struct Item {
     acknowledged: Option<JoinHandle<()>>,
 }
 
+/// Whether only who called a command is to see its answer. What changes the room is for all, unless it will be refused.
+fn is_private(data: &Value) -> bool {
+    let name = data["data"]["name"].as_str().unwrap_or_default();
+    let refused = id(&data["guild_id"]).is_some()
+        && ADMIN_COMMANDS.contains(&name)
+        && !administers(&data["member"]["permissions"]);
+    PRIVATE.contains(&name) || refused
+}
+
 impl Intake {
-    pub(crate) fn new(api: Api, book: Arc<Book>, directory: Arc<Directory>, me: Arc<Me>, gateway: Gateway, stop: CancellationToken) -> Self {
+    pub(crate) fn new(
+        api: Api,
+        book: Arc<Book>,
+        directory: Arc<Directory>,
+        me: Arc<Me>,
+        gateway: Gateway,
+        stop: CancellationToken,
+    ) -> Self {
         Self { api, book, me, gateway, stop, directory, direct: Arc::default() }
     }
 
@@ -70,15 +99,31 @@ impl Intake {
             3 => 6,
             _ => return None,
         };
+        let private = kind == 5 && is_private(data);
         if kind == 5
             && let Some(application) = id(&data["application_id"])
         {
-            self.book.asked(format!("{INTERACTION}{number}"), application, SecretString::from(token.clone()), self.gateway.clock().now());
+            let who = id(&data["member"]["user"]["id"]).or_else(|| id(&data["user"]["id"]));
+            let pending = Pending {
+                application,
+                token: Some(SecretString::from(token.clone())),
+                who,
+                private,
+                at: self.gateway.clock().now(),
+            };
+            self.book.asked(format!("{INTERACTION}{number}"), pending);
         }
         let (api, stop, book) = (self.api.clone(), self.stop.clone(), self.book.clone());
         Some(tokio::spawn(async move {
-            let path = format!("/interactions/{number}/{token}/callback");
-            let call = Call::new("POST /interactions/{}/{}/callback", number, path).json(json!({ "type": kind })).interaction();
+            let path = format!("/interactions/{number}/{}/callback", escape(&token));
+            let body = if private {
+                json!({ "type": kind, "data": { "flags": EPHEMERAL } })
+            } else {
+                json!({ "type": kind })
+            };
+            let call = Call::new("POST /interactions/{}/{}/callback", number, path)
+                .json(body)
+                .interaction();
             let Some(Err(failure)) = stop.run_until_cancelled(api.call(call)).await else { return };
             // 40060: acknowledged already, as after an event that came twice.
             if failure.code() != Some(40060) {
@@ -86,6 +131,26 @@ impl Intake {
                 tracing::warn!(error = %api.error(failure, "acknowledge"), "a command or press could not be acknowledged in time");
             }
         }))
+    }
+
+    /// Keeps the commands that wait for an answer, so that another process can give it. Losing them costs the place of the answer.
+    async fn keep_asked(&self) {
+        let cursor = Cursor {
+            stream: ASKED.to_owned(),
+            position: self.book.keep(self.gateway.clock().now()),
+        };
+        let stored: Result<_> =
+            self.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await;
+        if let Err(error) = stored {
+            tracing::debug!(error = %error, "commands that wait for an answer could not be kept; kept with the next one");
+        }
+    }
+
+    /// Takes up the commands that waited for an answer when the process before ended.
+    pub(crate) async fn restore_asked(&self) {
+        if let Ok(Some(kept)) = self.gateway.cursor(ASKED).await {
+            self.book.restore(&kept.position);
+        }
     }
 
     /// Makes sure that an event's place is known. A resumed session in a new process tells of no guild, so it is asked for, once.
@@ -102,7 +167,7 @@ impl Intake {
                 Ok(value) => self.directory.put_channel(&value, Some(guild)),
                 Err(failure) => {
                     tracing::warn!(channel, error = %self.api.error(failure, "get channel"), "a channel is not known; taken for an ordinary one");
-                    self.directory.put(channel, Channel { guild: Some(guild), name: None, kind: 0, parent: None, newest: None });
+                    self.directory.put(channel, Channel::unknown(guild));
                 }
             }
         }
@@ -123,9 +188,17 @@ impl Intake {
         if !about.is_object() {
             about = json!({ "id": guild.to_string() });
         }
-        about["channels"] = get("GET /guilds/{}/channels", format!("/guilds/{guild}/channels")).await;
-        about["threads"] = get("GET /guilds/{}/threads/active", format!("/guilds/{guild}/threads/active")).await["threads"].clone();
-        let member = get("GET /guilds/{}/members/{}", format!("/guilds/{guild}/members/{}", self.me.id)).await;
+        about["channels"] =
+            get("GET /guilds/{}/channels", format!("/guilds/{guild}/channels")).await;
+        about["threads"] = get(
+            "GET /guilds/{}/threads/active",
+            format!("/guilds/{guild}/threads/active"),
+        )
+        .await["threads"]
+            .clone();
+        let member =
+            get("GET /guilds/{}/members/{}", format!("/guilds/{guild}/members/{}", self.me.id))
+                .await;
         about["members"] = json!([member]);
         self.directory.put_guild(&about, self.me.id);
     }
@@ -135,7 +208,9 @@ impl Intake {
         let mut known = self.direct.lock().await;
         if known.is_none() {
             let stored = self.gateway.cursor(DIRECT).await.ok().flatten();
-            *known = Some(stored.and_then(|c| serde_json::from_str(&c.position).ok()).unwrap_or_default());
+            *known = Some(
+                stored.and_then(|c| serde_json::from_str(&c.position).ok()).unwrap_or_default(),
+            );
         }
         known.clone().unwrap_or_default()
     }
@@ -146,11 +221,17 @@ impl Intake {
         if !directs::note(&mut known, used) {
             return;
         }
-        let cursor = Cursor { stream: DIRECT.to_owned(), position: serde_json::to_string(&known).unwrap_or_default() };
-        let stored: Result<_> = self.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await;
+        let cursor = Cursor {
+            stream: DIRECT.to_owned(),
+            position: serde_json::to_string(&known).unwrap_or_default(),
+        };
+        let stored: Result<_> =
+            self.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await;
         match stored {
             Ok(_) => *self.direct.lock().await = Some(known),
-            Err(error) => tracing::debug!(error = %error, "a direct message channel could not be noted; tried again with its next message"),
+            Err(error) => {
+                tracing::debug!(error = %error, "a direct message channel could not be noted; tried again with its next message")
+            }
         }
     }
 }

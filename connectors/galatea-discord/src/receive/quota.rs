@@ -73,16 +73,30 @@ pub(crate) struct Turn<'a> {
 impl Quota {
     /// Reads what earlier runs noted.
     pub(crate) async fn open(gateway: &Gateway, shards: u16, limit: &StartLimit) -> Result<Self> {
-        let known = gateway.cursor(STREAM).await?.and_then(|c| serde_json::from_str::<Vec<i64>>(&c.position).ok()).unwrap_or_default();
+        let known = gateway
+            .cursor(STREAM)
+            .await?
+            .and_then(|c| serde_json::from_str::<Vec<i64>>(&c.position).ok())
+            .unwrap_or_default();
         let times: Vec<Timestamp> = known.into_iter().map(Timestamp).collect();
         let now = gateway.clock().now();
         let mut buckets = HashMap::new();
         if let Some(last) = times.last().filter(|_| limit.max_concurrency <= 1) {
             buckets.insert(0, last.plus(SPACING));
         }
-        let state = State { times, remaining: limit.remaining, reset: now.plus(Duration::from_millis(limit.reset_after)), buckets };
+        let state = State {
+            times,
+            remaining: limit.remaining,
+            reset: now.plus(Duration::from_millis(limit.reset_after)),
+            buckets,
+        };
         let turns = (0..limit.max_concurrency.max(1)).map(|_| Mutex::default()).collect();
-        Ok(Self { gateway: gateway.clone(), shards: usize::from(shards.max(1)), turns, state: Mutex::new(state) })
+        Ok(Self {
+            gateway: gateway.clone(),
+            shards: usize::from(shards.max(1)),
+            turns,
+            state: Mutex::new(state),
+        })
     }
 
     /// Waits for a turn; `braked` hears how long, when that is because of many earlier ones. Only [`Turn::take`] counts: whoever does not
@@ -121,7 +135,10 @@ impl Turn<'_> {
         state.remaining = state.remaining.saturating_sub(1);
         state.buckets.insert(self.bucket, now.plus(SPACING));
         let times: Vec<i64> = state.times.iter().map(|t| t.0).collect();
-        let cursor = Cursor { stream: STREAM.to_owned(), position: serde_json::to_string(&times).unwrap_or_default() };
+        let cursor = Cursor {
+            stream: STREAM.to_owned(),
+            position: serde_json::to_string(&times).unwrap_or_default(),
+        };
         self.quota.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await?;
         Ok(())
     }
@@ -136,7 +153,8 @@ pub(crate) fn braked() -> Error {
 
 /// How long the next one has to wait. Pure.
 fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Duration> {
-    let today: Vec<Timestamp> = state.times.iter().copied().filter(|at| now.since(*at) < DAY).collect();
+    let today: Vec<Timestamp> =
+        state.times.iter().copied().filter(|at| now.since(*at) < DAY).collect();
     let over = |until: Timestamp| {
         Error::new(ErrorKind::RateLimited, "too many sessions were begun today: one more could cost the bot its token")
             .with_code(codes::IDENTIFY)
@@ -151,11 +169,20 @@ fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Dur
         return Err(over(oldest.plus(DAY)));
     }
     // No wait is longer than its rule asks for, wherever the machine's clock was when the last one was noted.
-    let after = |last: Option<&Timestamp>, delay: Duration| last.map_or(Duration::ZERO, |last| last.plus(delay).since(now).min(delay));
+    let after = |last: Option<&Timestamp>, delay: Duration| {
+        last.map_or(Duration::ZERO, |last| last.plus(delay).since(now).min(delay))
+    };
     let hour = today.iter().filter(|at| now.since(**at) < HOUR).count();
-    let spaced = state.buckets.get(&bucket).map_or(Duration::ZERO, |next| next.since(now).min(SPACING));
-    let hourly = hour.checked_sub(PER_HOUR * shards).map_or(Duration::ZERO, |more| FIRST_WAIT.saturating_mul(1_u32 << more.min(9)).min(HOUR));
-    let daily = if today.len() >= PER_SHARD_AND_DAY * shards { HOUR / u32::try_from(shards).unwrap_or(1) } else { Duration::ZERO };
+    let spaced =
+        state.buckets.get(&bucket).map_or(Duration::ZERO, |next| next.since(now).min(SPACING));
+    let hourly = hour
+        .checked_sub(PER_HOUR * shards)
+        .map_or(Duration::ZERO, |more| FIRST_WAIT.saturating_mul(1_u32 << more.min(9)).min(HOUR));
+    let daily = if today.len() >= PER_SHARD_AND_DAY * shards {
+        HOUR / u32::try_from(shards).unwrap_or(1)
+    } else {
+        Duration::ZERO
+    };
     Ok(spaced.max(after(today.last(), hourly.max(daily))))
 }
 
@@ -164,15 +191,29 @@ mod tests {
     use super::*;
 
     fn state(times: Vec<i64>) -> State {
-        State { times: times.into_iter().map(Timestamp).collect(), remaining: 1000, reset: Timestamp(0), buckets: HashMap::new() }
+        State {
+            times: times.into_iter().map(Timestamp).collect(),
+            remaining: 1000,
+            reset: Timestamp(0),
+            buckets: HashMap::new(),
+        }
     }
 
     #[test]
     fn the_wait_doubles_after_five_an_hour() {
         let now = 10_000_000;
-        let waits: Vec<_> = (4..9).map(|n| wait(&state((0..n).map(|i| now - i).rev().collect()), 0, 1, Timestamp(now)).unwrap().as_secs()).collect();
+        let waits: Vec<_> = (4..9)
+            .map(|n| {
+                wait(&state((0..n).map(|i| now - i).rev().collect()), 0, 1, Timestamp(now))
+                    .unwrap()
+                    .as_secs()
+            })
+            .collect();
         assert_eq!(waits, [0, 10, 20, 40, 80]);
-        assert!(wait(&state(vec![now; 5]), 0, 4, Timestamp(now)).unwrap().is_zero(), "four shards begin four sessions");
+        assert!(
+            wait(&state(vec![now; 5]), 0, 4, Timestamp(now)).unwrap().is_zero(),
+            "four shards begin four sessions"
+        );
         assert!(wait(&state(vec![now; 100]), 0, 1, Timestamp(now)).unwrap() <= HOUR);
     }
 
@@ -209,7 +250,13 @@ mod tests {
     #[test]
     fn nine_hundred_a_day_are_the_end() {
         let now = 100_000_000;
-        let error = wait(&state((0..900).map(|i| now - 4_000_000 - i * 1_000).rev().collect()), 0, 1, Timestamp(now)).unwrap_err();
+        let error = wait(
+            &state((0..900).map(|i| now - 4_000_000 - i * 1_000).rev().collect()),
+            0,
+            1,
+            Timestamp(now),
+        )
+        .unwrap_err();
         assert_eq!((error.code(), error.kind()), (Some("GAL-DC-IDENTIFY"), ErrorKind::RateLimited));
         assert!(matches!(error.retry(), Retry::After(wait) if wait > HOUR && wait < DAY));
     }
@@ -217,7 +264,10 @@ mod tests {
     #[test]
     fn discords_own_count_is_obeyed() {
         let empty = State { remaining: 0, reset: Timestamp(60_000), ..state(Vec::new()) };
-        assert_eq!(wait(&empty, 0, 1, Timestamp(0)).unwrap_err().retry(), Retry::After(Duration::from_secs(60)));
+        assert_eq!(
+            wait(&empty, 0, 1, Timestamp(0)).unwrap_err().retry(),
+            Retry::After(Duration::from_secs(60))
+        );
         assert!(wait(&empty, 0, 1, Timestamp(60_000)).is_ok());
     }
 }

@@ -32,7 +32,10 @@ impl Committed {
     /// The last event of this session that is stored.
     pub(crate) fn of(&self, session: &Session) -> Option<u64> {
         let committed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        committed.as_ref().filter(|known| known.id == session.id && known.sequence > 0).map(|known| known.sequence)
+        committed
+            .as_ref()
+            .filter(|known| known.id == session.id && known.sequence > 0)
+            .map(|known| known.sequence)
     }
 }
 
@@ -47,8 +50,14 @@ pub(crate) struct Position {
     pub(crate) session: Option<Session>,
     /// The newest message stored: ids are ordered by time over all channels.
     pub(crate) newest: u64,
+    /// No message was heard yet: `newest` is the time of the first session.
+    #[serde(default)]
+    pub(crate) assumed: bool,
     /// Messages after this one may be missing, since a session was lost.
     pub(crate) gap: Option<u64>,
+    /// A guild of this shard, to be asked about when the session is quiet.
+    #[serde(default)]
+    pub(crate) guild: Option<u64>,
 }
 
 /// Name of a shard's stream.
@@ -65,9 +74,14 @@ impl Position {
     /// What was stored, as far as it fits. With another number of shards the session is another one; the newest message stays.
     pub(crate) fn read(cursor: Option<Cursor>, root: &Url, shards: u16) -> Self {
         let start = Self::start(root, shards);
-        match cursor.and_then(|c| serde_json::from_str::<Self>(&c.position).ok()).filter(|p| p.root == start.root) {
+        match cursor
+            .and_then(|c| serde_json::from_str::<Self>(&c.position).ok())
+            .filter(|p| p.root == start.root)
+        {
             Some(known) if known.shards == shards => known,
-            Some(known) => Self { newest: known.newest, gap: known.gap, ..start },
+            Some(known) => {
+                Self { newest: known.newest, assumed: known.assumed, gap: known.gap, ..start }
+            }
             None => start,
         }
     }
@@ -84,7 +98,11 @@ mod tests {
 
     #[test]
     fn what_was_stored_of_another_session_does_not_count() {
-        let session = |id: &str, sequence| Session { id: id.into(), address: Url::parse("wss://x").unwrap(), sequence };
+        let session = |id: &str, sequence| Session {
+            id: id.into(),
+            address: Url::parse("wss://x").unwrap(),
+            sequence,
+        };
         let committed = Committed::new(Some(session("a", 7)));
         assert_eq!(committed.of(&session("a", 9)), Some(7));
         assert_eq!(committed.of(&session("b", 1)), None);
@@ -95,8 +113,14 @@ mod tests {
     #[test]
     fn a_position_survives_and_fits_its_api_and_shards_only() {
         let root = Url::parse("https://discord.com").unwrap();
-        let session = Session { id: "s".into(), address: Url::parse("wss://x").unwrap(), sequence: 7 };
-        let position = Position { session: Some(session), newest: 5, gap: Some(3), ..Position::start(&root, 2) };
+        let session =
+            Session { id: "s".into(), address: Url::parse("wss://x").unwrap(), sequence: 7 };
+        let position = Position {
+            session: Some(session),
+            newest: 5,
+            gap: Some(3),
+            ..Position::start(&root, 2)
+        };
         let cursor = position.cursor(1);
         assert_eq!(cursor.stream, "gateway/1");
         assert_eq!(Position::read(Some(cursor.clone()), &root, 2), position);
@@ -104,6 +128,9 @@ mod tests {
         assert_eq!((other.session, other.newest, other.gap), (None, 5, Some(3)));
         let elsewhere = Url::parse("http://127.0.0.1:1").unwrap();
         assert_eq!(Position::read(Some(cursor), &elsewhere, 2), Position::start(&elsewhere, 2));
-        assert_eq!(Position::read(Some(Cursor { stream: "x".into(), position: "{".into() }), &root, 2), Position::start(&root, 2));
+        assert_eq!(
+            Position::read(Some(Cursor { stream: "x".into(), position: "{".into() }), &root, 2),
+            Position::start(&root, 2)
+        );
     }
 }

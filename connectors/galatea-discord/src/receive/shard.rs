@@ -1,11 +1,11 @@
 //! One shard: connect, greet, identify or resume, keep the heart beating, hand events over in order, and come back after every kind of end.
 
-use galatea_core::{Error, ErrorKind, Result, SecretString, secret::ExposeSecret};
+use galatea_core::{Error, ErrorKind, Gap, Result, SecretString, secret::ExposeSecret};
 use galatea_http::Tunnels;
 use rand::Rng;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 use url::Url;
 
 use super::{
@@ -14,21 +14,25 @@ use super::{
     quota::{Quota, braked},
     session::{Committed, Position, Session, stream},
     socket::{Frame, Got, Socket},
+    watch::{Silence, Watch},
 };
-use crate::error::{codes, fatal_close};
+use crate::{
+    config::Patience,
+    decode::directory::id,
+    error::{codes, fatal_close},
+};
 
 /// Opcodes (Discord, "Gateway Opcodes").
-const DISPATCH: u8 = 0;
-const HEARTBEAT: u8 = 1;
-const IDENTIFY: u8 = 2;
-const RESUME: u8 = 6;
-const RECONNECT: u8 = 7;
-const INVALID_SESSION: u8 = 9;
-const HELLO: u8 = 10;
-const HEARTBEAT_ACK: u8 = 11;
+const DISPATCH: u64 = 0;
+const HEARTBEAT: u64 = 1;
+const IDENTIFY: u64 = 2;
+const RESUME: u64 = 6;
+const RECONNECT: u64 = 7;
+const REQUEST_MEMBERS: u64 = 8;
+const INVALID_SESSION: u64 = 9;
+const HELLO: u64 = 10;
+const HEARTBEAT_ACK: u64 = 11;
 
-/// Longest wait for the greeting.
-const GREETING: Duration = Duration::from_secs(10);
 /// Resumes in a row that Discord took without a word, after which a new session is begun.
 const MAX_UNHEARD: u32 = 5;
 /// Longest wait between attempts to connect.
@@ -49,6 +53,7 @@ pub(crate) struct Fleet {
     pub(crate) intents: u64,
     pub(crate) quota: Arc<Quota>,
     pub(crate) board: Arc<Board>,
+    pub(crate) patience: Patience,
 }
 
 /// How a connection ended.
@@ -76,6 +81,12 @@ struct Shard {
     unheard: u32,
     /// Connections in a row that ended soon after they were made.
     brief: u32,
+    /// Connections in a row whose session brought no events, though asked for one.
+    deaf: u32,
+    /// A guild of this shard.
+    guild: Option<u64>,
+    /// The event of a session behind which something broke the connection that can be neither too short nor misheard.
+    poison: Option<Session>,
 }
 
 /// Runs one shard until stopped.
@@ -85,12 +96,27 @@ struct Shard {
 pub(crate) async fn run(fleet: Fleet, number: u16) -> Result<()> {
     let stored = fleet.intake.gateway.cursor(&stream(number)).await?;
     let position = Position::read(stored, fleet.intake.api.root(), fleet.shards);
+    let guild = position.guild;
     let session = position.session.clone().filter(|s| trusted(&s.address, &fleet.address));
     let committed = Arc::new(Committed::new(session.clone()));
     let (items, queue) = mpsc::channel(QUEUE);
     let quit = fleet.intake.stop.child_token();
-    let worker = super::work::run(fleet.clone(), number, position, committed.clone(), queue, quit.clone());
-    let shard = Shard { fleet, number, session, committed, items, held: None, misses: 0, unheard: 0, brief: 0 };
+    let worker =
+        super::work::run(fleet.clone(), number, position, committed.clone(), queue, quit.clone());
+    let shard = Shard {
+        fleet,
+        number,
+        session,
+        committed,
+        items,
+        held: None,
+        misses: 0,
+        unheard: 0,
+        brief: 0,
+        deaf: 0,
+        guild,
+        poison: None,
+    };
     let receiving = async {
         let outcome = shard.run().await;
         // What the worker holds back then is not committed and comes again.
@@ -107,7 +133,20 @@ fn trusted(resume: &Url, address: &Url) -> bool {
 
 /// The pause after so many brief connections in a row: one may happen, several are a gateway that is out of order.
 fn calm(brief: u32) -> Duration {
-    if brief < 2 { Duration::ZERO } else { Duration::from_millis(250 << brief.min(6)).min(MAX_PAUSE) }
+    if brief < 2 {
+        Duration::ZERO
+    } else {
+        Duration::from_millis(250 << brief.min(6)).min(MAX_PAUSE)
+    }
+}
+
+/// A guild to ask about after this event: the last one something was told of, until the bot is out of it.
+pub(super) fn guild_of(name: &str, data: &Value, known: Option<u64>) -> Option<u64> {
+    match name {
+        "GUILD_CREATE" => id(&data["id"]).or(known),
+        "GUILD_DELETE" => known.filter(|known| id(&data["id"]) != Some(*known)),
+        _ => id(&data["guild_id"]).or(known),
+    }
 }
 
 impl Shard {
@@ -117,7 +156,11 @@ impl Shard {
         loop {
             let begun = clock.now();
             let end = self.once().await?;
-            self.brief = if clock.now().since(begun) < BRIEF { self.brief.saturating_add(1) } else { 0 };
+            if !stop.is_cancelled() {
+                self.fleet.board.between(self.number);
+            }
+            self.brief =
+                if clock.now().since(begun) < BRIEF { self.brief.saturating_add(1) } else { 0 };
             let pause = match end {
                 End::Stop => return Ok(()),
                 End::Resume(pause) => pause.max(calm(self.brief)),
@@ -159,6 +202,7 @@ impl Shard {
         // Not all clients at once after an outage (Discord, "Sending Heartbeats").
         let mut beat = clock.sleep(interval.mul_f64(rand::rng().random_range(0.0..1.0)));
         let (mut acknowledged, mut ready) = (true, false);
+        let mut watch = Watch::new(self.fleet.patience, Instant::now());
         let items = self.items.clone();
         loop {
             tokio::select! {
@@ -181,18 +225,27 @@ impl Shard {
                     beat = clock.sleep(interval);
                 }
                 room = items.reserve(), if self.held.is_some() => match (room, self.held.take()) {
-                    (Ok(room), Some(item)) => room.send(item),
+                    (Ok(room), Some(item)) => {
+                        room.send(item);
+                        watch.resume_reading(Instant::now());
+                    }
                     // The worker is gone: nothing can be stored any more.
                     _ => return Err(Error::unexpected("events of Discord are not stored any more").with("shard", self.number)),
                 },
                 got = socket.next(), if self.held.is_none() => {
                     let frame = match got {
                         Got::Frame(frame) => frame,
+                        Got::Unreadable(bytes) => {
+                            tracing::warn!(shard = self.number, bytes, "the gateway sent what cannot be read; it is passed over");
+                            self.note_unread("what the gateway sent cannot be read and is passed over").await;
+                            continue;
+                        }
+                        Got::Poison => return Ok(self.poisoned(ready).await),
                         Got::Closed(code) => return self.closed(code, ready),
                     };
                     match frame.op {
                         DISPATCH => {
-                            self.held = self.dispatch(frame, &mut ready);
+                            self.held = self.dispatch(frame, &mut ready, &mut watch);
                         }
                         HEARTBEAT => {
                             let alive = socket.send(HEARTBEAT, &self.sequence()).await;
@@ -214,6 +267,69 @@ impl Shard {
                         _ => {}
                     }
                 }
+                // Last: whatever can be read was no silence.
+                () = tokio::time::sleep_until(watch.until()), if self.held.is_none() => {
+                    if let Some(end) = self.silent(&mut socket, &mut watch, ready).await {
+                        socket.leave().await;
+                        return Ok(end);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nothing came for long: ask, or end the connection.
+    async fn silent(&mut self, socket: &mut Socket, watch: &mut Watch, ready: bool) -> Option<End> {
+        let now = Instant::now();
+        let seconds = |wait: Duration| wait.as_secs();
+        let patience = self.fleet.patience;
+        match watch.due(now)? {
+            Silence::Unbegun if self.session.is_some() => {
+                tracing::warn!(
+                    shard = self.number,
+                    seconds = seconds(patience.beginning),
+                    "Discord took a resume and does not go on with the session; beginning a new one"
+                );
+                Some(End::Fresh(Duration::ZERO))
+            }
+            Silence::Unbegun => {
+                let error = Error::new(
+                    ErrorKind::Timeout,
+                    "Discord's gateway took the bot in and did not begin its session",
+                )
+                .with_code(codes::CONNECT);
+                Some(End::Missed(self.fleet.intake.api.placed(
+                    error.with(
+                        "cause",
+                        format!("no READY within {} s", seconds(patience.beginning)),
+                    ),
+                )))
+            }
+            Silence::Ask => {
+                // Answered by GUILD_MEMBERS_CHUNK; ids may be asked for without the privileged intent (Discord, "Request Guild Members").
+                let Some(guild) = self.guild else {
+                    watch.cannot_ask(now);
+                    return None;
+                };
+                watch.ask(now);
+                let asked = json!({ "guild_id": guild.to_string(), "user_ids": [self.fleet.intake.me.id.to_string()] });
+                if socket.send(REQUEST_MEMBERS, &asked).await {
+                    None
+                } else {
+                    Some(self.broken(ready))
+                }
+            }
+            Silence::Deaf => {
+                self.deaf = self.deaf.saturating_add(1);
+                // Resuming costs nothing, so that first. A guild it has left does not answer either.
+                let fresh = self.deaf > 1;
+                self.guild = self.guild.filter(|_| !fresh);
+                tracing::warn!(
+                    shard = self.number,
+                    fresh,
+                    "Discord answers heartbeats and sends no events; connecting anew"
+                );
+                Some(if fresh { End::Fresh(Duration::ZERO) } else { End::Resume(Duration::ZERO) })
             }
         }
     }
@@ -229,10 +345,17 @@ impl Shard {
         let own = self.session.as_ref().filter(|_| self.misses.is_multiple_of(2));
         let address = own.map_or(&fleet.address, |s| &s.address);
         let mut socket = Socket::connect(address, &self.fleet.tunnels).await?;
-        let silent = || Error::new(ErrorKind::Unavailable, "Discord's gateway does not greet").with_code(codes::CONNECT);
-        let greeting = tokio::time::timeout(GREETING, socket.next()).await.map_err(|_| silent())?;
+        let silent = || {
+            Error::new(ErrorKind::Unavailable, "Discord's gateway does not greet")
+                .with_code(codes::CONNECT)
+        };
+        let greeting = tokio::time::timeout(self.fleet.patience.greeting, socket.next())
+            .await
+            .map_err(|_| silent())?;
         let interval = match greeting {
-            Got::Frame(Frame { op: HELLO, d, .. }) => d["heartbeat_interval"].as_u64().filter(|ms| *ms > 0),
+            Got::Frame(Frame { op: HELLO, d, .. }) => {
+                d["heartbeat_interval"].as_u64().filter(|ms| *ms > 0)
+            }
             _ => None,
         };
         let interval = interval.map(Duration::from_millis).ok_or_else(silent)?;
@@ -255,31 +378,99 @@ impl Shard {
     }
 
     fn wait_for_turn(&self, wait: Duration) {
-        tracing::warn!(shard = self.number, code = codes::IDENTIFY, seconds = wait.as_secs(), "many sessions were begun lately; the next one waits");
+        tracing::warn!(
+            shard = self.number,
+            code = codes::IDENTIFY,
+            seconds = wait.as_secs(),
+            "many sessions were begun lately; the next one waits"
+        );
         self.fleet.board.down(self.number, &braked(), wait);
+    }
+
+    /// Something too large, or no text, broke the connection. It may have been damaged on its way, so it is asked for once more; an event that
+    /// comes like that again is passed over, or it would come for ever.
+    async fn poisoned(&mut self, ready: bool) -> End {
+        // After a resume it comes before RESUMED.
+        let here = self.session.clone();
+        let again = here.is_some() && self.poison == here;
+        tracing::warn!(shard = self.number, again, "the gateway sent what is too large or no text");
+        self.poison = here;
+        if !again {
+            return self.broken(ready);
+        }
+        self.note_unread("an event of Discord's is too large or no text, and is passed over").await;
+        if let Some(session) = &mut self.session {
+            // Events are numbered without gaps, so this one is the next.
+            session.sequence += 1;
+            let skipped = Item {
+                session: session.clone(),
+                name: String::new(),
+                data: Value::Null,
+                acknowledged: None,
+            };
+            if self.items.send(skipped).await.is_err() {
+                tracing::debug!(
+                    shard = self.number,
+                    "nothing is stored any more; the event comes again"
+                );
+            }
+        }
+        End::Resume(Duration::ZERO)
+    }
+
+    /// Notes that an event is missing: its number, nothing of what it holds.
+    async fn note_unread(&self, what: &str) {
+        let (gateway, stop) = (&self.fleet.intake.gateway, &self.fleet.intake.stop);
+        let number = self.session.as_ref().map_or(0, |session| session.sequence + 1);
+        let gap = Gap {
+            place: Some(format!("shard {}, event {number}", self.number)),
+            ..Gap::new(gateway.clock().now(), what)
+        };
+        if let Some(Err(error)) = stop.run_until_cancelled(gateway.note_gap(gap)).await {
+            tracing::warn!(shard = self.number, event = number, error = %error, "what is missing could not be noted");
+        }
     }
 
     /// What heartbeats tell: the last event that is stored, so that Discord keeps the rest for us.
     fn sequence(&self) -> Value {
-        self.session.as_ref().and_then(|session| self.committed.of(session)).map_or(Value::Null, |sequence| json!(sequence))
+        self.session
+            .as_ref()
+            .and_then(|session| self.committed.of(session))
+            .map_or(Value::Null, |sequence| json!(sequence))
     }
 
-    fn dispatch(&mut self, frame: Frame, ready: &mut bool) -> Option<Item> {
+    fn dispatch(&mut self, frame: Frame, ready: &mut bool, watch: &mut Watch) -> Option<Item> {
         let (sequence, name) = (frame.s?, frame.t?);
+        let now = Instant::now();
         match name.as_str() {
             "READY" => {
-                let id = frame.d["session_id"].as_str()?.to_owned();
-                let resume = frame.d["resume_gateway_url"].as_str().and_then(|u| Url::parse(u).ok()).filter(|u| trusted(u, &self.fleet.address));
+                let session = frame.d["session_id"].as_str()?.to_owned();
+                let resume = frame.d["resume_gateway_url"]
+                    .as_str()
+                    .and_then(|u| Url::parse(u).ok())
+                    .filter(|u| trusted(u, &self.fleet.address));
                 let address = resume.unwrap_or_else(|| self.fleet.address.clone());
-                self.session = Some(Session { id, address, sequence });
+                self.session = Some(Session { id: session, address, sequence });
+                self.guild =
+                    frame.d["guilds"].as_array().into_iter().flatten().find_map(|g| id(&g["id"]));
+                watch.begin(now);
                 self.arrived(ready, "a session begins");
             }
-            "RESUMED" => self.arrived(ready, "the session goes on"),
-            _ => {}
+            "RESUMED" => {
+                watch.begin(now);
+                self.arrived(ready, "the session goes on");
+            }
+            _ => {
+                watch.hear(now);
+                self.deaf = 0;
+                self.guild = guild_of(&name, &frame.d, self.guild);
+            }
         }
         let session = self.session.as_mut()?;
         session.sequence = sequence;
-        let acknowledged = (name == "INTERACTION_CREATE").then(|| self.fleet.intake.acknowledge(&frame.d)).flatten();
+        let acknowledged = (name == "INTERACTION_CREATE")
+            .then(|| self.fleet.intake.acknowledge(&frame.d))
+            .flatten();
         Some(Item { session: session.clone(), name, data: frame.d, acknowledged })
     }
 
@@ -293,7 +484,8 @@ impl Shard {
         if ready {
             return End::Resume(Duration::ZERO);
         }
-        let error = Error::new(ErrorKind::Unavailable, "Discord's gateway closed the connection").with_code(codes::CONNECT);
+        let error = Error::new(ErrorKind::Unavailable, "Discord's gateway closed the connection")
+            .with_code(codes::CONNECT);
         End::Missed(self.fleet.intake.api.placed(error))
     }
 

@@ -2,7 +2,7 @@
 
 use futures::{SinkExt, StreamExt};
 use galatea_core::{Error, ErrorKind, Result};
-use galatea_http::Tunnels;
+use galatea_http::{Tunnels, json};
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream, client_async_tls_with_config,
     tungstenite::{
-        Message,
+        Error as Ws, Message,
         protocol::{CloseFrame, WebSocketConfig, frame::coding::CloseCode},
     },
 };
@@ -28,7 +28,7 @@ const COME_BACK: u16 = 4000;
 /// One gateway payload.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Frame {
-    pub(crate) op: u8,
+    pub(crate) op: u64,
     #[serde(default)]
     pub(crate) d: Value,
     #[serde(default)]
@@ -41,8 +41,26 @@ pub(crate) struct Frame {
 #[derive(Debug)]
 pub(crate) enum Got {
     Frame(Frame),
+    /// A payload that cannot be read, of so many bytes; the connection goes on.
+    Unreadable(usize),
+    /// A payload that is too large or no text: the connection is over, and the same payload comes after a resume.
+    Poison,
     /// The connection is over; Discord may have said why.
     Closed(Option<u16>),
+}
+
+/// Reads a payload. One field in a form nobody knows costs only itself; none when not even the opcode can be told.
+pub(crate) fn frame(text: &[u8]) -> Option<Frame> {
+    if let Ok(frame) = json::read(text) {
+        return Some(frame);
+    }
+    let field = |name: &str| json::member(text, name);
+    Some(Frame {
+        op: json::read(field("op")?).ok()?,
+        d: field("d").and_then(|d| json::read(d).ok()).unwrap_or_default(),
+        s: field("s").and_then(|s| json::read(s).ok()),
+        t: field("t").and_then(|t| json::read(t).ok()),
+    })
 }
 
 /// A connection.
@@ -61,14 +79,23 @@ impl Socket {
         // Compression is not asked for: it saves traffic where there are many guilds, and costs a window per shard.
         address.set_query(Some("v=10&encoding=json"));
         let place = address.host_str().unwrap_or("unknown host").to_owned();
-        let config = WebSocketConfig::default().max_message_size(Some(MAX_FRAME)).max_frame_size(Some(MAX_FRAME));
-        let failed = |kind, why: &'static str| Error::new(kind, why).with_code(codes::CONNECT).with("host", place.clone());
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(MAX_FRAME))
+            .max_frame_size(Some(MAX_FRAME));
+        let failed = |kind, why: &'static str| {
+            Error::new(kind, why).with_code(codes::CONNECT).with("host", place.clone())
+        };
         let connecting = async {
-            let stream = tunnels.connect(&address).await.map_err(|e| e.with_code(codes::CONNECT))?;
+            let stream =
+                tunnels.connect(&address).await.map_err(|e| e.with_code(codes::CONNECT))?;
             // Small frames that wait for more would come late.
             let _ = stream.set_nodelay(true);
-            let begun = client_async_tls_with_config(address.as_str(), stream, Some(config), None).await;
-            begun.map_err(|e| failed(ErrorKind::Unavailable, "Discord's gateway cannot be reached").with("cause", brief(&e)))
+            let begun =
+                client_async_tls_with_config(address.as_str(), stream, Some(config), None).await;
+            begun.map_err(|e| {
+                failed(ErrorKind::Unavailable, "Discord's gateway cannot be reached")
+                    .with("cause", brief(&e))
+            })
         };
         match tokio::time::timeout(CONNECT, connecting).await {
             Ok(Ok((stream, _))) => Ok(Self(stream)),
@@ -82,22 +109,20 @@ impl Socket {
         loop {
             let text = match self.0.next().await {
                 Some(Ok(Message::Text(text))) => text,
-                Some(Ok(Message::Close(frame))) => return Got::Closed(frame.map(|f| f.code.into())),
+                Some(Ok(Message::Close(frame))) => {
+                    return Got::Closed(frame.map(|f| f.code.into()));
+                }
+                Some(Ok(Message::Binary(bytes))) => return Got::Unreadable(bytes.len()),
                 Some(Ok(_)) => continue,
+                Some(Err(Ws::Capacity(_) | Ws::Utf8(_))) => return Got::Poison,
                 Some(Err(_)) | None => return Got::Closed(None),
             };
-            match serde_json::from_str(&text) {
-                Ok(frame) => return Got::Frame(frame),
-                Err(_) => {
-                    tracing::warn!(bytes = text.len(), "the gateway sent what is no payload; connecting anew");
-                    return Got::Closed(None);
-                }
-            }
+            return frame(text.as_bytes()).map_or(Got::Unreadable(text.len()), Got::Frame);
         }
     }
 
     /// Sends a payload; false when the connection is over.
-    pub(crate) async fn send(&mut self, op: u8, data: &Value) -> bool {
+    pub(crate) async fn send(&mut self, op: u64, data: &Value) -> bool {
         let text = serde_json::json!({ "op": op, "d": data }).to_string();
         matches!(tokio::time::timeout(CONNECT, self.0.send(Message::text(text))).await, Ok(Ok(())))
     }
@@ -110,8 +135,7 @@ impl Socket {
 }
 
 /// What happened, without addresses.
-fn brief(error: &tokio_tungstenite::tungstenite::Error) -> String {
-    use tokio_tungstenite::tungstenite::Error as Ws;
+fn brief(error: &Ws) -> String {
     match error {
         Ws::Io(error) => error.kind().to_string(),
         Ws::Http(response) => format!("status {}", response.status().as_u16()),
@@ -137,7 +161,10 @@ mod tests {
         tokio::spawn(async move {
             let (stream, _) = listener.accept().await.unwrap();
             let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
-            socket.send(Message::text(r#"{"op":10,"d":{"heartbeat_interval":1000}}"#)).await.unwrap();
+            socket
+                .send(Message::text(r#"{"op":10,"d":{"heartbeat_interval":1000}}"#))
+                .await
+                .unwrap();
             let _ = socket.next().await;
         });
         address
@@ -169,16 +196,41 @@ mod tests {
         Url::parse(text).unwrap()
     }
 
+    #[test]
+    fn a_field_that_cannot_be_read_costs_only_itself() {
+        let read = |text: &str| frame(text.as_bytes());
+        let half =
+            read(r#"{"op":0,"s":7,"t":"MESSAGE_CREATE","d":{"content":"a\ud83d"}}"#).unwrap();
+        assert_eq!((half.op, half.s, half.d["content"].as_str()), (0, Some(7), Some("a\u{FFFD}")));
+        let deep = format!(
+            r#"{{"op":0,"s":8,"t":"X","d":{{"id":"1","deep":{}{}}}}}"#,
+            "[".repeat(5_000),
+            "]".repeat(5_000)
+        );
+        let deep = read(&deep).unwrap();
+        assert_eq!((deep.s, deep.d["id"].as_str()), (Some(8), Some("1")));
+        let odd = read(r#"{"op":0,"s":-9,"t":["X"],"d":1e999}"#).unwrap();
+        assert_eq!((odd.op, odd.s, odd.t, odd.d), (0, None, None, Value::Null));
+        assert_eq!(read(r#"{"op":99999999999}"#).unwrap().op, 99_999_999_999);
+        for nothing in ["", "{", "[]", "nonsense", r#"{"op":"0"}"#, r#"{"s":1}"#] {
+            assert!(read(nothing).is_none(), "{nothing}");
+        }
+    }
+
     #[tokio::test]
     async fn the_gateway_is_reached_through_a_proxy_with_connect() {
         let (through, asked) = proxy(Some(gateway().await)).await;
         let tunnels = Tunnels::through(&format!("http://user:canary@{through}"), "");
-        let mut socket = Socket::connect(&url("ws://gateway.discord.example"), &tunnels).await.unwrap();
+        let mut socket =
+            Socket::connect(&url("ws://gateway.discord.example"), &tunnels).await.unwrap();
         let Got::Frame(frame) = socket.next().await else { panic!("no greeting") };
         assert_eq!(frame.op, 10);
         let head = asked.await.unwrap();
         assert!(head.starts_with("CONNECT gateway.discord.example:80 HTTP/1.1\r\n"), "{head}");
-        assert!(head.to_lowercase().contains("proxy-authorization: basic dxnlcjpjyw5hcnk="), "{head}");
+        assert!(
+            head.to_lowercase().contains("proxy-authorization: basic dxnlcjpjyw5hcnk="),
+            "{head}"
+        );
         assert!(!format!("{tunnels:?}").contains("canary"));
     }
 
@@ -186,11 +238,18 @@ mod tests {
     async fn a_proxy_that_refuses_is_told_without_its_password() {
         let (through, _asked) = proxy(None).await;
         let tunnels = Tunnels::through(&format!("http://user:canary@{through}"), "");
-        let error = Socket::connect(&url("ws://gateway.discord.example"), &tunnels).await.err().unwrap();
+        let error =
+            Socket::connect(&url("ws://gateway.discord.example"), &tunnels).await.err().unwrap();
         let told = format!("{error} {error:?} {}", error.report());
-        assert!(told.contains("the proxy did not let us through") && told.contains(codes::CONNECT) && !told.contains("canary"), "{told}");
+        assert!(
+            told.contains("the proxy did not let us through")
+                && told.contains(codes::CONNECT)
+                && !told.contains("canary"),
+            "{told}"
+        );
         let socks = Tunnels::through("socks5://127.0.0.1:1", "");
-        let error = Socket::connect(&url("ws://gateway.discord.example"), &socks).await.err().unwrap();
+        let error =
+            Socket::connect(&url("ws://gateway.discord.example"), &socks).await.err().unwrap();
         assert!(error.fix().unwrap().contains("HTTPS_PROXY"), "{error}");
     }
 
@@ -198,9 +257,18 @@ mod tests {
     async fn excepted_and_loopback_hosts_are_reached_directly() {
         // Nothing listens at the proxy's address: whoever asks it fails.
         let tunnels = Tunnels::through("http://127.0.0.1:1", "excepted.example");
-        assert!(Socket::connect(&url(&format!("ws://{}", gateway().await)), &tunnels).await.is_ok());
+        assert!(
+            Socket::connect(&url(&format!("ws://{}", gateway().await)), &tunnels).await.is_ok()
+        );
         let error = tunnels.connect(&url("ws://excepted.example:1")).await.unwrap_err();
         assert!(!error.to_string().contains("proxy"), "{error}");
-        assert!(tunnels.connect(&url("ws://other.example:1")).await.unwrap_err().to_string().contains("proxy"));
+        assert!(
+            tunnels
+                .connect(&url("ws://other.example:1"))
+                .await
+                .unwrap_err()
+                .to_string()
+                .contains("proxy")
+        );
     }
 }

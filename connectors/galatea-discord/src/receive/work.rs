@@ -1,12 +1,7 @@
 //! Events → the store, in order: learn the places, decode, commit with the sequence, and only then let Discord forget.
 
 use galatea_core::{Batch, Cursor, Gap, Incoming, Result, message::WorldSync};
-use std::{
-    collections::HashSet,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -14,14 +9,15 @@ use super::{
     Intake, Item,
     board::Board,
     session::{Committed, Position},
-    shard::Fleet,
+    shard::{Fleet, guild_of},
 };
 use crate::decode::{
-    Decoded, decode,
+    decode_surely,
     directory::id,
     place_of,
-    places::{forget, learn},
+    places::{changes_permissions, forget, learn},
 };
+use crate::snowflake_at;
 
 /// Most events of one commit.
 const BATCH: usize = 100;
@@ -59,9 +55,26 @@ struct Work {
 }
 
 /// Works until stopped or until the queue is closed.
-pub(super) async fn run(fleet: Fleet, shard: u16, position: Position, committed: Arc<Committed>, mut queue: mpsc::Receiver<Item>, stop: CancellationToken) {
+pub(super) async fn run(
+    fleet: Fleet,
+    shard: u16,
+    position: Position,
+    committed: Arc<Committed>,
+    mut queue: mpsc::Receiver<Item>,
+    stop: CancellationToken,
+) {
     let Fleet { intake, board, .. } = fleet;
-    let mut work = Work { intake, board, shard, position, committed, awaited: HashSet::new(), events: Vec::new(), syncs: Vec::new(), directs: Vec::new() };
+    let mut work = Work {
+        intake,
+        board,
+        shard,
+        position,
+        committed,
+        awaited: HashSet::new(),
+        events: Vec::new(),
+        syncs: Vec::new(),
+        directs: Vec::new(),
+    };
     let mut items = Vec::with_capacity(BATCH);
     let working = async {
         // Since when the sequence waits.
@@ -104,31 +117,54 @@ impl Work {
             return Taken::News;
         }
         let (intake, data) = (self.intake.clone(), item.data);
+        self.position.guild = guild_of(&item.name, &data, self.position.guild);
         learn(&item.name, &data, &intake.directory, &intake.me);
         if let Some((channel, guild)) = place_of(&data) {
             self.syncs.extend(intake.look_up(channel, guild).await);
         }
         let now = intake.gateway.clock().now();
-        // An event that makes the decoder panic must not stop all that follow: it would come again and again.
-        let decoded = catch_unwind(AssertUnwindSafe(|| decode(&item.name, &data, &intake.directory, &intake.me, now))).unwrap_or_else(|_| {
-            tracing::error!(event = %item.name, "an event of Discord could not be decoded and is passed over");
-            Decoded::default()
-        });
+        let decoded = decode_surely(&item.name, &data, &intake.directory, &intake.me, now);
+        if decoded.unreadable {
+            let place = place_of(&data).map(|(channel, _)| format!("channel {channel}"));
+            let which = id(&data["id"]).map_or_else(String::new, |id| format!(" {id}"));
+            tracing::warn!(
+                id = id(&data["id"]),
+                place,
+                "a message on Discord cannot be read and is passed over"
+            );
+            self.note(Gap {
+                place,
+                ..Gap::new(now, format!("message{which} cannot be read and is passed over"))
+            })
+            .await;
+        }
         if let Some(acknowledged) = item.acknowledged {
             // The answer needs the place that the acknowledgement makes.
             let _ = acknowledged.await;
+            // Before the command is stored: from then on another process may have to answer it.
+            intake.keep_asked().await;
         }
-        let echo = decoded.echo.is_some() && decoded.events.is_empty() && decoded.syncs.is_empty() && self.events.is_empty() && self.syncs.is_empty();
+        let echo = decoded.echo.is_some()
+            && decoded.events.is_empty()
+            && decoded.syncs.is_empty()
+            && self.events.is_empty()
+            && self.syncs.is_empty();
         if let Some((nonce, message)) = decoded.echo {
             intake.book.echo(nonce, message);
         }
-        self.position.newest = self.position.newest.max(decoded.newest.unwrap_or(0));
+        self.heard_up_to(decoded.newest.unwrap_or(0));
         if let Some(channel) = decoded.direct {
             self.directs.push(channel);
         }
         self.syncs.extend(decoded.syncs);
         self.events.extend(decoded.events);
         forget(&item.name, &data, &intake.directory);
+        if changes_permissions(&item.name) {
+            intake
+                .book
+                .muted
+                .recheck(|channel| intake.directory.missing(channel, intake.me.id, now).is_some());
+        }
         if item.name == "GUILD_CREATE"
             && let Some(guild) = id(&data["id"])
         {
@@ -139,21 +175,33 @@ impl Work {
 
     /// A new session: everything that was said since the last event of the old one has to be looked for.
     async fn begin(&mut self, ready: &serde_json::Value) {
-        self.awaited = ready["guilds"].as_array().into_iter().flatten().filter_map(|g| id(&g["id"])).collect();
-        let newest = Some(self.position.newest).filter(|n| *n > 0).map(|n| n.saturating_sub(OVERLAP));
-        self.position.gap = match (self.position.gap, newest) {
-            (Some(gap), Some(newest)) => Some(gap.min(newest)),
-            (gap, newest) => gap.or(newest),
-        };
-        if let Some(gap) = self.position.gap
-            && self.shard == 0
-        {
+        self.awaited =
+            ready["guilds"].as_array().into_iter().flatten().filter_map(|g| id(&g["id"])).collect();
+        if self.position.newest == 0 {
+            // The bot's first session: from here on everything is heard, or looked for in the session after this one.
+            self.position.newest = snowflake_at(self.intake.gateway.clock().now());
+            self.position.assumed = true;
+            return;
+        }
+        let newest = self.position.newest.saturating_sub(OVERLAP);
+        let gap = self.position.gap.map_or(newest, |gap| gap.min(newest));
+        self.position.gap = Some(gap);
+        if self.shard == 0 {
             for channel in self.intake.directs().await {
                 self.catch_up(channel, None, gap, None).await;
             }
         }
         if self.awaited.is_empty() {
             self.position.gap = None;
+        }
+    }
+
+    /// A message's own id counts more than the time we took the session to begin at: clocks differ.
+    fn heard_up_to(&mut self, newest: u64) {
+        if newest > 0 {
+            self.position.newest =
+                if self.position.assumed { newest } else { self.position.newest.max(newest) };
+            self.position.assumed = false;
         }
     }
 
@@ -175,7 +223,7 @@ impl Work {
 
     async fn catch_up(&mut self, channel: u64, guild: Option<u64>, after: u64, last: Option<u64>) {
         let missed = super::catch_up::missed(&self.intake, channel, guild, after, last).await;
-        self.position.newest = self.position.newest.max(missed.newest);
+        self.heard_up_to(missed.newest);
         self.events.extend(missed.events);
         if let Some(gap) = missed.gap {
             self.note(gap).await;
@@ -222,7 +270,10 @@ impl Work {
                 for sync in &syncs {
                     gateway.ensure_connections(sync.clone()).await?;
                 }
-                gateway.receive(Batch { events: events.clone(), cursor: cursor.clone() }).await.map(drop)
+                gateway
+                    .receive(Batch { events: events.clone(), cursor: cursor.clone() })
+                    .await
+                    .map(drop)
             }
             .await;
             let Err(error) = attempt else { break };

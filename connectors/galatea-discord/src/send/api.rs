@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, SecretString};
-use galatea_http::{FetchLimits, Form, HttpClient, HttpOptions, Method};
+use galatea_http::{FetchLimits, Form, HttpClient, HttpOptions, Method, json};
 use serde::Deserialize;
 use serde_json::Value;
 use std::{fmt, sync::Arc, time::Duration};
@@ -74,7 +74,13 @@ impl Call {
             Some("DELETE") => Method::DELETE,
             _ => Method::GET,
         };
-        Self { method, route: Route { template, major: major.to_string() }, path: SecretString::from(path), body: Body::None, interaction: false }
+        Self {
+            method,
+            route: Route { template, major: major.to_string() },
+            path: SecretString::from(path),
+            body: Body::None,
+            interaction: false,
+        }
     }
 
     /// With JSON.
@@ -116,9 +122,14 @@ impl Api {
     ///
     /// # Errors
     /// As [`HttpClient::new`].
-    pub(crate) fn new(config: &DiscordConfig, user_agent: String, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub(crate) fn new(
+        config: &DiscordConfig,
+        user_agent: String,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
         let (root, token) = (&config.api_root, &config.token);
-        let address = root.as_str().trim_end_matches('/').trim_end_matches("/v10").trim_end_matches("/api");
+        let address =
+            root.as_str().trim_end_matches('/').trim_end_matches("/v10").trim_end_matches("/api");
         // Files may come from the machine that is the API itself, where the operator runs one of their own.
         let own = match root.host() {
             Some(url::Host::Ipv4(ip)) => vec![ip.into()],
@@ -182,7 +193,9 @@ impl Api {
 
     /// One attempt. JSON of the answer; null when it is empty.
     pub(crate) async fn call(&self, call: Call) -> Result<Value, Failure> {
-        if let Some((wait, guard)) = self.limits.wait(&call.route, call.interaction, self.clock.now()) {
+        if let Some((wait, guard)) =
+            self.limits.wait(&call.route, call.interaction, self.clock.now())
+        {
             return Err(Failure::Held { wait, guard });
         }
         let address = SecretString::from(format!("{}{}", self.base, call.path.expose_secret()));
@@ -190,13 +203,17 @@ impl Api {
         if !call.interaction {
             request = request.secret_header("authorization", &self.authorization);
         }
-        request = match call.body {
-            Body::None => request.total_timeout(TOTAL),
-            Body::Json(body) => request.json(&body).total_timeout(if call.route.template.ends_with("/callback") { ACKNOWLEDGE } else { TOTAL }),
-            Body::Form(form) => request.multipart(form).total_timeout(UPLOAD),
-        };
+        request =
+            match call.body {
+                Body::None => request.total_timeout(TOTAL),
+                Body::Json(body) => request.json(&body).total_timeout(
+                    if call.route.template.ends_with("/callback") { ACKNOWLEDGE } else { TOTAL },
+                ),
+                Body::Form(form) => request.multipart(form).total_timeout(UPLOAD),
+            };
         let response = request.send().await.map_err(Failure::Transport)?;
-        let (status, place, told) = (response.status(), response.place().to_owned(), Told::read(&response));
+        let (status, place, told) =
+            (response.status(), response.place().to_owned(), Told::read(&response));
         let shared = response.header("x-ratelimit-scope") == Some("shared");
         let global = response.header("x-ratelimit-global").is_some();
         let header_wait = response.retry_after();
@@ -207,13 +224,23 @@ impl Api {
             self.limits.guard().taken();
         }
         if (200..300).contains(&status) {
-            return if body.is_empty() { Ok(Value::Null) } else { serde_json::from_slice(&body).map_err(|_| Failure::Garbage { status, place }) };
+            return if body.is_empty() {
+                Ok(Value::Null)
+            } else {
+                json::read(&body).map_err(|_| Failure::Garbage { status, place })
+            };
         }
-        let read = serde_json::from_slice::<Wrong>(&body);
+        let read = json::read::<Wrong>(&body);
         let wrong = match read {
             Ok(wrong) => wrong,
             // A ban of the address comes as a page of Cloudflare with 429.
-            Err(_) if status == 429 => Wrong { code: 0, message: String::new(), errors: Value::Null, retry_after: None, global: true },
+            Err(_) if status == 429 => Wrong {
+                code: 0,
+                message: String::new(),
+                errors: Value::Null,
+                retry_after: None,
+                global: true,
+            },
             Err(_) => {
                 if matches!(status, 401 | 403) {
                     self.limits.guard().refused(now);
@@ -221,9 +248,18 @@ impl Api {
                 return Err(Failure::Garbage { status, place });
             }
         };
-        let told = wrong.retry_after.filter(|s| s.is_finite() && *s >= 0.0 && *s < 1e6).map(Duration::from_secs_f64);
+        let told = wrong
+            .retry_after
+            .filter(|s| s.is_finite() && *s >= 0.0 && *s < 1e6)
+            .map(Duration::from_secs_f64);
         let message = told_field(&wrong.message, &wrong.errors);
-        let refusal = Refusal { status, code: wrong.code, message, retry_after: told.or(header_wait), global: status == 429 && (wrong.global || global) };
+        let refusal = Refusal {
+            status,
+            code: wrong.code,
+            message,
+            retry_after: told.or(header_wait),
+            global: status == 429 && (wrong.global || global),
+        };
         match (status, refusal.wait()) {
             (429, Some(wait)) => {
                 let scope = if wrong.global || global {
@@ -254,7 +290,11 @@ impl Api {
                 Failure::Refused(r) if r.status == 429 => r.wait().unwrap_or(pause),
                 Failure::Refused(r) if r.status >= 500 => pause,
                 Failure::Garbage { status, .. } if *status >= 500 => pause,
-                Failure::Transport(e) if matches!(e.kind(), ErrorKind::Timeout | ErrorKind::Unavailable) => pause,
+                Failure::Transport(e)
+                    if matches!(e.kind(), ErrorKind::Timeout | ErrorKind::Unavailable) =>
+                {
+                    pause
+                }
                 _ => return Err(failure),
             };
             if wait > PATIENT {
@@ -271,15 +311,23 @@ impl Api {
     /// # Errors
     /// `Invalid` for an address elsewhere or a larger file.
     pub(crate) async fn download(&self, url: &str, limit: usize) -> Result<Bytes> {
-        let wrong = || galatea_core::Error::invalid("not a file of Discord").with_code(crate::error::codes::INVALID);
+        let wrong = || {
+            galatea_core::Error::invalid("not a file of Discord")
+                .with_code(crate::error::codes::INVALID)
+        };
         let parsed = Url::parse(url).map_err(|_| wrong())?;
         let host = parsed.host_str().unwrap_or_default();
-        let known = parsed.origin() == self.root.origin() || (parsed.scheme() == "https" && FILE_HOSTS.contains(&host));
+        let known = parsed.origin() == self.root.origin()
+            || (parsed.scheme() == "https" && FILE_HOSTS.contains(&host));
         if !known {
             return Err(wrong());
         }
         let limits = FetchLimits { max_bytes: limit, total: UPLOAD, max_redirects: 0 };
-        self.http.fetch_untrusted(url, &limits).await.map(|f| f.bytes).map_err(|e| self.error(Failure::Transport(e), "download"))
+        self.http
+            .fetch_untrusted(url, &limits)
+            .await
+            .map(|f| f.bytes)
+            .map_err(|e| self.error(Failure::Transport(e), "download"))
     }
 }
 
@@ -290,7 +338,9 @@ fn told_field(message: &str, errors: &Value) -> String {
         if let Some(told) = fields.get("_errors").and_then(|e| e[0]["message"].as_str()) {
             return Some(format!("{path}: {told}"));
         }
-        fields.iter().find_map(|(name, inner)| first(inner, &if path.is_empty() { name.clone() } else { format!("{path}.{name}") }))
+        fields.iter().find_map(|(name, inner)| {
+            first(inner, &if path.is_empty() { name.clone() } else { format!("{path}.{name}") })
+        })
     }
     first(errors, "").map_or_else(|| message.to_owned(), |field| format!("{message}: {field}"))
 }
@@ -302,13 +352,22 @@ mod tests {
     use serde_json::json;
 
     fn api(root: &str) -> Api {
-        let config = DiscordConfig { api_root: Url::parse(root).unwrap(), ..DiscordConfig::new(SecretString::from("CANARYcanary".to_owned())) };
-        Api::new(&config, "DiscordBot (https://bot.example, 1)".to_owned(), Arc::new(SystemClock)).unwrap()
+        let config = DiscordConfig {
+            api_root: Url::parse(root).unwrap(),
+            ..DiscordConfig::new(SecretString::from("CANARYcanary".to_owned()))
+        };
+        Api::new(&config, "DiscordBot (https://bot.example, 1)".to_owned(), Arc::new(SystemClock))
+            .unwrap()
     }
 
     #[test]
     fn the_root_may_be_given_with_or_without_its_path() {
-        for root in ["https://discord.com", "https://discord.com/", "https://discord.com/api", "https://discord.com/api/v10/"] {
+        for root in [
+            "https://discord.com",
+            "https://discord.com/",
+            "https://discord.com/api",
+            "https://discord.com/api/v10/",
+        ] {
             assert_eq!(&*api(root).base, "https://discord.com/api/v10");
         }
     }
@@ -321,14 +380,27 @@ mod tests {
     #[test]
     fn the_field_at_fault_is_told() {
         let errors = json!({ "embeds": { "0": { "title": { "_errors": [{ "code": "X", "message": "too long" }] } } } });
-        assert_eq!(told_field("Invalid Form Body", &errors), "Invalid Form Body: embeds.0.title: too long");
+        assert_eq!(
+            told_field("Invalid Form Body", &errors),
+            "Invalid Form Body: embeds.0.title: too long"
+        );
         assert_eq!(told_field("Missing Access", &Value::Null), "Missing Access");
     }
 
     #[tokio::test]
     async fn files_come_from_discord_only() {
-        for url in ["https://example.org/x", "http://cdn.discordapp.com/x", "file:///etc/passwd", "https://cdn.discordapp.com.evil.org/x", "x"] {
-            assert_eq!(api("https://discord.com").download(url, 10).await.unwrap_err().code(), Some("GAL-DC-400"), "{url}");
+        for url in [
+            "https://example.org/x",
+            "http://cdn.discordapp.com/x",
+            "file:///etc/passwd",
+            "https://cdn.discordapp.com.evil.org/x",
+            "x",
+        ] {
+            assert_eq!(
+                api("https://discord.com").download(url, 10).await.unwrap_err().code(),
+                Some("GAL-DC-400"),
+                "{url}"
+            );
         }
     }
 }

@@ -126,7 +126,10 @@ impl Guard {
     /// # Errors
     /// What the store says.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
-        let kept = gateway.cursor(STREAM).await?.and_then(|c| serde_json::from_str::<Refused>(&c.position).ok());
+        let kept = gateway
+            .cursor(STREAM)
+            .await?
+            .and_then(|c| serde_json::from_str::<Refused>(&c.position).ok());
         let now = gateway.clock().now();
         let first = !self.restored.swap(true, Ordering::AcqRel);
         if let Some(mut kept) = kept.filter(|_| first) {
@@ -153,8 +156,13 @@ impl Guard {
         if refused == Refused::default() {
             return;
         }
-        let cursor = Cursor { stream: STREAM.to_owned(), position: serde_json::to_string(&refused).unwrap_or_default() };
-        if let Err(error) = gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await {
+        let cursor = Cursor {
+            stream: STREAM.to_owned(),
+            position: serde_json::to_string(&refused).unwrap_or_default(),
+        };
+        if let Err(error) =
+            gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await
+        {
             tracing::debug!(error = %error.report(), "how many calls Discord refused could not be stored; the next refusal tries again");
         }
     }
@@ -174,8 +182,13 @@ mod tests {
         (0..4_999).for_each(|n| guard.refused(Timestamp(n * 100)));
         let kept = serde_json::to_string(&*guard.lock()).unwrap();
         assert!(kept.len() < 2_000, "{kept}");
-        let next = Guard { refused: Mutex::new(serde_json::from_str(&kept).unwrap()), ..Guard::default() };
-        assert_eq!((next.full(Timestamp(500_000)), next.turn(Timestamp(500_000)).is_some()), (None, true), "a storm goes on");
+        let next =
+            Guard { refused: Mutex::new(serde_json::from_str(&kept).unwrap()), ..Guard::default() };
+        assert_eq!(
+            (next.full(Timestamp(500_000)), next.turn(Timestamp(500_000)).is_some()),
+            (None, true),
+            "a storm goes on"
+        );
         next.refused(Timestamp(500_000));
         assert_eq!(next.full(Timestamp(500_000)), Some(Duration::from_secs(100)));
     }

@@ -57,18 +57,26 @@ pub(crate) struct Told {
 impl Told {
     /// Reads an answer's headers.
     pub(crate) fn read(response: &Response) -> Self {
-        let seconds = response.header("x-ratelimit-reset-after").and_then(|v| v.parse::<f64>().ok());
+        let seconds =
+            response.header("x-ratelimit-reset-after").and_then(|v| v.parse::<f64>().ok());
         Self {
             bucket: response.header("x-ratelimit-bucket").map(str::to_owned),
             remaining: response.header("x-ratelimit-remaining").and_then(|v| v.parse().ok()),
-            reset_after: seconds.filter(|s| s.is_finite() && *s >= 0.0 && *s < 86_400.0).map(Duration::from_secs_f64),
+            reset_after: seconds
+                .filter(|s| s.is_finite() && *s >= 0.0 && *s < 86_400.0)
+                .map(Duration::from_secs_f64),
         }
     }
 }
 
 impl Limits {
     /// How long a call has to wait, if it has to; true when the guard says so. `interaction` calls are exempt from the global limit.
-    pub(crate) fn wait(&self, route: &Route, interaction: bool, now: Timestamp) -> Option<(Duration, bool)> {
+    pub(crate) fn wait(
+        &self,
+        route: &Route,
+        interaction: bool,
+        now: Timestamp,
+    ) -> Option<(Duration, bool)> {
         let rests = |wait| {
             self.guard.rests(Some(now.plus(wait)));
             Some((wait, true))
@@ -105,7 +113,11 @@ impl Limits {
 
     /// Notes an answer.
     pub(crate) fn note(&self, route: &Route, told: Told, now: Timestamp) {
-        let (Some(bucket), Some(remaining), Some(after)) = (told.bucket, told.remaining, told.reset_after) else { return };
+        let (Some(bucket), Some(remaining), Some(after)) =
+            (told.bucket, told.remaining, told.reset_after)
+        else {
+            return;
+        };
         if self.buckets.get(route.template).is_none_or(|known| *known != bucket) {
             self.buckets.insert(route.template, bucket.clone());
         }
@@ -142,14 +154,21 @@ mod tests {
     }
 
     fn told(remaining: u64) -> Told {
-        Told { bucket: Some("b".into()), remaining: Some(remaining), reset_after: Some(Duration::from_secs(5)) }
+        Told {
+            bucket: Some("b".into()),
+            remaining: Some(remaining),
+            reset_after: Some(Duration::from_secs(5)),
+        }
     }
 
     #[test]
     fn an_empty_bucket_is_waited_for_per_channel() {
         let limits = Limits::default();
         limits.note(&route("1"), told(0), Timestamp(0));
-        assert_eq!(limits.wait(&route("1"), false, Timestamp(1_000)), Some((Duration::from_secs(4), false)));
+        assert_eq!(
+            limits.wait(&route("1"), false, Timestamp(1_000)),
+            Some((Duration::from_secs(4), false))
+        );
         assert_eq!(limits.wait(&route("2"), false, Timestamp(1_000)), None);
         assert_eq!(limits.wait(&route("1"), false, Timestamp(5_000)), None);
     }
@@ -180,12 +199,20 @@ mod tests {
         }
         let (wait, guard) = limits.wait(&route("1"), true, Timestamp(5_000)).unwrap();
         assert!(guard && wait <= Duration::from_secs(600));
-        assert_eq!(limits.wait(&route("1"), false, Timestamp(600_000)), None, "the oldest has left the window");
+        assert_eq!(
+            limits.wait(&route("1"), false, Timestamp(600_000)),
+            None,
+            "the oldest has left the window"
+        );
         let shared = Limits::default();
         for n in 0..6_000 {
             shared.limited(&route("1"), Scope::Shared, Duration::ZERO, Timestamp(n));
         }
-        assert_eq!(shared.wait(&route("1"), false, Timestamp(6_001)), None, "what others do does not count");
+        assert_eq!(
+            shared.wait(&route("1"), false, Timestamp(6_001)),
+            None,
+            "what others do does not count"
+        );
     }
 
     #[test]
@@ -199,14 +226,24 @@ mod tests {
                 calls.push(now.0);
             }
         }
-        let worst = calls.iter().map(|from| calls.iter().filter(|at| (*from..*from + 600_000).contains(*at)).count()).max().unwrap();
+        let worst = calls
+            .iter()
+            .map(|from| calls.iter().filter(|at| (*from..*from + 600_000).contains(*at)).count())
+            .max()
+            .unwrap();
         assert!((20..=100).contains(&worst), "{worst} in ten minutes");
         assert!(limits.guard.resting().borrow().is_some());
         // The first answer of another kind ends it.
         let later = Timestamp(4_000_000);
         assert_eq!(limits.wait(&route("1"), false, later), None);
-        assert!(limits.wait(&route("2"), false, later).is_some_and(|(_, guard)| guard), "one at a time");
+        assert!(
+            limits.wait(&route("2"), false, later).is_some_and(|(_, guard)| guard),
+            "one at a time"
+        );
         limits.guard.taken();
-        assert!((0..50).all(|_| limits.wait(&route("2"), false, later).is_none()) && limits.guard.resting().borrow().is_none());
+        assert!(
+            (0..50).all(|_| limits.wait(&route("2"), false, later).is_none())
+                && limits.guard.resting().borrow().is_none()
+        );
     }
 }

@@ -5,9 +5,14 @@ pub(crate) mod book;
 mod find;
 pub(crate) mod guard;
 pub(crate) mod limits;
+pub(crate) mod muted;
+mod speak;
 
 use async_trait::async_trait;
-use galatea_core::{Address, Delivery, Encoded, Error, Found, Media, Outgoing, Priority, Receipt, RemoteId, Result, SendHandler, Trail};
+use galatea_core::{
+    Address, Delivery, Encoded, Error, ExposeSecret, Found, Media, Outgoing, Priority, Receipt,
+    RemoteId, Result, SecretString, SendHandler, Speak, Trail,
+};
 use galatea_http::{Form, Part as FormPart, read_attachment};
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, sync::Arc};
@@ -18,7 +23,7 @@ use crate::{
         directory::{Directory, id, is_thread},
     },
     encode::{self, MAX_UPLOAD, Part, Upload},
-    error::{Failure, Room, codes},
+    error::{Failure, Refusal, Room, cannot_write, codes},
     snowflake,
 };
 use api::{Api, Call};
@@ -39,7 +44,13 @@ pub(crate) struct DiscordSender {
 }
 
 impl DiscordSender {
-    pub(crate) fn new(api: Api, book: Arc<Book>, directory: Arc<Directory>, me: u64, folder: PathBuf) -> Self {
+    pub(crate) fn new(
+        api: Api,
+        book: Arc<Book>,
+        directory: Arc<Directory>,
+        me: u64,
+        folder: PathBuf,
+    ) -> Self {
         Self { api, book, directory, folder, me }
     }
 
@@ -49,28 +60,75 @@ impl DiscordSender {
         let thread = known.as_ref().is_some_and(|c| is_thread(c.kind));
         let (does, needs) = match part {
             Part::React { .. } => ("react", "Add Reactions"),
-            Part::Post { files, .. } if !files.is_empty() => ("write", "Send Messages or Attach Files"),
+            Part::Post { files, .. } if !files.is_empty() => {
+                ("write", "Send Messages or Attach Files")
+            }
             _ if thread => ("write", "Send Messages in Threads"),
             _ => ("write", "Send Messages"),
         };
-        let link = known.as_ref().and_then(|c| c.guild).map(|guild| format!("https://discord.com/channels/{guild}/{channel}"));
-        self.api.error_in(&Room { name: known.and_then(|c| c.name), link, does, needs }, failure, call)
+        let link = known
+            .as_ref()
+            .and_then(|c| c.guild)
+            .map(|guild| format!("https://discord.com/channels/{guild}/{channel}"));
+        let refused = matches!((part, failure.code()), (Part::Post { .. }, Some(50001 | 50013)));
+        let error = self.api.error_in(
+            &Room { name: known.and_then(|c| c.name), link, does, needs },
+            failure,
+            call,
+        );
+        if refused {
+            self.book.muted.refused(channel, &error, self.api.clock().now());
+        }
+        error
+    }
+
+    /// Why nothing can be written in a channel, as far as its permissions tell.
+    fn cannot_write(&self, channel: u64) -> Option<Error> {
+        let now = self.api.clock().now();
+        let missing = match self.directory.missing(channel, self.me, now) {
+            Some(missing) => missing,
+            None => return self.book.muted.holds(channel, now),
+        };
+        let known = self.directory.channel(channel)?;
+        let needs =
+            if is_thread(known.kind) { "Send Messages in Threads" } else { "Send Messages" };
+        let link =
+            known.guild.map(|guild| format!("https://discord.com/channels/{guild}/{channel}"));
+        let error = self
+            .api
+            .placed(cannot_write(&Room { name: known.name, link, does: "write", needs }, missing));
+        self.book.muted.note(channel, &error);
+        Some(error)
     }
 
     /// JSON alone, or a form with the files.
-    async fn with_body(&self, call: Call, mut body: Map<String, Value>, files: &[Upload]) -> Result<Call, Failure> {
+    async fn with_body(
+        &self,
+        call: Call,
+        mut body: Map<String, Value>,
+        files: &[Upload],
+    ) -> Result<Call, Failure> {
         if files.is_empty() {
             return Ok(call.json(Value::Object(body)));
         }
-        let invalid = |error: Error, name: &str| Failure::Transport(error.with_code(codes::INVALID).with("attachment", name));
+        let invalid = |error: Error, name: &str| {
+            Failure::Transport(error.with_code(codes::INVALID).with("attachment", name))
+        };
         let mut form = Form::new();
         let mut described = Vec::new();
         for (n, file) in files.iter().enumerate() {
-            let bytes = read_attachment(&file.url, &self.folder, MAX_UPLOAD).await.map_err(|e| invalid(e, &file.name))?;
+            let bytes = read_attachment(&file.url, &self.folder, MAX_UPLOAD)
+                .await
+                .map_err(|e| invalid(e, &file.name))?;
             let length = bytes.len() as u64;
             let mut part = FormPart::stream_with_length(bytes, length).file_name(file.name.clone());
             if let Some(mime) = &file.mime {
-                let wrong = |_| invalid(Error::invalid("an attachment has a media type that is none"), &file.name);
+                let wrong = |_| {
+                    invalid(
+                        Error::invalid("an attachment has a media type that is none"),
+                        &file.name,
+                    )
+                };
                 part = part.mime_str(mime).map_err(wrong)?;
             }
             form = form.part(format!("files[{n}]"), part);
@@ -82,11 +140,20 @@ impl DiscordSender {
         }
         body.insert("attachments".into(), Value::Array(described));
         let payload = FormPart::text(Value::Object(body).to_string());
-        let payload = payload.mime_str("application/json").map_err(|e| Failure::Transport(Error::unexpected("no form").with_source(e)))?;
+        let payload = payload
+            .mime_str("application/json")
+            .map_err(|e| Failure::Transport(Error::unexpected("no form").with_source(e)))?;
         Ok(call.form(form.part("payload_json", payload)))
     }
 
-    async fn post(&self, delivery: &Delivery, channel: u64, mut body: Map<String, Value>, files: &[Upload], reply_to: Option<u64>) -> Result<Receipt, Failure> {
+    async fn post(
+        &self,
+        delivery: &Delivery,
+        channel: u64,
+        mut body: Map<String, Value>,
+        files: &[Upload],
+        reply_to: Option<u64>,
+    ) -> Result<Receipt, Failure> {
         let nonce: String = delivery.key.chars().take(MAX_NONCE).collect();
         body.insert("nonce".into(), json!(nonce));
         body.insert("enforce_nonce".into(), json!(true));
@@ -96,11 +163,20 @@ impl DiscordSender {
                 json!({ "type": 0, "message_id": message.to_string(), "channel_id": channel.to_string(), "fail_if_not_exists": false }),
             );
         }
-        let call = || Call::new("POST /channels/{}/messages", channel, format!("/channels/{channel}/messages"));
+        let call = || {
+            Call::new(
+                "POST /channels/{}/messages",
+                channel,
+                format!("/channels/{channel}/messages"),
+            )
+        };
         let posted = self.api.call(self.with_body(call(), body.clone(), files).await?).await;
         let posted = match posted {
             // The question may be there, but not for us to read: answer without pointing at it. Provably nothing was posted yet.
-            Err(failure) if failure.code() == Some(160_002) && body.remove("message_reference").is_some() => {
+            Err(failure)
+                if failure.code() == Some(160_002)
+                    && body.remove("message_reference").is_some() =>
+            {
                 self.api.call(self.with_body(call(), body, files).await?).await?
             }
             other => other?,
@@ -111,22 +187,37 @@ impl DiscordSender {
     }
 
     /// Fills the place that the acknowledgement holds in the channel. Repeating it changes nothing more.
-    async fn answer(&self, pending: &Pending, body: Map<String, Value>, files: &[Upload]) -> Result<Receipt, Failure> {
-        use galatea_core::ExposeSecret;
-        let token = pending.token.expose_secret();
-        let path = format!("/webhooks/{}/{token}/messages/@original", pending.application);
-        let call = Call::new("PATCH /webhooks/{}/{}/messages/@original", pending.application, path).interaction();
+    async fn answer(
+        &self,
+        pending: &Pending,
+        token: &SecretString,
+        body: Map<String, Value>,
+        files: &[Upload],
+    ) -> Result<Receipt, Failure> {
+        let path = format!(
+            "/webhooks/{}/{}/messages/@original",
+            pending.application,
+            escape(token.expose_secret())
+        );
+        let call = Call::new("PATCH /webhooks/{}/{}/messages/@original", pending.application, path)
+            .interaction();
         let answered = self.api.call(self.with_body(call, body, files).await?).await?;
         Ok(Receipt { id: Some(message_id(&answered)?), moved_to: None })
     }
 
     /// Takes the place of the answer away, which everybody sees, and tells whoever asked, who alone sees it. In this order: the first
     /// follow-up would fill the place, and be as public as it is (Discord, "Create Followup Message").
-    async fn withdraw(&self, pending: &Pending, why: &str) -> Result<(), Failure> {
-        use galatea_core::ExposeSecret;
-        let path = format!("/webhooks/{}/{}", pending.application, pending.token.expose_secret());
+    async fn withdraw(
+        &self,
+        pending: &Pending,
+        token: &SecretString,
+        why: &str,
+    ) -> Result<(), Failure> {
+        let path = format!("/webhooks/{}/{}", pending.application, escape(token.expose_secret()));
         let original = format!("{path}/messages/@original");
-        let call = Call::new("DELETE /webhooks/{}/{}/messages/@original", pending.application, original).interaction();
+        let call =
+            Call::new("DELETE /webhooks/{}/{}/messages/@original", pending.application, original)
+                .interaction();
         match self.api.call(call).await {
             Ok(_) => {}
             // Somebody else took it away.
@@ -134,23 +225,32 @@ impl DiscordSender {
             Err(failure) => return Err(failure),
         }
         let text: String = why.chars().take(encode::MAX_TEXT).collect();
-        let body = json!({ "content": text, "flags": EPHEMERAL, "allowed_mentions": { "parse": [] } });
-        self.api.call(Call::new("POST /webhooks/{}/{}", pending.application, path).json(body).interaction()).await.map(drop)
+        let body =
+            json!({ "content": text, "flags": EPHEMERAL, "allowed_mentions": { "parse": [] } });
+        self.api
+            .call(
+                Call::new("POST /webhooks/{}/{}", pending.application, path)
+                    .json(body)
+                    .interaction(),
+            )
+            .await
+            .map(drop)
     }
 
     async fn say(
         &self,
         delivery: &Delivery,
         channel: u64,
-        body: Map<String, Value>,
+        mut body: Map<String, Value>,
         files: &[Upload],
         reply_to: Option<&RemoteId>,
     ) -> Result<Receipt, Failure> {
+        let now = self.api.clock().now();
         let interaction = reply_to.filter(|r| r.as_str().starts_with(INTERACTION));
         if let Some(asked) = interaction
-            && let Some(pending) = self.book.pending(asked.as_str(), self.api.clock().now())
+            && let Some((pending, token)) = self.book.pending(asked.as_str(), now)
         {
-            match self.answer(&pending, body.clone(), files).await {
+            match self.answer(&pending, &token, body.clone(), files).await {
                 Ok(receipt) => {
                     self.book.answered(asked.as_str());
                     if let Some(id) = &receipt.id {
@@ -159,43 +259,100 @@ impl DiscordSender {
                     return Ok(receipt);
                 }
                 // It ran out, or its acknowledgement never arrived: say it in the channel instead.
-                Err(failure) if matches!(failure.code(), Some(10008 | 10015 | 10062 | 50027)) => self.book.answered(asked.as_str()),
+                Err(failure) if matches!(failure.code(), Some(10008 | 10015 | 10062 | 50027)) => {
+                    self.book.ran_out(asked.as_str())
+                }
                 Err(failure) => return Err(failure),
             }
         }
-        let message = reply_to.filter(|_| interaction.is_none()).and_then(|r| r.as_str().parse().ok());
+        if let Some(known) = interaction.and_then(|asked| self.book.known(asked.as_str(), now)) {
+            if known.private {
+                // Only who asked was to read it.
+                return Err(Failure::Refused(Refusal {
+                    status: 404,
+                    code: 10062,
+                    ..Refusal::default()
+                }));
+            }
+            // There is no message to reply to, so whom it answers is said.
+            known.who.into_iter().for_each(|who| name(&mut body, who));
+        }
+        let message =
+            reply_to.filter(|_| interaction.is_none()).and_then(|r| r.as_str().parse().ok());
         self.post(delivery, channel, body, files, message).await
     }
 
     /// Sets a reaction, or takes all of ours back.
     async fn react(&self, channel: u64, message: u64, emoji: Option<&str>) -> Result<(), Failure> {
-        let path = |emoji: &str| format!("/channels/{channel}/messages/{message}/reactions/{}/@me", escape(emoji));
+        let path = |emoji: &str| {
+            format!("/channels/{channel}/messages/{message}/reactions/{}/@me", escape(emoji))
+        };
         if let Some(emoji) = emoji {
-            self.api.call(Call::new("PUT /channels/{}/messages/{}/reactions/{}/@me", channel, path(emoji))).await?;
+            self.api
+                .call(Call::new(
+                    "PUT /channels/{}/messages/{}/reactions/{}/@me",
+                    channel,
+                    path(emoji),
+                ))
+                .await?;
             return Ok(());
         }
-        let told = self.api.call(Call::new("GET /channels/{}/messages/{}", channel, format!("/channels/{channel}/messages/{message}"))).await?;
-        for reaction in told["reactions"].as_array().into_iter().flatten().filter(|r| r["me"] == true) {
+        let told = self
+            .api
+            .call(Call::new(
+                "GET /channels/{}/messages/{}",
+                channel,
+                format!("/channels/{channel}/messages/{message}"),
+            ))
+            .await?;
+        for reaction in
+            told["reactions"].as_array().into_iter().flatten().filter(|r| r["me"] == true)
+        {
             let name = reaction["emoji"]["name"].as_str().unwrap_or_default();
-            let emoji = id(&reaction["emoji"]["id"]).map_or_else(|| name.to_owned(), |id| format!("{name}:{id}"));
-            self.api.call(Call::new("DELETE /channels/{}/messages/{}/reactions/{}/@me", channel, path(&emoji))).await?;
+            let emoji = id(&reaction["emoji"]["id"])
+                .map_or_else(|| name.to_owned(), |id| format!("{name}:{id}"));
+            self.api
+                .call(Call::new(
+                    "DELETE /channels/{}/messages/{}/reactions/{}/@me",
+                    channel,
+                    path(&emoji),
+                ))
+                .await?;
         }
         Ok(())
     }
 }
 
 fn message_id(message: &Value) -> Result<RemoteId, Failure> {
-    id(&message["id"]).map(RemoteId::new).ok_or_else(|| Failure::Garbage { status: 200, place: "Discord".to_owned() })
+    id(&message["id"])
+        .map(RemoteId::new)
+        .ok_or_else(|| Failure::Garbage { status: 200, place: "Discord".to_owned() })
+}
+
+/// Puts a person in front of an answer, where there is room. Nobody is notified by it.
+fn name(body: &mut Map<String, Value>, who: u64) {
+    let named =
+        format!("<@{who}> {}", body.get("content").and_then(Value::as_str).unwrap_or_default());
+    if named.encode_utf16().count() <= encode::MAX_TEXT {
+        body.insert("content".into(), json!(named.trim_end()));
+    }
 }
 
 /// Percent-encodes a path segment (RFC 3986 §3.3).
-fn escape(segment: &str) -> String {
+pub(crate) fn escape(segment: &str) -> String {
     let keep = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~' | b':');
-    segment.bytes().map(|b| if keep(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+    segment
+        .bytes()
+        .map(|b| if keep(b) { char::from(b).to_string() } else { format!("%{b:02X}") })
+        .collect()
 }
 
 #[async_trait]
 impl SendHandler for DiscordSender {
+    fn handle(&self) -> Option<String> {
+        self.book.handle()
+    }
+
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
         encode::encode(outgoing)
     }
@@ -219,21 +376,35 @@ impl SendHandler for DiscordSender {
                 let age = self.api.clock().now().since(delivery.created_at);
                 if delivery.attempt > 0
                     && age > find::NONCE_HOLDS
-                    && let Found::Sent(found) = find::find(self, delivery, &Trail::default()).await?
+                    && let Found::Sent(found) =
+                        find::find(self, delivery, &Trail::default()).await?
                 {
                     return Ok(found);
                 }
-                self.say(delivery, channel, body.clone(), files, reply_to.as_ref()).await.map_err(|f| told(f, "create message"))
+                self.say(delivery, channel, body.clone(), files, reply_to.as_ref())
+                    .await
+                    .map_err(|f| told(f, "create message"))
             }
             Part::Edit { id, body } => {
                 let message = snowflake(id, "message")?;
-                let call = Call::new("PATCH /channels/{}/messages/{}", channel, format!("/channels/{channel}/messages/{message}"));
-                self.api.call(call.json(Value::Object(body.clone()))).await.map_err(|f| told(f, "edit message"))?;
+                let call = Call::new(
+                    "PATCH /channels/{}/messages/{}",
+                    channel,
+                    format!("/channels/{channel}/messages/{message}"),
+                );
+                self.api
+                    .call(call.json(Value::Object(body.clone())))
+                    .await
+                    .map_err(|f| told(f, "edit message"))?;
                 Ok(receipt(id))
             }
             Part::Delete { id } => {
                 let message = snowflake(id, "message")?;
-                let call = Call::new("DELETE /channels/{}/messages/{}", channel, format!("/channels/{channel}/messages/{message}"));
+                let call = Call::new(
+                    "DELETE /channels/{}/messages/{}",
+                    channel,
+                    format!("/channels/{channel}/messages/{message}"),
+                );
                 match self.api.call(call).await {
                     Ok(_) => Ok(Receipt::default()),
                     Err(failure) if failure.code() == Some(10008) => Ok(Receipt::default()),
@@ -242,7 +413,9 @@ impl SendHandler for DiscordSender {
             }
             Part::React { id, emoji } => {
                 let message = snowflake(id, "message")?;
-                self.react(channel, message, emoji.as_deref()).await.map_err(|f| told(f, "react"))?;
+                self.react(channel, message, emoji.as_deref())
+                    .await
+                    .map_err(|f| told(f, "react"))?;
                 Ok(Receipt::default())
             }
         }
@@ -254,11 +427,32 @@ impl SendHandler for DiscordSender {
 
     async fn typing(&self, at: &Address) -> Result<()> {
         let channel = snowflake(&at.remote, "room")?;
-        match self.api.call(Call::new("POST /channels/{}/typing", channel, format!("/channels/{channel}/typing"))).await {
+        match self
+            .api
+            .call(Call::new(
+                "POST /channels/{}/typing",
+                channel,
+                format!("/channels/{channel}/typing"),
+            ))
+            .await
+        {
             // Not worth a wait: the next one shows it.
             Ok(_) | Err(Failure::Held { guard: false, .. }) => Ok(()),
             Err(failure) => Err(self.api.error(failure, "typing")),
         }
+    }
+
+    async fn may_speak(&self, at: &Address, person: &RemoteId) -> Result<Speak> {
+        let (channel, person) = (snowflake(&at.remote, "room")?, snowflake(person, "person")?);
+        speak::may_speak(&self.api, channel, person, self.api.clock().now()).await
+    }
+
+    fn barred(&self, at: &Address, asked: &RemoteId) -> Option<Error> {
+        // A command is answered in its own place, which takes no permission.
+        if asked.as_str().starts_with(INTERACTION) {
+            return None;
+        }
+        self.cannot_write(at.remote.as_str().parse().ok()?)
     }
 
     fn awaits(&self, message: &RemoteId) -> bool {
@@ -266,10 +460,13 @@ impl SendHandler for DiscordSender {
     }
 
     async fn unanswered(&self, _: &Address, message: &RemoteId, why: &str) -> Result<()> {
-        // A press shows nothing; what was asked before a restart has run out of our hands.
-        let Some(pending) = self.book.pending(message.as_str(), self.api.clock().now()) else { return Ok(()) };
+        // A press shows nothing; what was asked long ago Discord has ended itself.
+        let Some((pending, token)) = self.book.pending(message.as_str(), self.api.clock().now())
+        else {
+            return Ok(());
+        };
         self.book.answered(message.as_str());
-        self.withdraw(&pending, why).await.map_err(|f| f.into_error("withdraw the answer"))
+        self.withdraw(&pending, &token, why).await.map_err(|f| f.into_error("withdraw the answer"))
     }
 
     async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {

@@ -34,12 +34,18 @@ async fn survives(order: Order, resumes: bool) {
     let begun = Instant::now();
     api.order(order.clone());
     ann.says(&direct, "two").send();
-    let back = |h: &galatea_testkit::discord::Handle| (h.resumed() + h.identified() > 1 && h.connected() == 1).then_some(());
+    let back = |h: &galatea_testkit::discord::Handle| {
+        (h.resumed() + h.identified() > 1 && h.connected() == 1).then_some(())
+    };
     api.wait_for("it to be back", back).await;
     ann.says(&direct, "three").send();
     assert_eq!(texts(&running, 3).await, ["one", "two", "three"], "{order:?}");
     assert!(begun.elapsed() < SOON, "{order:?} took {:?}", begun.elapsed());
-    assert_eq!(api.identified() == 1, resumes, "{order:?}: a session that can be resumed costs no identify");
+    assert_eq!(
+        api.identified() == 1,
+        resumes,
+        "{order:?}: a session that can be resumed costs no identify"
+    );
 }
 
 #[tokio::test]
@@ -83,7 +89,8 @@ async fn a_connection_cut_at_any_byte_is_resumed() {
 
 #[tokio::test]
 async fn heartbeats_that_are_not_answered_end_the_connection() {
-    let (api, ann, running) = stage(Options { heartbeat: Duration::from_millis(500), ..Options::default() }).await;
+    let (api, ann, running) =
+        stage(Options { heartbeat: Duration::from_millis(500), ..Options::default() }).await;
     let begun = Instant::now();
     api.order(Order::StopAcks);
     api.wait_for("a resume", |h| (h.resumed() > 0).then_some(())).await;
@@ -117,7 +124,11 @@ async fn a_new_process_goes_on_with_the_session() {
     assert_eq!((api.identified(), api.resumed()), (1, 1));
     // A resumed session tells of no guild, so its places are asked for.
     let events = running.gateway.events();
-    let rooms: Vec<_> = events.iter().filter(|e| matches!(e.event, galatea_core::IncomingEvent::Message(_))).map(|e| e.connection.room.clone()).collect();
+    let rooms: Vec<_> = events
+        .iter()
+        .filter(|e| matches!(e.event, galatea_core::IncomingEvent::Message(_)))
+        .map(|e| e.connection.room.clone())
+        .collect();
     assert_eq!(rooms[0], rooms[1]);
     let names: Vec<_> = events.iter().map(|e| e.connection.world.name.clone()).collect();
     assert_eq!(names.last().unwrap().as_deref(), Some("Orchard"));
@@ -178,8 +189,11 @@ async fn several_shards_share_the_guilds() {
     let mut heard = texts(&running, 4).await;
     heard.sort();
     assert_eq!(heard, ["in 0", "in 1", "in 2", "in 3"]);
-    let up =
-        running.until("both shards", |s| s.health().iter().find_map(|h| if let galatea_core::Health::Up { detail } = h { Some(detail.clone()) } else { None }));
+    let up = running.until("both shards", |s| {
+        s.health().iter().find_map(|h| {
+            if let galatea_core::Health::Up { detail } = h { Some(detail.clone()) } else { None }
+        })
+    });
     assert!(up.await.contains("2 shards"));
     running.end().await;
 }
@@ -188,13 +202,17 @@ async fn several_shards_share_the_guilds() {
 async fn identifies_are_remembered_across_processes() {
     let (api, _, running) = stage(Options::default()).await;
     let first: Arc<RecordingGateway> = running.end().await;
-    let times: Vec<i64> = serde_json::from_str(&first.stored_cursor("identify").unwrap().position).unwrap();
+    let times: Vec<i64> =
+        serde_json::from_str(&first.stored_cursor("identify").unwrap().position).unwrap();
     assert_eq!(times.len(), 1);
     // Nine hundred in a day are the end, whatever Discord says.
     let now = galatea_core::Clock::now(&SystemClock).0;
     let times: Vec<i64> = (0..900).map(|n| now - 4_000_000 - n).rev().collect();
     let gateway = gateway();
-    gateway.put_cursor(Cursor { stream: "identify".into(), position: serde_json::to_string(&times).unwrap() });
+    gateway.put_cursor(Cursor {
+        stream: "identify".into(),
+        position: serde_json::to_string(&times).unwrap(),
+    });
     let error = with(config(&api), gateway, Arc::new(SystemClock)).failure().await;
     assert_eq!(error.code(), Some("GAL-DC-IDENTIFY"));
     assert_eq!(api.identified(), 1);
@@ -204,7 +222,8 @@ async fn identifies_are_remembered_across_processes() {
 /// session is resumed behind it.
 #[tokio::test]
 async fn an_event_that_waits_for_the_store_outlives_its_connection() {
-    let (api, ann, running) = stage(Options { heartbeat: Duration::from_millis(200), ..Options::default() }).await;
+    let (api, ann, running) =
+        stage(Options { heartbeat: Duration::from_millis(200), ..Options::default() }).await;
     let direct = ann.direct();
     ann.says(&direct, "0").send();
     texts(&running, 1).await;

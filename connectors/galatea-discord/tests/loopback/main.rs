@@ -5,6 +5,8 @@ mod support;
 
 mod gateway;
 mod outage;
+mod poison;
 mod receiving;
 mod sending;
+mod silence;
 mod starting;

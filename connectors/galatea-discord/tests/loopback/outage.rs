@@ -27,7 +27,10 @@ fn start(api: &DiscordApi, gateway: &Arc<RecordingGateway>, clock: &ManualClock)
 /// Lets time pass from wait to wait until then. Whatever answers at once is answered in between.
 async fn pass(clock: &ManualClock, until: Timestamp) {
     while clock.now() < until {
-        if tokio::time::timeout(Duration::from_millis(500), clock.wait_for_sleepers(1)).await.is_ok() {
+        if tokio::time::timeout(Duration::from_millis(500), clock.wait_for_sleepers(1))
+            .await
+            .is_ok()
+        {
             clock.advance_to_next();
         } else {
             // Nobody waits: it is gone, or takes its time.
@@ -51,7 +54,11 @@ async fn after_an_hour_in_which_nothing_could_be_reached_it_goes_on_with_its_ses
     ann.says(&ann.direct(), "before").send();
     texts(&running, 1).await;
     api.set_reachable(false);
-    running.until("it to notice", |g| matches!(g.health().last(), Some(Health::Retrying { .. })).then_some(())).await;
+    running
+        .until("it to notice", |g| {
+            matches!(g.health().last(), Some(Health::Retrying { .. })).then_some(())
+        })
+        .await;
     for n in 0..6 {
         ann.says(&ann.direct(), &format!("in the outage {n}")).send();
     }
@@ -66,8 +73,23 @@ async fn after_an_hour_in_which_nothing_could_be_reached_it_goes_on_with_its_ses
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let heard = texts(&running, 7).await;
-    assert_eq!(heard, ["before", "in the outage 0", "in the outage 1", "in the outage 2", "in the outage 3", "in the outage 4", "in the outage 5"]);
-    assert_eq!((api.identified(), api.invalid_calls()), (1, 0), "a session that was not ended costs nothing");
+    assert_eq!(
+        heard,
+        [
+            "before",
+            "in the outage 0",
+            "in the outage 1",
+            "in the outage 2",
+            "in the outage 3",
+            "in the outage 4",
+            "in the outage 5"
+        ]
+    );
+    assert_eq!(
+        (api.identified(), api.invalid_calls()),
+        (1, 0),
+        "a session that was not ended costs nothing"
+    );
     assert!(gateway.gaps().is_empty());
     running.end().await;
 }
@@ -109,7 +131,8 @@ async fn a_day_of_crashes_costs_less_than_fifty() {
     }
     let spent = api.identified();
     assert!((20..=50).contains(&spent) && processes >= 20, "{spent} in {processes} processes");
-    let noted: Vec<i64> = serde_json::from_str(&gateway.stored_cursor("identify").unwrap().position).unwrap();
+    let noted: Vec<i64> =
+        serde_json::from_str(&gateway.stored_cursor("identify").unwrap().position).unwrap();
     assert!(noted.len() >= spent, "noted before Discord hears of it");
 }
 
@@ -140,10 +163,15 @@ async fn an_hour_in_which_every_call_is_refused_spends_less_than_a_hundredth_of_
         let handler = running.handler().await;
         let outgoing = Outgoing::Message { content: Content::text("x"), reply_to: None };
         let before = api.invalid_calls();
-        api.fault(Fault::new(Effect::Refuse(status, code)).on("POST /channels/{}/messages").times(usize::MAX));
+        api.fault(
+            Fault::new(Effect::Refuse(status, code))
+                .on("POST /channels/{}/messages")
+                .times(usize::MAX),
+        );
         // Somebody wants to say something every second, and never gives up.
         for _ in 0..3600 {
-            let delivery = deliveries(&*handler, &ann.direct().id.to_string(), &outgoing).swap_remove(0);
+            let delivery =
+                deliveries(&*handler, &ann.direct().id.to_string(), &outgoing).swap_remove(0);
             assert!(handler.send(&delivery).await.is_err());
             clock.advance(Duration::from_secs(1));
         }
@@ -162,20 +190,31 @@ async fn refusals_are_counted_across_processes() {
     let ann = api.user("Ann", "ann_b");
     let gateway = gateway();
     // Earlier processes were refused almost as often as is let happen.
-    let position = serde_json::json!({ "times": [[clock.now().0, 4_990]], "in_a_row": 0, "until": 0 }).to_string();
+    let position =
+        serde_json::json!({ "times": [[clock.now().0, 4_990]], "in_a_row": 0, "until": 0 })
+            .to_string();
     gateway.put_cursor(Cursor { stream: "refused".into(), position });
     let outgoing = Outgoing::Message { content: Content::text("x"), reply_to: None };
     let running = start(&api, &gateway, &clock);
     api.wait_connected(1).await;
     let handler = running.handler().await;
-    api.fault(Fault::new(Effect::Refuse(403, 50013)).on("POST /channels/{}/messages").times(usize::MAX));
+    api.fault(
+        Fault::new(Effect::Refuse(403, 50013)).on("POST /channels/{}/messages").times(usize::MAX),
+    );
     let mut codes = Vec::new();
     for _ in 0..15 {
-        let delivery = deliveries(&*handler, &ann.direct().id.to_string(), &outgoing).swap_remove(0);
+        let delivery =
+            deliveries(&*handler, &ann.direct().id.to_string(), &outgoing).swap_remove(0);
         codes.push(handler.send(&delivery).await.unwrap_err().code() == Some("GAL-DC-GUARD"));
     }
-    assert_eq!((codes.iter().position(|held| *held), api.invalid_calls()), (Some(10), 10), "{codes:?}");
-    running.until("the last to be kept", |g| g.stored_cursor("refused").filter(|c| kept(c) == 5_000)).await;
+    assert_eq!(
+        (codes.iter().position(|held| *held), api.invalid_calls()),
+        (Some(10), 10),
+        "{codes:?}"
+    );
+    running
+        .until("the last to be kept", |g| g.stored_cursor("refused").filter(|c| kept(c) == 5_000))
+        .await;
     running.kill().await;
     // The next process asks nothing, and says why.
     let before = api.calls().len();
@@ -183,7 +222,11 @@ async fn refusals_are_counted_across_processes() {
     assert_eq!(api.calls().len(), before);
     clock.advance(Duration::from_secs(600));
     let running = start(&api, &gateway, &clock);
-    running.until("it to be up again", |g| matches!(g.health().last(), Some(Health::Up { .. })).then_some(())).await;
+    running
+        .until("it to be up again", |g| {
+            matches!(g.health().last(), Some(Health::Up { .. })).then_some(())
+        })
+        .await;
     running.kill().await;
 }
 

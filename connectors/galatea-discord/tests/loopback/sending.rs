@@ -1,7 +1,9 @@
 //! What is sent, and what a bad day does to it.
 
-use crate::support::{Running, address, config, deliveries, send, start};
-use galatea_core::{Button, Content, ErrorKind, Found, Outgoing, Press, RemoteId, Retry, Sent, Trail};
+use crate::support::{self, Running, address, config, deliveries, send, start, with};
+use galatea_core::{
+    Button, Content, ErrorKind, Found, Health, Outgoing, Press, RemoteId, Retry, Sent, Speak, Trail,
+};
 use galatea_testkit::discord::{Channel, DiscordApi, Effect, ErrorBody, Fault, Options, User};
 use std::{sync::Arc, time::Duration};
 
@@ -29,16 +31,28 @@ async fn a_message_carries_its_nonce_and_notifies_nobody() {
     let (api, ann, general, running) = stage().await;
     let asked = ann.says(&general, "well?").send();
     let handler = running.connector.send_handler();
-    let outgoing = Outgoing::Message { content: Content::text("@everyone <@1> listen"), reply_to: Some(RemoteId::new(asked)) };
+    let outgoing = Outgoing::Message {
+        content: Content::text("@everyone <@1> listen"),
+        reply_to: Some(RemoteId::new(asked)),
+    };
     let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);
     handler.send(&delivery).await.unwrap();
     let body = api.calls_of(CREATE)[0].body.clone();
-    assert_eq!((body["nonce"].as_str(), body["enforce_nonce"].as_bool()), (Some(delivery.key.as_str()), Some(true)));
-    assert_eq!((&body["allowed_mentions"]["parse"], &body["message_reference"]["fail_if_not_exists"]), (&serde_json::json!([]), &serde_json::json!(false)));
+    assert_eq!(
+        (body["nonce"].as_str(), body["enforce_nonce"].as_bool()),
+        (Some(delivery.key.as_str()), Some(true))
+    );
+    assert_eq!(
+        (&body["allowed_mentions"]["parse"], &body["message_reference"]["fail_if_not_exists"]),
+        (&serde_json::json!([]), &serde_json::json!(false))
+    );
     assert_eq!(api.shown(general.id)[0].reply_to, Some(asked));
     // The same delivery once more is the same message.
     let again = handler.send(&delivery).await.unwrap();
-    assert_eq!((api.shown(general.id).len(), again.id), (1, Some(RemoteId::new(api.shown(general.id)[0].id))));
+    assert_eq!(
+        (api.shown(general.id).len(), again.id),
+        (1, Some(RemoteId::new(api.shown(general.id)[0].id)))
+    );
 }
 
 /// With this fault on the first attempt, the delivery as the runtime repeats it is shown once.
@@ -79,13 +93,17 @@ async fn nothing_is_said_twice() {
 #[tokio::test]
 async fn the_history_tells_after_the_nonce_is_forgotten() {
     // Two programs at once, each of which begins a session.
-    let (api, ann, general, running) = stage_with(Options { own_time: true, ..Options::default() }).await;
+    let (api, ann, general, running) =
+        stage_with(Options { own_time: true, ..Options::default() }).await;
     let handler = running.connector.send_handler();
     let asked = ann.says(&general, "well?").send();
     for words in ["first", "first", "second"] {
         send(&*handler, &general.id.to_string(), &text(words)).await.pop().unwrap().unwrap();
     }
-    let outgoing = Outgoing::Message { content: Content::text("  the answer "), reply_to: Some(RemoteId::new(asked)) };
+    let outgoing = Outgoing::Message {
+        content: Content::text("  the answer "),
+        reply_to: Some(RemoteId::new(asked)),
+    };
     let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);
     assert_eq!(handler.find(&delivery, &Trail::default()).await.unwrap(), Found::NotSent);
     handler.send(&delivery).await.unwrap();
@@ -94,15 +112,24 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
     let other = start(config(&api));
     let found = other.connector.send_handler().find(&delivery, &Trail::default()).await.unwrap();
     let shown = api.shown(general.id);
-    assert_eq!(found, Found::Sent(galatea_core::Receipt { id: Some(RemoteId::new(shown[3].id)), moved_to: None }));
+    assert_eq!(
+        found,
+        Found::Sent(galatea_core::Receipt { id: Some(RemoteId::new(shown[3].id)), moved_to: None })
+    );
     let mut old = delivery.clone();
     (old.attempt, old.created_at.0) = (1, old.created_at.0 - 300_000);
     other.connector.send_handler().send(&old).await.unwrap();
-    assert_eq!(api.shown(general.id).len(), 4, "an old attempt is looked for before it is repeated");
+    assert_eq!(
+        api.shown(general.id).len(),
+        4,
+        "an old attempt is looked for before it is repeated"
+    );
     general.allows(1 << 10 | 1 << 11);
     // While the nonce holds a repeat is harmless; after that nobody can tell, and an empty history is no proof.
     let mut lost = deliveries(&*handler, &general.id.to_string(), &text("x")).swap_remove(0);
-    let finds = async |delivery: &galatea_core::Delivery| other.connector.send_handler().find(delivery, &Trail::default()).await.unwrap();
+    let finds = async |delivery: &galatea_core::Delivery| {
+        other.connector.send_handler().find(delivery, &Trail::default()).await.unwrap()
+    };
     assert_eq!(finds(&lost).await, Found::NotSent);
     lost.created_at.0 -= 300_000;
     assert_eq!(finds(&lost).await, Found::Unknown);
@@ -112,21 +139,31 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
 
 #[tokio::test]
 async fn limits_are_obeyed_before_discord_has_to_say_so() {
-    let (api, _, general, running) = stage_with(Options { bucket: (5, Duration::from_secs(2)), ..Options::default() }).await;
+    let (api, _, general, running) =
+        stage_with(Options { bucket: (5, Duration::from_secs(2)), ..Options::default() }).await;
     let handler = running.connector.send_handler();
     let mut waited = 0;
     for n in 0..12 {
-        let delivery = deliveries(&*handler, &general.id.to_string(), &text(&format!("number {n}"))).swap_remove(0);
+        let delivery =
+            deliveries(&*handler, &general.id.to_string(), &text(&format!("number {n}")))
+                .swap_remove(0);
         while let Err(error) = handler.send(&delivery).await {
             let Retry::After(wait) = error.retry() else { panic!("{}", error.report()) };
-            assert_eq!((error.kind(), error.sent(), error.code()), (ErrorKind::RateLimited, Sent::No, Some("GAL-DC-429")));
+            assert_eq!(
+                (error.kind(), error.sent(), error.code()),
+                (ErrorKind::RateLimited, Sent::No, Some("GAL-DC-429"))
+            );
             waited += 1;
             tokio::time::sleep(wait).await;
         }
     }
     assert_eq!(api.shown(general.id).len(), 12);
     assert!(waited >= 2, "there was something to wait for");
-    let refused = api.calls_of(CREATE).iter().filter(|c| c.answer.as_ref().is_some_and(|a| a.0 == 429)).count();
+    let refused = api
+        .calls_of(CREATE)
+        .iter()
+        .filter(|c| c.answer.as_ref().is_some_and(|a| a.0 == 429))
+        .count();
     assert_eq!(refused, 0, "the headers tell beforehand");
 }
 
@@ -138,7 +175,11 @@ async fn a_global_limit_holds_everything_and_a_shared_one_only_its_channel() {
     assert!(send(&*handler, &general.id.to_string(), &text("x")).await[0].is_err());
     let direct = ann.direct().id.to_string();
     let held = send(&*handler, &direct, &text("x")).await.swap_remove(0).unwrap_err();
-    assert!(matches!(held.retry(), Retry::After(wait) if wait <= Duration::from_millis(750)), "{}", held.report());
+    assert!(
+        matches!(held.retry(), Retry::After(wait) if wait <= Duration::from_millis(750)),
+        "{}",
+        held.report()
+    );
     assert_eq!(api.calls_of(CREATE).len(), 1, "nothing is called meanwhile");
     let Retry::After(wait) = held.retry() else { panic!("After") };
     tokio::time::sleep(wait).await;
@@ -153,11 +194,16 @@ async fn a_global_limit_holds_everything_and_a_shared_one_only_its_channel() {
 async fn refusals_are_said_in_plain_words() {
     let (api, ann, general, running) = stage().await;
     let handler = running.connector.send_handler();
-    let refused = async |room: u64| send(&*handler, &room.to_string(), &text("x")).await.swap_remove(0).unwrap_err();
+    let refused = async |room: u64| {
+        send(&*handler, &room.to_string(), &text("x")).await.swap_remove(0).unwrap_err()
+    };
     let side = general.clone();
     side.silences_bot();
     let error = refused(general.id).await;
-    assert_eq!((error.code(), error.retry(), error.sent()), (Some("GAL-DC-50013"), Retry::Never, Sent::No));
+    assert_eq!(
+        (error.code(), error.retry(), error.sent()),
+        (Some("GAL-DC-50013"), Retry::Never, Sent::No)
+    );
     assert!(error.message().contains("Send Messages") && error.fix().is_some());
     general.allows(0);
     assert_eq!(refused(general.id).await.code(), Some("GAL-DC-50001"));
@@ -173,8 +219,13 @@ async fn without_the_history_it_answers_without_pointing() {
     let (api, ann, general, running) = stage().await;
     let asked = ann.says(&general, "well?").send();
     general.allows(1 << 10 | 1 << 11);
-    let outgoing = Outgoing::Message { content: Content::text("so"), reply_to: Some(RemoteId::new(asked)) };
-    send(&*running.connector.send_handler(), &general.id.to_string(), &outgoing).await.pop().unwrap().unwrap();
+    let outgoing =
+        Outgoing::Message { content: Content::text("so"), reply_to: Some(RemoteId::new(asked)) };
+    send(&*running.connector.send_handler(), &general.id.to_string(), &outgoing)
+        .await
+        .pop()
+        .unwrap()
+        .unwrap();
     assert_eq!((api.shown(general.id).len(), api.shown(general.id)[0].reply_to), (1, None));
 }
 
@@ -184,22 +235,33 @@ async fn a_command_is_answered_where_it_was_asked_and_after_fifteen_minutes_in_t
     let handler = running.connector.send_handler();
     let room = general.id.to_string();
     for (words, expired) in [("in time", false), ("too late", true)] {
-        let id = ann.uses(&general, "help", None);
+        let id = ann.uses(&general, "ask", Some("well?"));
         let asked = format!("interaction:{id}");
-        let is_it = |e: &galatea_core::Incoming| matches!(&e.event, galatea_core::IncomingEvent::Message(m) if m.id.as_str() == asked).then_some(());
+        let is_it = |e: &galatea_core::Incoming| {
+            matches!(&e.event, galatea_core::IncomingEvent::Message(m) if m.id.as_str() == asked)
+                .then_some(())
+        };
         running.event("the command", is_it).await;
         if expired {
             api.expire_interactions();
         }
         let reply_to = Some(RemoteId(format!("interaction:{id}")));
-        let outgoing = Outgoing::Message { content: Content::text(format!("{words} {}", "word ".repeat(500))), reply_to };
+        let outgoing = Outgoing::Message {
+            content: Content::text(format!(
+                "{words} {}\n\n{}",
+                "word ".repeat(300),
+                "word ".repeat(300)
+            )),
+            reply_to,
+        };
         for receipt in send(&*handler, &room, &outgoing).await {
             receipt.unwrap();
         }
     }
     let shown = api.shown(general.id);
     assert_eq!(shown.len(), 4);
-    assert!(shown[0].text.starts_with("in time") && shown[2].text.starts_with("too late"), "{shown:?}");
+    let late = format!("<@{}> too late", ann.id);
+    assert!(shown[0].text.starts_with("in time") && shown[2].text.starts_with(&late), "{shown:?}");
     assert_eq!(api.calls_of("PATCH /webhooks/{}/{}/messages/@original").len(), 2);
     assert_eq!(api.calls_of(CREATE).len(), 3, "the rest of the first, and the whole second");
 }
@@ -208,10 +270,13 @@ async fn a_command_is_answered_where_it_was_asked_and_after_fifteen_minutes_in_t
 async fn a_lost_answer_to_a_command_is_not_doubled() {
     let (api, ann, general, running) = stage().await;
     let handler = running.connector.send_handler();
-    let id = ann.uses(&general, "help", None);
+    let id = ann.uses(&general, "ask", Some("well?"));
     running.heard(1).await;
     api.fault(Fault::new(Effect::LoseResponse).on("PATCH /webhooks/{}/{}/messages/@original"));
-    let outgoing = Outgoing::Message { content: Content::text("here"), reply_to: Some(RemoteId(format!("interaction:{id}"))) };
+    let outgoing = Outgoing::Message {
+        content: Content::text("here"),
+        reply_to: Some(RemoteId(format!("interaction:{id}"))),
+    };
     let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);
     assert_eq!(handler.send(&delivery).await.unwrap_err().sent(), Sent::Maybe);
     if handler.find(&delivery, &Trail::default()).await.unwrap() == Found::NotSent {
@@ -225,7 +290,10 @@ async fn a_button_is_acknowledged_at_once() {
     let (api, ann, general, running) = stage().await;
     let button = Button { text: "Yes".into(), press: Press::Data("y".into()) };
     let ask = Outgoing::ask("Well?", vec![vec![button]]);
-    let receipt = send(&*running.connector.send_handler(), &general.id.to_string(), &ask).await.swap_remove(0).unwrap();
+    let receipt = send(&*running.connector.send_handler(), &general.id.to_string(), &ask)
+        .await
+        .swap_remove(0)
+        .unwrap();
     let press = ann.presses(&general, receipt.id.unwrap().as_str().parse().unwrap(), "y");
     api.wait_for("the acknowledgement", |h| h.acknowledged(press)).await;
     assert_eq!(api.acknowledged(press), Some(6));
@@ -260,18 +328,206 @@ async fn a_file_is_described_and_a_reaction_taken_back() {
         ..Media::default()
     };
     let content = Content { attachments: (0..12).map(file).collect(), ..Content::text("notes") };
-    for receipt in send(&*handler, &general.id.to_string(), &Outgoing::Message { content, reply_to: None }).await {
+    for receipt in
+        send(&*handler, &general.id.to_string(), &Outgoing::Message { content, reply_to: None })
+            .await
+    {
         receipt.unwrap();
     }
     let shown = api.shown(general.id);
     assert_eq!(shown.iter().map(|s| s.files.len()).collect::<Vec<_>>(), [10, 2]);
-    assert_eq!((shown[0].files[0].0.as_str(), &shown[0].files[0].1[..]), ("n0.txt", &b"hello world"[..]));
+    assert_eq!(
+        (shown[0].files[0].0.as_str(), &shown[0].files[0].1[..]),
+        ("n0.txt", &b"hello world"[..])
+    );
     let said = RemoteId::new(ann.says(&general, "nice").send());
     for emoji in ["👍", "<:wave:12>"] {
         let react = Outgoing::React { id: said.clone(), emoji: Some(emoji.into()) };
         send(&*handler, &general.id.to_string(), &react).await.swap_remove(0).unwrap();
     }
     assert_eq!(api.bot_reactions(general.id, said.as_str().parse().unwrap()), ["👍", "wave:12"]);
-    send(&*handler, &general.id.to_string(), &Outgoing::React { id: said.clone(), emoji: None }).await.swap_remove(0).unwrap();
+    send(&*handler, &general.id.to_string(), &Outgoing::React { id: said.clone(), emoji: None })
+        .await
+        .swap_remove(0)
+        .unwrap();
     assert!(api.bot_reactions(general.id, said.as_str().parse().unwrap()).is_empty());
+}
+
+#[tokio::test]
+async fn who_may_write_in_a_channel_is_asked_of_discord() {
+    let api = DiscordApi::with(Options::default()).await;
+    let (ann, bob, zoe) =
+        (api.user("Ann", "ann_b"), api.user("Bob", "bob_b"), api.user("Zoe", "zoe_z"));
+    let guild = api.guild("Garden", &[&ann, &bob]);
+    let general = guild.general();
+    let running = start(config(&api));
+    api.wait_connected(1).await;
+    let handler = running.connector.send_handler();
+    let asks = async |who: u64| {
+        handler.may_speak(&address(&general.id.to_string()), &RemoteId::new(who)).await.unwrap()
+    };
+    assert_eq!(
+        (asks(ann.id).await, asks(bob.id).await, asks(zoe.id).await),
+        (Speak::Yes, Speak::Yes, Speak::No)
+    );
+    guild.times_out(&bob, Some("2099-01-01T00:00:00+00:00"));
+    assert_eq!(asks(bob.id).await, Speak::No, "timed out");
+    guild.times_out(&bob, Some("2001-01-01T00:00:00+00:00"));
+    assert_eq!(asks(bob.id).await, Speak::Yes, "that is over");
+    general.silences(bob.id);
+    assert_eq!(
+        (asks(bob.id).await, asks(ann.id).await),
+        (Speak::No, Speak::Yes),
+        "the guild's owner may write anywhere"
+    );
+}
+
+/// Killed between the question and its answer: the place of the answer is filled by the next process, or who asked is named.
+#[tokio::test]
+async fn a_command_that_a_crash_cut_off_is_answered_by_the_next_process() {
+    for expired in [false, true] {
+        let (api, ann, general, running) = stage().await;
+        let id = ann.uses(&general, "ask", Some("well?"));
+        running.heard(1).await;
+        assert_eq!(api.thinking(general.id), 1);
+        let gateway = running.gateway.clone();
+        running.kill().await;
+        let again = with(config(&api), gateway, Arc::new(galatea_core::SystemClock));
+        let handler = again.handler().await;
+        if expired {
+            api.expire_interactions();
+        }
+        let outgoing = Outgoing::Message {
+            content: Content::text("Well indeed."),
+            reply_to: Some(RemoteId(format!("interaction:{id}"))),
+        };
+        let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);
+        handler.send(&delivery).await.unwrap();
+        let shown: Vec<String> = api.shown(general.id).into_iter().map(|m| m.text).collect();
+        if expired {
+            assert_eq!(shown, [format!("<@{}> Well indeed.", ann.id)]);
+            api.forget_nonces();
+            let fresh = with(config(&api), support::gateway(), Arc::new(galatea_core::SystemClock));
+            let found =
+                fresh.connector.send_handler().find(&delivery, &Trail::default()).await.unwrap();
+            assert!(
+                matches!(found, Found::Sent(_)),
+                "it is known by its words though it names somebody"
+            );
+            fresh.kill().await;
+        } else {
+            assert_eq!((shown, api.thinking(general.id)), (vec!["Well indeed.".to_owned()], 0));
+        }
+        again.end().await;
+    }
+}
+
+#[tokio::test]
+async fn what_only_one_person_asked_for_only_they_read() {
+    let (api, ann, general, running) = stage().await;
+    let bob = api.user("Bob", "bob_c");
+    bob.joins(&api.guild_of(general.id));
+    let handler = running.handler().await;
+    let hidden = |name: &str| {
+        api.commands().into_iter().find(|c| c["name"] == name).unwrap()["default_member_permissions"].clone()
+    };
+    assert_eq!(
+        ["reset", "mute", "unmute"].map(hidden),
+        ["32", "32", "32"].map(serde_json::Value::from)
+    );
+    assert!(["ask", "help", "privacy"].map(hidden).iter().all(serde_json::Value::is_null));
+    let mut heard = 0;
+    // Bob is no admin, so "mute" will be refused; Ann owns the server.
+    for (who, command, private) in [
+        (&bob, "help", true),
+        (&bob, "privacy", true),
+        (&bob, "mute", true),
+        (&ann, "mute", false),
+        (&ann, "help", true),
+    ] {
+        let before = (api.whispered(general.id).len(), api.shown(general.id).len());
+        let id = who.uses(&general, command, None);
+        heard += 1;
+        running.heard(heard).await;
+        let outgoing = Outgoing::Message {
+            content: Content::text(format!("{command} {heard}")),
+            reply_to: Some(RemoteId(format!("interaction:{id}"))),
+        };
+        send(&*handler, &general.id.to_string(), &outgoing).await.swap_remove(0).unwrap();
+        let after =
+            (api.whispered(general.id).len() - before.0, api.shown(general.id).len() - before.1);
+        assert_eq!(after, if private { (1, 0) } else { (0, 1) }, "{command}");
+    }
+    // Too late, it is not said to everybody instead.
+    let id = bob.uses(&general, "privacy", None);
+    running.heard(heard + 1).await;
+    api.expire_interactions();
+    let outgoing = Outgoing::Message {
+        content: Content::text("what I store"),
+        reply_to: Some(RemoteId(format!("interaction:{id}"))),
+    };
+    let error =
+        send(&*handler, &general.id.to_string(), &outgoing).await.swap_remove(0).unwrap_err();
+    assert_eq!((error.code(), error.sent()), (Some("GAL-DC-404"), Sent::No));
+    running.end().await;
+}
+
+#[tokio::test]
+async fn where_it_may_not_write_no_answer_is_asked_for_and_status_names_the_channel() {
+    let (api, ann, general, running) = stage().await;
+    let thread = ann.opens_thread(&general, "Roses");
+    let asked = RemoteId::new(ann.says(&thread, "hello?").send());
+    running.heard(1).await;
+    let handler = running.handler().await;
+    let code = |channel: &Channel, asked: &RemoteId| {
+        handler.barred(&address(&channel.id.to_string()), asked).and_then(|error| error.code())
+    };
+    assert_eq!(
+        (code(&general, &asked), code(&thread, &asked), code(&ann.direct(), &asked)),
+        (None, None, None)
+    );
+    let changed = |channel: &Channel, wanted: Option<&'static str>| {
+        let (channel, asked) = (channel.clone(), asked.clone());
+        let handler = handler.clone();
+        async move {
+            // The event has to arrive.
+            for _ in 0..600 {
+                if handler
+                    .barred(&address(&channel.id.to_string()), &asked)
+                    .and_then(|error| error.code())
+                    == wanted
+                {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            panic!("never {wanted:?}");
+        }
+    };
+    general.silences_bot();
+    changed(&general, Some("GAL-DC-50013")).await;
+    assert_eq!(code(&thread, &asked), Some("GAL-DC-50013"));
+    assert_eq!(
+        code(&general, &RemoteId("interaction:1".into())),
+        None,
+        "a command is answered in its own place"
+    );
+    let degraded = |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("#general") && reason.contains("Send Messages"));
+    running
+        .until("status to name it", |g| g.health().last().is_some_and(degraded).then_some(()))
+        .await;
+    general.allows(0);
+    changed(&general, Some("GAL-DC-50001")).await;
+    general.allows(274_878_024_768);
+    changed(&general, None).await;
+    running
+        .until("status to be well again", |g| {
+            g.health().last().is_some_and(|h| matches!(h, Health::Up { .. })).then_some(())
+        })
+        .await;
+    // What the permissions do not explain is believed for a while.
+    api.fault(Fault::new(Effect::Refuse(403, 50013)).on(CREATE));
+    assert!(send(&*handler, &general.id.to_string(), &text("hi")).await.swap_remove(0).is_err());
+    assert_eq!(code(&general, &asked), Some("GAL-DC-50013"));
+    running.end().await;
 }

@@ -18,11 +18,17 @@ async fn a_refused_token_stops_it_with_the_fix() {
     let mut config = config(&api);
     config.token = wrong_token(&api.token());
     let error = start(config.clone()).failure().await;
-    assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-DC-4004"), ErrorKind::Unauthorized, Retry::Never));
+    assert_eq!(
+        (error.code(), error.kind(), error.retry()),
+        (Some("GAL-DC-4004"), ErrorKind::Unauthorized, Retry::Never)
+    );
     assert!(error.fix().unwrap().contains("Reset Token") && !error.report().contains("canary"));
     let folder = tempfile::tempdir().unwrap();
     let findings = build(config, folder.path(), Arc::new(SystemClock)).check().await;
-    assert_eq!((findings.len(), findings[0].id.as_str(), findings[0].severity), (1, "GAL-DC-4004", Severity::Error));
+    assert_eq!(
+        (findings.len(), findings[0].id.as_str(), findings[0].severity),
+        (1, "GAL-DC-4004", Severity::Error)
+    );
 }
 
 #[tokio::test]
@@ -45,7 +51,10 @@ async fn an_intent_withdrawn_in_the_portal_is_4014() {
     // Between the look at the flags and identify.
     api.fault(Fault::new(Effect::Hang).on("GET /gateway/bot"));
     let running = start(config(&api));
-    api.wait_for("the flags to be read", |h| (!h.calls_of("GET /gateway/bot").is_empty()).then_some(())).await;
+    api.wait_for("the flags to be read", |h| {
+        (!h.calls_of("GET /gateway/bot").is_empty()).then_some(())
+    })
+    .await;
     running.task.abort();
     api.set_content(false);
     let again = start(config(&api));
@@ -66,9 +75,13 @@ async fn check_tells_the_intent_the_servers_and_the_link_and_repairs() {
     assert_eq!(content.severity, Severity::Warning);
     assert!(content.repair.as_deref().unwrap().ends_with('?'));
     let invite = by("GAL-DC-INVITE");
-    assert!(invite.fix.as_deref().unwrap().contains("client_id=112233445566778800&scope=bot+applications.commands&permissions=274878024768"));
+    assert!(invite.fix.as_deref().unwrap().contains(
+        "client_id=112233445566778800&scope=bot+applications.commands&permissions=274878024768"
+    ));
     connector.repair(content).await.unwrap();
-    assert!(connector.check().await.iter().all(|f| f.id != "GAL-DC-4014" || f.severity == Severity::Ok));
+    assert!(
+        connector.check().await.iter().all(|f| f.id != "GAL-DC-4014" || f.severity == Severity::Ok)
+    );
     assert!(connector.repair(by("GAL-DC-INVITE")).await.is_err());
 }
 
@@ -82,7 +95,11 @@ async fn with_the_api_unreachable_nothing_else_is_contacted_and_it_may_be_tried_
     let mut nowhere = DiscordConfig::new(SecretString::from(api.token()));
     nowhere.api_root = "http://127.0.0.1:9".parse().unwrap();
     let error = start(nowhere).failure().await;
-    assert!(error.report().contains("127.0.0.1") && !error.report().contains("discord.gg"), "{}", error.report());
+    assert!(
+        error.report().contains("127.0.0.1") && !error.report().contains("discord.gg"),
+        "{}",
+        error.report()
+    );
     api.set_reachable(true);
 }
 

@@ -22,7 +22,8 @@ pub(super) fn chat_name(chat: &Chat) -> Option<String> {
     if let Some(title) = chat.title() {
         return Some(title.to_owned());
     }
-    let name = [chat.first_name(), chat.last_name()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let name =
+        [chat.first_name(), chat.last_name()].into_iter().flatten().collect::<Vec<_>>().join(" ");
     if name.is_empty() { chat.username().map(str::to_owned) } else { Some(name) }
 }
 
@@ -52,7 +53,13 @@ pub(super) fn room(chat: &Chat, thread: Option<i32>) -> RoomRef {
         metadata.insert("threadId".into(), json!(thread.to_string()));
         metadata.insert("isForumTopic".into(), Value::Bool(true));
         metadata.insert("parentChatId".into(), json!(chat.id.0.to_string()));
-        return RoomRef { remote, name: None, kind: ChannelType::Thread, parent: Some(own), metadata };
+        return RoomRef {
+            remote,
+            name: None,
+            kind: ChannelType::Thread,
+            parent: Some(own),
+            metadata,
+        };
     }
     if is_forum(chat) {
         metadata.insert("isForum".into(), Value::Bool(true));
@@ -62,7 +69,8 @@ pub(super) fn room(chat: &Chat, thread: Option<i32>) -> RoomRef {
 
 /// A person or another bot.
 pub(super) fn person(user: &User) -> EntityRef {
-    let mut entity = EntityRef::new(RemoteId::new(user.id.0), Some(user.full_name()), user.username.clone());
+    let mut entity =
+        EntityRef::new(RemoteId::new(user.id.0), Some(user.full_name()), user.username.clone());
     entity.is_bot = user.is_bot;
     entity
 }
@@ -85,7 +93,11 @@ pub(super) fn of(message: &Message) -> Connection {
         (None, Some(user)) => person(user),
         (None, None) => speaking_chat(&message.chat),
     };
-    Connection { world: world(&message.chat), room: room(&message.chat, thread(message)), entity: Some(entity) }
+    Connection {
+        world: world(&message.chat),
+        room: room(&message.chat, thread(message)),
+        entity: Some(entity),
+    }
 }
 
 /// Address of a message in a public chat, or in a supergroup or channel for its members; none elsewhere.
@@ -97,7 +109,10 @@ pub(super) fn link(message: &Message) -> Option<String> {
         (_, Some(name)) => name.to_owned(),
         // Basic groups have no links.
         _ if chat.is_group() => return None,
-        (_, None) => format!("c/{}", chat.id.0.to_string().strip_prefix("-100").filter(|internal| !internal.is_empty())?),
+        (_, None) => format!(
+            "c/{}",
+            chat.id.0.to_string().strip_prefix("-100").filter(|internal| !internal.is_empty())?
+        ),
     };
     let topic = thread(message).map(|t| format!("/{t}")).unwrap_or_default();
     Some(format!("https://t.me/{place}{topic}/{}", message.id.0))

@@ -19,7 +19,11 @@ pub(super) fn attachments(message: &Message) -> Vec<Media> {
     };
     let one = match &common.media_kind {
         Telegram::Photo(m) => match largest(&m.photo) {
-            Some(size) => Media { mime: Some("image/jpeg".into()), title: "Photo".into(), ..file(&size.file, MediaKind::Image, "Photo") },
+            Some(size) => Media {
+                mime: Some("image/jpeg".into()),
+                title: "Photo".into(),
+                ..file(&size.file, MediaKind::Image, "Photo")
+            },
             None => return Vec::new(),
         },
         Telegram::Document(m) => {
@@ -30,7 +34,11 @@ pub(super) fn attachments(message: &Message) -> Vec<Media> {
                 Some("audio") => MediaKind::Audio,
                 _ => MediaKind::Document,
             };
-            Media { title: m.document.file_name.clone().unwrap_or_else(|| "Document".into()), mime, ..file(&m.document.file, kind, "Document") }
+            Media {
+                title: m.document.file_name.clone().unwrap_or_else(|| "Document".into()),
+                mime,
+                ..file(&m.document.file, kind, "Document")
+            }
         }
         Telegram::Voice(m) => Media {
             title: format!("Voice message, {} s", m.voice.duration.seconds()),
@@ -54,9 +62,11 @@ pub(super) fn attachments(message: &Message) -> Vec<Media> {
             mime: m.video.mime_type.as_ref().map(ToString::to_string),
             ..file(&m.video.file, MediaKind::Video, "Video")
         },
-        Telegram::VideoNote(m) => {
-            Media { title: "Video message".into(), mime: Some("video/mp4".into()), ..file(&m.video_note.file, MediaKind::Video, "VideoNote") }
-        }
+        Telegram::VideoNote(m) => Media {
+            title: "Video message".into(),
+            mime: Some("video/mp4".into()),
+            ..file(&m.video_note.file, MediaKind::Video, "VideoNote")
+        },
         Telegram::Animation(m) => Media {
             title: m.animation.file_name.clone().unwrap_or_else(|| "Animation".into()),
             mime: m.animation.mime_type.as_ref().map(ToString::to_string),
@@ -70,7 +80,12 @@ pub(super) fn attachments(message: &Message) -> Vec<Media> {
             };
             Media {
                 title: m.sticker.set_name.clone().unwrap_or_else(|| "Sticker".into()),
-                description: m.sticker.emoji.clone().map(|e| format!("Sticker {e}")).unwrap_or_default(),
+                description: m
+                    .sticker
+                    .emoji
+                    .clone()
+                    .map(|e| format!("Sticker {e}"))
+                    .unwrap_or_default(),
                 mime: Some(mime.into()),
                 ..file(&m.sticker.file, kind, "Sticker")
             }
@@ -88,18 +103,34 @@ fn largest(sizes: &[PhotoSize]) -> Option<&PhotoSize> {
 pub(super) fn in_words(message: &Message) -> Option<String> {
     let common = match &message.kind {
         MessageKind::Common(common) => common,
-        MessageKind::Dice(d) => return Some(format!("[dice {}: {}]", serde_json::to_value(d.dice.emoji).ok()?.as_str()?, d.dice.value)),
+        MessageKind::Dice(d) => {
+            return Some(format!(
+                "[dice {}: {}]",
+                serde_json::to_value(d.dice.emoji).ok()?.as_str()?,
+                d.dice.value
+            ));
+        }
         _ => return None,
     };
     Some(match &common.media_kind {
-        Telegram::Venue(m) => format!("[place: {}, {} ({}, {})]", m.venue.title, m.venue.address, m.venue.location.latitude, m.venue.location.longitude),
-        Telegram::Location(m) => format!("[location: {}, {}]", m.location.latitude, m.location.longitude),
+        Telegram::Venue(m) => format!(
+            "[place: {}, {} ({}, {})]",
+            m.venue.title, m.venue.address, m.venue.location.latitude, m.venue.location.longitude
+        ),
+        Telegram::Location(m) => {
+            format!("[location: {}, {}]", m.location.latitude, m.location.longitude)
+        }
         Telegram::Contact(m) => {
-            let name = [Some(m.contact.first_name.as_str()), m.contact.last_name.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+            let name = [Some(m.contact.first_name.as_str()), m.contact.last_name.as_deref()]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" ");
             format!("[contact: {name}, {}]", m.contact.phone_number)
         }
         Telegram::Poll(m) => {
-            let options = m.poll.options.iter().map(|o| o.text.as_str()).collect::<Vec<_>>().join(" / ");
+            let options =
+                m.poll.options.iter().map(|o| o.text.as_str()).collect::<Vec<_>>().join(" / ");
             format!("[poll: {} ({options})]", m.poll.question)
         }
         Telegram::Checklist(m) => format!("[checklist: {}]", m.checklist.title),

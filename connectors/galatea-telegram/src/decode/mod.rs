@@ -3,17 +3,21 @@
 mod connection;
 mod media;
 pub(crate) mod place;
+mod quote;
 pub(crate) mod raw;
 mod service;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use galatea_core::{Addressed, Connection, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId, Timestamp, message::WorldSync};
+use galatea_core::{
+    Addressed, Connection, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId, Timestamp,
+    message::WorldSync,
+};
 use serde_json::json;
 use teloxide::types::{
-    CallbackQuery, Chat, ChatMemberUpdated, ChatMigration, MediaKind, Message, MessageKind, MessageOrigin, MessageReactionUpdated, ReactionType, Update,
-    UpdateKind,
+    CallbackQuery, Chat, ChatMemberUpdated, ChatMigration, MediaKind, Message, MessageKind,
+    MessageOrigin, MessageReactionUpdated, ReactionType, Update, UpdateKind,
 };
 
 use place::{message_id, room_id};
@@ -59,7 +63,7 @@ pub(crate) struct Decoded {
 pub(crate) fn decode(update: &Update, me: &Me, now: Timestamp) -> Decoded {
     match &update.kind {
         UpdateKind::Message(m) | UpdateKind::ChannelPost(m) => message(m, me),
-        UpdateKind::EditedMessage(m) | UpdateKind::EditedChannelPost(m) => edited(m),
+        UpdateKind::EditedMessage(m) | UpdateKind::EditedChannelPost(m) => edited(m, me),
         UpdateKind::CallbackQuery(q) => pressed(q, now),
         UpdateKind::MessageReaction(r) => reacted(r),
         UpdateKind::MyChatMember(c) => own_status(c),
@@ -88,7 +92,11 @@ fn message(m: &Message, me: &Me) -> Decoded {
         MessageKind::Common(common) => {
             if let MediaKind::Migration(migration) = &common.media_kind {
                 if let ChatMigration::To { chat_id } = migration {
-                    out.events = one(connection::of(m), IncomingEvent::RoomMoved { to: room_id(chat_id.0, None) }, at);
+                    out.events = one(
+                        connection::of(m),
+                        IncomingEvent::RoomMoved { to: room_id(chat_id.0, None) },
+                        at,
+                    );
                 }
                 return out;
             }
@@ -97,19 +105,32 @@ fn message(m: &Message, me: &Me) -> Decoded {
         }
         MessageKind::Dice(_) => out.events = said(m, me, at),
         MessageKind::NewChatMembers(joined) => {
-            let entities: Vec<_> = joined.new_chat_members.iter().filter(|u| !is_me(u.id.0, me)).map(connection::person).collect();
+            let entities: Vec<_> = joined
+                .new_chat_members
+                .iter()
+                .filter(|u| !is_me(u.id.0, me))
+                .map(connection::person)
+                .collect();
             if !entities.is_empty() {
                 out.events = one(connection::of(m), IncomingEvent::Joined { entities }, at);
             }
         }
         MessageKind::LeftChatMember(left) if !is_me(left.left_chat_member.id.0, me) => {
-            out.events = one(connection::of(m), IncomingEvent::Left { entities: vec![connection::person(&left.left_chat_member)] }, at);
+            out.events = one(
+                connection::of(m),
+                IncomingEvent::Left { entities: vec![connection::person(&left.left_chat_member)] },
+                at,
+            );
         }
         MessageKind::ForumTopicCreated(topic) => {
             out.syncs = topic_name(m, Some(&topic.forum_topic_created.name));
         }
-        MessageKind::ForumTopicEdited(topic) => out.syncs = topic_name(m, topic.forum_topic_edited.name.as_deref()),
-        MessageKind::NewChatTitle(title) => out.syncs.push(service::chat_named(&m.chat, &title.new_chat_title)),
+        MessageKind::ForumTopicEdited(topic) => {
+            out.syncs = topic_name(m, topic.forum_topic_edited.name.as_deref())
+        }
+        MessageKind::NewChatTitle(title) => {
+            out.syncs.push(service::chat_named(&m.chat, &title.new_chat_title))
+        }
         _ => {}
     }
     out
@@ -126,24 +147,28 @@ fn is_me(id: u64, me: &Me) -> bool {
 }
 
 fn said(m: &Message, me: &Me, at: Timestamp) -> Vec<Incoming> {
-    let content = content(m);
+    let content = content(m, me);
     if content.is_empty() {
         return Vec::new();
     }
     let (words, entities) = words(m);
     let reply = real_reply(m);
-    let addressed =
-        Addressed { mention: text::mentions(words, entities, me), reply: reply.is_some_and(|r| r.from.as_ref().is_some_and(|u| is_me(u.id.0, me))) };
     let event = IncomingEvent::Message(IncomingMessage {
         id: message_id(m.chat.id.0, m.id.0),
         legacy_id: Some(RemoteId::new(m.id.0)),
         content,
-        addressed,
+        addressed: addressed(m, me),
         reply_to: reply.map(|r| message_id(m.chat.id.0, r.id.0)),
         command: text::command(words, entities, me),
         from_self: m.sender_chat.is_none() && m.from.as_ref().is_some_and(|u| is_me(u.id.0, me)),
     });
     one(connection::of(m), event, at)
+}
+
+fn addressed(m: &Message, me: &Me) -> Addressed {
+    let (words, entities) = words(m);
+    let reply = real_reply(m).and_then(|r| r.from.as_ref()).is_some_and(|u| is_me(u.id.0, me));
+    Addressed { mention: text::mentions(words, entities, me), reply }
 }
 
 /// The message it answers. In topics Telegram names the topic's first message when nothing was answered; that is no reply.
@@ -161,7 +186,7 @@ fn words(m: &Message) -> (&str, &[teloxide::types::MessageEntity]) {
     }
 }
 
-fn content(m: &Message) -> Content {
+fn content(m: &Message, me: &Me) -> Content {
     let (words, entities) = words(m);
     let mut text = text::to_markdown(words, entities);
     if let Some(line) = media::in_words(m) {
@@ -170,8 +195,14 @@ fn content(m: &Message) -> Content {
         }
         text.push_str(&line);
     }
-    let mut content = Content { text, attachments: media::attachments(m), source: Some(super::SOURCE_NAME.to_owned()), ..Content::default() };
+    let mut content = Content {
+        text,
+        attachments: media::attachments(m),
+        source: Some(super::SOURCE_NAME.to_owned()),
+        ..Content::default()
+    };
     content.url = connection::link(m);
+    content.quotes = quote::of(m, me);
     if let MessageKind::Common(common) = &m.kind {
         if let Some(origin) = &common.forward_origin {
             content.extra.insert("forwardedFrom".into(), json!(origin_name(origin)));
@@ -187,17 +218,28 @@ fn origin_name(origin: &MessageOrigin) -> String {
     match origin {
         MessageOrigin::User { sender_user, .. } => sender_user.full_name(),
         MessageOrigin::HiddenUser { sender_user_name, .. } => sender_user_name.clone(),
-        MessageOrigin::Chat { sender_chat, .. } => connection::chat_name(sender_chat).unwrap_or_default(),
+        MessageOrigin::Chat { sender_chat, .. } => {
+            connection::chat_name(sender_chat).unwrap_or_default()
+        }
         MessageOrigin::Channel { chat, .. } => connection::chat_name(chat).unwrap_or_default(),
     }
 }
 
-fn edited(m: &Message) -> Decoded {
-    let content = content(m);
-    let mut out = Decoded { seen: Some((m.chat.id.0, m.id.0)), forum: connection::is_forum(&m.chat).then_some(m.chat.id.0), ..Decoded::default() };
+fn edited(m: &Message, me: &Me) -> Decoded {
+    let content = content(m, me);
+    let mut out = Decoded {
+        seen: Some((m.chat.id.0, m.id.0)),
+        forum: connection::is_forum(&m.chat).then_some(m.chat.id.0),
+        ..Decoded::default()
+    };
     if !content.is_empty() {
         let at = m.edit_date().map_or(m.date, |d| *d).timestamp();
-        out.events = one(connection::of(m), IncomingEvent::Edited { id: message_id(m.chat.id.0, m.id.0), content }, millis(at));
+        let event = IncomingEvent::Edited {
+            id: message_id(m.chat.id.0, m.id.0),
+            content,
+            addressed: addressed(m, me),
+        };
+        out.events = one(connection::of(m), event, millis(at));
     }
     out
 }
@@ -208,9 +250,16 @@ fn pressed(q: &CallbackQuery, now: Timestamp) -> Decoded {
     if let (Some(message), Some(data)) = (&q.message, &q.data) {
         let chat = message.chat();
         let thread = message.regular_message().and_then(connection::thread);
-        let connection = Connection { world: connection::world(chat), room: connection::room(chat, thread), entity: Some(connection::person(&q.from)) };
-        let event =
-            IncomingEvent::Pressed { id: RemoteId(format!("press:{}", q.id.0)), message: Some(message_id(chat.id.0, message.id().0)), data: data.clone() };
+        let connection = Connection {
+            world: connection::world(chat),
+            room: connection::room(chat, thread),
+            entity: Some(connection::person(&q.from)),
+        };
+        let event = IncomingEvent::Pressed {
+            id: RemoteId(format!("press:{}", q.id.0)),
+            message: Some(message_id(chat.id.0, message.id().0)),
+            data: data.clone(),
+        };
         // Presses carry no time of their own.
         out.events = one(connection, event, now);
     }
@@ -236,13 +285,22 @@ fn reacted(r: &MessageReactionUpdated) -> Decoded {
         (None, None) => return Decoded::default(),
     };
     // Reactions do not say which topic the message is in.
-    let connection = Connection { world: connection::world(&r.chat), room: connection::room(&r.chat, None), entity: Some(who) };
-    let event = IncomingEvent::Reacted { id: message_id(r.chat.id.0, r.message_id.0), added, removed };
+    let connection = Connection {
+        world: connection::world(&r.chat),
+        room: connection::room(&r.chat, None),
+        entity: Some(who),
+    };
+    let event =
+        IncomingEvent::Reacted { id: message_id(r.chat.id.0, r.message_id.0), added, removed };
     Decoded { events: one(connection, event, millis(r.date.timestamp())), ..Decoded::default() }
 }
 
 fn own_status(c: &ChatMemberUpdated) -> Decoded {
-    let connection = Connection { world: connection::world(&c.chat), room: connection::room(&c.chat, None), entity: Some(connection::person(&c.from)) };
+    let connection = Connection {
+        world: connection::world(&c.chat),
+        room: connection::room(&c.chat, None),
+        entity: Some(connection::person(&c.from)),
+    };
     let event = IncomingEvent::OwnStatus(service::own_status(&c.new_chat_member.kind));
     Decoded {
         events: one(connection, event, millis(c.date.timestamp())),
@@ -272,11 +330,21 @@ fn member(c: &ChatMemberUpdated, me: &Me) -> Decoded {
     match event {
         Some(event) => {
             let connection = Connection { world, room, entity: Some(who) };
-            Decoded { events: one(connection, event, millis(c.date.timestamp())), ..Decoded::default() }
+            Decoded {
+                events: one(connection, event, millis(c.date.timestamp())),
+                ..Decoded::default()
+            }
         }
         None if before != after => {
             let here = room.remote.clone();
-            Decoded { syncs: vec![WorldSync { world, rooms: vec![room], entities: vec![(who, vec![here])] }], ..Decoded::default() }
+            Decoded {
+                syncs: vec![WorldSync {
+                    world,
+                    rooms: vec![room],
+                    entities: vec![(who, vec![here])],
+                }],
+                ..Decoded::default()
+            }
         }
         None => Decoded::default(),
     }

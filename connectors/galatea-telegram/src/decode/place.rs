@@ -24,9 +24,12 @@ impl Target {
     /// `Invalid` for anything else.
     pub(crate) fn parse(remote: &RemoteId) -> Result<Self> {
         let text = remote.as_str();
-        let wrong = || Error::invalid("not a Telegram chat id").with_code("GAL-TG-400").with("room", text);
+        let wrong =
+            || Error::invalid("not a Telegram chat id").with_code("GAL-TG-400").with("room", text);
         let (chat, thread) = match text.char_indices().skip(1).find(|(_, c)| *c == '-') {
-            Some((dash, _)) => (&text[..dash], Some(text[dash + 1..].parse::<i32>().map_err(|_| wrong())?)),
+            Some((dash, _)) => {
+                (&text[..dash], Some(text[dash + 1..].parse::<i32>().map_err(|_| wrong())?))
+            }
             None => (text, None),
         };
         let chat = chat.parse().map_err(|_| wrong())?;
@@ -61,7 +64,10 @@ pub(crate) fn parse_message(id: &RemoteId) -> Option<(Option<i64>, i32)> {
 /// Returns the room, where the text tells it, and the message. Links of public groups carry no chat id: see [`parse_public_link`].
 pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     let text = text.trim();
-    let Some(path) = ["https://t.me/c/", "http://t.me/c/", "t.me/c/"].iter().find_map(|prefix| text.strip_prefix(prefix)) else {
+    let Some(path) = ["https://t.me/c/", "http://t.me/c/", "t.me/c/"]
+        .iter()
+        .find_map(|prefix| text.strip_prefix(prefix))
+    else {
         let (chat, message) = text.split_once(':')?;
         let chat: i64 = chat.parse().ok()?;
         return Some((Some(room_id(chat, None)), message_id(chat, positive(message)?)));
@@ -79,13 +85,18 @@ pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
 ///
 /// Returns the chat's user name, and how the link reads as by [`parse_link`] once the chat's id is known.
 #[allow(clippy::type_complexity, reason = "one use, and the caller names it")]
-pub fn parse_public_link(text: &str) -> Option<(String, Box<dyn FnOnce(&RemoteId) -> Option<(Option<RemoteId>, RemoteId)>>)> {
-    let path = ["https://t.me/", "http://t.me/", "t.me/"].iter().find_map(|prefix| text.trim().strip_prefix(prefix))?;
+pub fn parse_public_link(
+    text: &str,
+) -> Option<(String, Box<dyn FnOnce(&RemoteId) -> Option<(Option<RemoteId>, RemoteId)>>)> {
+    let path = ["https://t.me/", "http://t.me/", "t.me/"]
+        .iter()
+        .find_map(|prefix| text.trim().strip_prefix(prefix))?;
     // The preview page of a channel.
     let path = path.strip_prefix("s/").unwrap_or(path);
     let (name, thread, message) = parts(path)?;
     // User names have 4 to 32 letters, digits and underscores and begin with a letter (core.telegram.org/method/account.checkUsername).
-    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && name.starts_with(|c: char| c.is_ascii_alphabetic());
     if !plain || !(4..=32).contains(&name.len()) {
         return None;
     }
@@ -121,13 +132,30 @@ mod tests {
     #[test]
     fn links_people_paste_are_understood() {
         let id = |text: &str| RemoteId(text.to_owned());
-        assert_eq!(parse_link("https://t.me/c/1234/7"), Some((Some(id("-1001234")), id("-1001234:7"))));
-        assert_eq!(parse_link(" https://t.me/c/1234/42/7?single "), Some((Some(id("-1001234-42")), id("-1001234:7"))));
-        assert_eq!(parse_link("t.me/c/1234/1/7"), Some((Some(id("-1001234")), id("-1001234:7"))), "General is the chat itself");
+        assert_eq!(
+            parse_link("https://t.me/c/1234/7"),
+            Some((Some(id("-1001234")), id("-1001234:7")))
+        );
+        assert_eq!(
+            parse_link(" https://t.me/c/1234/42/7?single "),
+            Some((Some(id("-1001234-42")), id("-1001234:7")))
+        );
+        assert_eq!(
+            parse_link("t.me/c/1234/1/7"),
+            Some((Some(id("-1001234")), id("-1001234:7"))),
+            "General is the chat itself"
+        );
         assert_eq!(parse_link("-1001234:7"), Some((Some(id("-1001234")), id("-1001234:7"))));
-        for wrong in
-            ["", "7", "https://t.me/c/1234", "https://t.me/c/x/7", "https://t.me/c/1234/0", "https://t.me/c/1/2/3/4", "a:b", "https://example.com/c/1/2"]
-        {
+        for wrong in [
+            "",
+            "7",
+            "https://t.me/c/1234",
+            "https://t.me/c/x/7",
+            "https://t.me/c/1234/0",
+            "https://t.me/c/1/2/3/4",
+            "a:b",
+            "https://example.com/c/1/2",
+        ] {
             assert_eq!(parse_link(wrong), None, "{wrong}");
         }
     }
@@ -135,13 +163,26 @@ mod tests {
     #[test]
     fn public_links_are_read_once_the_chat_is_known() {
         let id = |text: &str| RemoteId(text.to_owned());
-        for (link, room) in [("https://t.me/my_band/7", "-1005"), ("t.me/my_band/42/7?single", "-1005-42"), ("https://t.me/s/my_band/7/", "-1005")] {
+        for (link, room) in [
+            ("https://t.me/my_band/7", "-1005"),
+            ("t.me/my_band/42/7?single", "-1005-42"),
+            ("https://t.me/s/my_band/7/", "-1005"),
+        ] {
             let (name, read) = parse_public_link(link).unwrap();
-            assert_eq!((name.as_str(), read(&id("-1005"))), ("my_band", Some((Some(id(room)), id("-1005:7")))), "{link}");
+            assert_eq!(
+                (name.as_str(), read(&id("-1005"))),
+                ("my_band", Some((Some(id(room)), id("-1005:7")))),
+                "{link}"
+            );
         }
-        for wrong in
-            ["https://t.me/c/1234/7", "https://t.me/my_band", "https://t.me/my_band/x", "https://t.me/7_band/7", "https://example.com/my_band/7", "my_band/7"]
-        {
+        for wrong in [
+            "https://t.me/c/1234/7",
+            "https://t.me/my_band",
+            "https://t.me/my_band/x",
+            "https://t.me/7_band/7",
+            "https://example.com/my_band/7",
+            "my_band/7",
+        ] {
             assert!(parse_public_link(wrong).is_none(), "{wrong}");
         }
     }
@@ -149,7 +190,10 @@ mod tests {
     #[test]
     fn general_is_the_chat_itself() {
         assert_eq!(room_id(-1005, Some(1)), room_id(-1005, None));
-        assert_eq!(Target::parse(&RemoteId("-1005-1".into())).unwrap(), Target { chat: -1005, thread: None });
+        assert_eq!(
+            Target::parse(&RemoteId("-1005-1".into())).unwrap(),
+            Target { chat: -1005, thread: None }
+        );
     }
 
     #[test]

@@ -1,12 +1,19 @@
 //! Bytes of getUpdates or of a webhook call → updates, one by one. teloxide gives up on a whole message for one field it does not know,
 //! and its reader can panic; here everything else of such a message is kept, and every update keeps its number so that the offset can pass it.
 
+use galatea_http::json;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use teloxide::types::{Message, MessageEntity, MessageKind, Update, UpdateKind};
+use std::{
+    borrow::Cow,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+use teloxide::types::{Message, MessageEntity, MessageKind, MessageOrigin, Update, UpdateKind};
 
 const MESSAGES: [&str; 4] = ["message", "edited_message", "channel_post", "edited_channel_post"];
+
+/// Longest name of a field that is shown; the Bot API's longest update type has 28 letters.
+const NAME: usize = 40;
 
 /// One update as it came.
 #[derive(Debug)]
@@ -15,27 +22,40 @@ pub(crate) struct Item {
     pub(crate) id: i64,
     /// What it says; none when even a reduced form could not be read.
     pub(crate) update: Option<Update>,
-    /// Name of its field, for the log.
+    /// Name of its field, for the log: short, and of plain letters only.
     pub(crate) kind: String,
+    /// It could not be read and may hold what somebody said. Kinds that were never asked for and service messages do not.
+    pub(crate) lost: bool,
 }
 
-/// Reads the answer of getUpdates. None when it is no JSON list of numbered updates.
-pub(crate) fn answer(body: &[u8]) -> Option<Vec<Item>> {
+/// What getUpdates answered.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// The updates, in order.
+    pub(crate) items: Vec<Item>,
+    /// How many more had no number, so that no offset passes them.
+    pub(crate) without_number: usize,
+}
+
+/// Reads the answer of getUpdates. None when it is no JSON object with a list of updates.
+pub(crate) fn answer(body: &[u8]) -> Option<Answer> {
     #[derive(Deserialize)]
     struct Typed {
         result: Vec<Update>,
     }
-    #[derive(Deserialize)]
-    struct Loose {
-        result: Vec<Value>,
-    }
     if let Ok(Ok(typed)) = catch_unwind(|| serde_json::from_slice::<Typed>(body))
         && !typed.result.iter().any(lossy)
     {
-        return Some(typed.result.into_iter().map(|u| Item { id: i64::from(u.id.0), update: Some(u), kind: String::new() }).collect());
+        return Some(Answer {
+            items: typed.result.into_iter().map(whole).collect(),
+            without_number: 0,
+        });
     }
-    let loose: Loose = serde_json::from_slice(body).ok()?;
-    Some(loose.result.into_iter().filter_map(item).collect())
+    // One by one, so that what makes one of them unreadable is no other's trouble.
+    let body = json::mend(body);
+    let found = json::items(json::member(&body, "result")?)?;
+    let items: Vec<Item> = found.iter().filter_map(|text| item(text)).collect();
+    Some(Answer { without_number: found.len() - items.len(), items })
 }
 
 /// Reads the body of one webhook call.
@@ -43,17 +63,72 @@ pub(crate) fn single(body: &[u8]) -> Option<Item> {
     if let Ok(Ok(update)) = catch_unwind(|| serde_json::from_slice::<Update>(body))
         && !lossy(&update)
     {
-        return Some(Item { id: i64::from(update.id.0), update: Some(update), kind: String::new() });
+        return Some(whole(update));
     }
-    item(serde_json::from_slice(body).ok()?)
+    item(&json::mend(body))
 }
 
-fn item(value: Value) -> Option<Item> {
-    let fields = value.as_object()?;
-    let id = fields.get("update_id")?.as_i64()?;
-    let kind = fields.keys().find(|k| *k != "update_id").cloned().unwrap_or_default();
-    let update = parse(&value).filter(|u| !lossy(u)).or_else(|| salvage(&value));
-    Some(Item { id, update, kind })
+/// The number of the first update of an answer that was too long to be read whole.
+pub(crate) fn first_of(beginning: &[u8]) -> Option<Item> {
+    let list = json::opened(beginning, "result")?;
+    let at = list.iter().position(|b| *b == b'{')?;
+    cut(list.get(at..)?)
+}
+
+/// The number of an update that was too long to be read whole.
+pub(crate) fn cut(beginning: &[u8]) -> Option<Item> {
+    Some(Item {
+        id: number(beginning)?,
+        update: None,
+        kind: "of more bytes than are taken".to_owned(),
+        lost: true,
+    })
+}
+
+fn whole(update: Update) -> Item {
+    Item { id: i64::from(update.id.0), update: Some(update), kind: String::new(), lost: false }
+}
+
+fn item(text: &[u8]) -> Option<Item> {
+    let id = number(text)?;
+    let name = json::members(text)
+        .map(|(name, _)| name)
+        .find(|name| *name != b"update_id")
+        .unwrap_or_default();
+    let kind = galatea_http::plain(&String::from_utf8_lossy(name), NAME);
+    let value = serde_json::from_slice::<Value>(text).ok();
+    let update = value.as_ref().and_then(|value| {
+        let value = renumbered(value);
+        parse(&value).filter(|u| !lossy(u)).or_else(|| salvage(&value))
+    });
+    let lost = update.is_none() && value.is_none_or(|value| says_something(&value));
+    Some(Item { id, update, kind, lost })
+}
+
+/// The number, also of an update whose rest is no JSON or missing.
+fn number(text: &[u8]) -> Option<i64> {
+    serde_json::from_slice(json::member(text, "update_id")?).ok()
+}
+
+/// teloxide's numbers are of 32 bits; ours is kept beside.
+fn renumbered(value: &Value) -> Cow<'_, Value> {
+    let fits = |id: &Value| id.as_u64().is_some_and(|id| u32::try_from(id).is_ok());
+    if value.get("update_id").is_some_and(fits) {
+        return Cow::Borrowed(value);
+    }
+    let mut value = value.clone();
+    if let Some(id) = value.get_mut("update_id") {
+        *id = 0.into();
+    }
+    Cow::Owned(value)
+}
+
+/// A press, or a message with words: not what only the list of members or a medium that nobody here knows is about.
+fn says_something(value: &Value) -> bool {
+    let has_words =
+        |message: &Value| ["text", "caption"].iter().any(|words| message.get(words).is_some());
+    value.get("callback_query").is_some()
+        || MESSAGES.iter().any(|kind| value.get(kind).is_some_and(has_words))
 }
 
 fn parse(value: &Value) -> Option<Update> {
@@ -64,7 +139,10 @@ fn parse(value: &Value) -> Option<Update> {
 fn lossy(update: &Update) -> bool {
     let message: &Message = match &update.kind {
         UpdateKind::Error(_) => return true,
-        UpdateKind::Message(m) | UpdateKind::EditedMessage(m) | UpdateKind::ChannelPost(m) | UpdateKind::EditedChannelPost(m) => m,
+        UpdateKind::Message(m)
+        | UpdateKind::EditedMessage(m)
+        | UpdateKind::ChannelPost(m)
+        | UpdateKind::EditedChannelPost(m) => m,
         _ => return false,
     };
     matches!(message.kind, MessageKind::Empty {})
@@ -83,11 +161,21 @@ fn salvage(value: &Value) -> Option<Update> {
     rebuild(repaired(message)).or_else(|| rebuild(reduced(message)?))
 }
 
-fn repaired(message: &Map<String, Value>) -> Map<String, Value> {
-    let mut message = message.clone();
-    for field in ["external_reply", "quote", "link_preview_options", "reply_markup", "via_bot", "forward_origin", "story", "effect_id"] {
+fn repaired(whole: &Map<String, Value>) -> Map<String, Value> {
+    let mut message = whole.clone();
+    for field in [
+        "external_reply",
+        "quote",
+        "link_preview_options",
+        "reply_markup",
+        "via_bot",
+        "forward_origin",
+        "story",
+        "effect_id",
+    ] {
         message.remove(field);
     }
+    message.extend(quoted(whole));
     for field in ["voice", "audio", "video", "animation"] {
         // Optional in the Bot API, required by teloxide's reader.
         if let Some(Value::Object(file)) = message.get_mut(field) {
@@ -95,7 +183,7 @@ fn repaired(message: &Map<String, Value>) -> Map<String, Value> {
             file.remove("thumbnail");
         }
     }
-    if let Some(reply) = message.get("reply_to_message").and_then(Value::as_object).map(bare) {
+    if let Some(reply) = message.get("reply_to_message").and_then(Value::as_object).map(spoken) {
         message.insert("reply_to_message".into(), Value::Object(reply));
     }
     for field in ["entities", "caption_entities"] {
@@ -113,26 +201,76 @@ fn reduced(message: &Map<String, Value>) -> Option<Map<String, Value>> {
         None => (message.get("caption")?, message.get("caption_entities")),
     };
     out.insert("text".into(), text.clone());
-    let known = entities.and_then(Value::as_array).into_iter().flatten().filter(|e| MessageEntity::deserialize(*e).is_ok()).cloned().collect();
+    let known = entities
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter(|e| MessageEntity::deserialize(*e).is_ok())
+        .cloned()
+        .collect();
     out.insert("entities".into(), Value::Array(known));
+    out.extend(quoted(message));
     if let Some(reply) = message.get("reply_to_message").and_then(Value::as_object) {
-        out.insert("reply_to_message".into(), Value::Object(bare(reply)));
+        out.insert("reply_to_message".into(), Value::Object(spoken(reply)));
     }
     Some(out)
+}
+
+/// What a message replies to in another chat and the part of it that was chosen, as teloxide can
+/// read them. Its reader demands a medium of every such reply, also of a reply to plain text, so a
+/// die stands in for it; only the origin is used.
+fn quoted(message: &Map<String, Value>) -> Map<String, Value> {
+    let mut out = Map::new();
+    if let Some(text) =
+        message.get("quote").and_then(|quote| quote.get("text")).filter(|text| text.is_string())
+    {
+        out.insert("quote".into(), serde_json::json!({ "text": text, "position": 0 }));
+    }
+    let origin = message.get("external_reply").and_then(|reply| reply.get("origin"));
+    if let Some(origin) = origin.filter(|origin| MessageOrigin::deserialize(*origin).is_ok()) {
+        let die = serde_json::json!({ "emoji": "\u{1F3B2}", "value": 1 });
+        out.insert(
+            "external_reply".into(),
+            serde_json::json!({ "origin": origin, "message_id": null, "dice": die }),
+        );
+    }
+    out
+}
+
+/// Who, where and when, with its words; nothing else of it.
+fn spoken(message: &Map<String, Value>) -> Map<String, Value> {
+    let mut out = bare(message);
+    if let Some(text) =
+        message.get("text").or_else(|| message.get("caption")).filter(|text| text.is_string())
+    {
+        out.insert("text".into(), text.clone());
+    }
+    out
 }
 
 /// Who, where and when, with nothing said.
 fn bare(message: &Map<String, Value>) -> Map<String, Value> {
     const PEOPLE: [&str; 5] = ["id", "is_bot", "first_name", "last_name", "username"];
-    const CHATS: [&str; 7] = ["id", "type", "title", "username", "first_name", "last_name", "is_forum"];
+    const CHATS: [&str; 7] =
+        ["id", "type", "title", "username", "first_name", "last_name", "is_forum"];
     let keep = |value: &Value, names: &[&str]| {
-        let fields = value.as_object().map(|o| names.iter().filter_map(|n| o.get(*n).map(|v| ((*n).to_owned(), v.clone()))).collect::<Map<_, _>>());
+        let fields = value.as_object().map(|o| {
+            names
+                .iter()
+                .filter_map(|n| o.get(*n).map(|v| ((*n).to_owned(), v.clone())))
+                .collect::<Map<_, _>>()
+        });
         Value::Object(fields.unwrap_or_default())
     };
     let mut out = Map::new();
     for (name, value) in message {
         let kept = match name.as_str() {
-            "message_id" | "date" | "edit_date" | "message_thread_id" | "is_topic_message" | "is_automatic_forward" => value.clone(),
+            "message_id"
+            | "date"
+            | "edit_date"
+            | "message_thread_id"
+            | "is_topic_message"
+            | "is_automatic_forward" => value.clone(),
             "chat" | "sender_chat" => keep(value, &CHATS),
             "from" => keep(value, &PEOPLE),
             _ => continue,

@@ -1,6 +1,8 @@
 //! Who came, who left, who may what, and how places are called.
 
-use galatea_core::{ChannelType, EntityRef, OwnStatus, RemoteId, RoomRef, WorldRef, message::WorldSync, world::Role};
+use galatea_core::{
+    ChannelType, EntityRef, OwnStatus, RemoteId, RoomRef, WorldRef, message::WorldSync, world::Role,
+};
 use teloxide::types::{Chat, ChatMember, ChatMemberKind, User};
 
 use super::{connection, place};
@@ -8,7 +10,9 @@ use super::{connection, place};
 /// True while the person is in the chat.
 pub(super) fn present(kind: &ChatMemberKind) -> bool {
     match kind {
-        ChatMemberKind::Owner(_) | ChatMemberKind::Administrator(_) | ChatMemberKind::Member(_) => true,
+        ChatMemberKind::Owner(_) | ChatMemberKind::Administrator(_) | ChatMemberKind::Member(_) => {
+            true
+        }
         ChatMemberKind::Restricted(r) => r.is_member,
         ChatMemberKind::Left | ChatMemberKind::Banned(_) => false,
     }
@@ -30,7 +34,9 @@ pub(super) fn own_status(kind: &ChatMemberKind) -> OwnStatus {
         ChatMemberKind::Member(_) => OwnStatus::Joined,
         ChatMemberKind::Restricted(r) if r.is_member && r.can_send_messages => OwnStatus::Joined,
         ChatMemberKind::Restricted(r) if r.is_member => OwnStatus::Restricted,
-        ChatMemberKind::Restricted(_) | ChatMemberKind::Left | ChatMemberKind::Banned(_) => OwnStatus::Removed,
+        ChatMemberKind::Restricted(_) | ChatMemberKind::Left | ChatMemberKind::Banned(_) => {
+            OwnStatus::Removed
+        }
     }
 }
 
@@ -56,7 +62,10 @@ pub(crate) fn chat_sync(chat: &Chat, administrators: &[(User, Role)]) -> WorldSy
     }
     let room = connection::room(chat, None);
     let here = room.remote.clone();
-    let entities: Vec<(EntityRef, Vec<RemoteId>)> = administrators.iter().map(|(user, _)| (connection::person(user), vec![here.clone()])).collect();
+    let entities: Vec<(EntityRef, Vec<RemoteId>)> = administrators
+        .iter()
+        .map(|(user, _)| (connection::person(user), vec![here.clone()]))
+        .collect();
     WorldSync { world, rooms: vec![room], entities }
 }
 
@@ -71,7 +80,11 @@ pub(super) fn topic_named(chat: &Chat, thread: i32, name: &str) -> WorldSync {
 pub(super) fn chat_named(chat: &Chat, name: &str) -> WorldSync {
     let mut world = connection::world(chat);
     world.name = Some(name.to_owned());
-    let mut room = RoomRef::new(place::room_id(chat.id.0, None), Some(name.to_owned()), connection::kind(chat));
+    let mut room = RoomRef::new(
+        place::room_id(chat.id.0, None),
+        Some(name.to_owned()),
+        connection::kind(chat),
+    );
     room.metadata = connection::room(chat, None).metadata;
     WorldSync { world, rooms: vec![room], entities: Vec::new() }
 }

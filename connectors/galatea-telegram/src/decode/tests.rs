@@ -62,10 +62,100 @@ fn unreadable_updates_keep_their_number() {
         {"update_id": 3, "message_reaction": {"chat": group(), "message_id": 1, "date": 1, "old_reaction": [], "new_reaction": []}},
         message_in(dm(), json!({"text": "fine"})),
     ]});
-    let items = raw::answer(body.to_string().as_bytes()).unwrap();
-    assert_eq!(items.iter().map(|i| (i.id, i.update.is_some())).collect::<Vec<_>>(), [(1, false), (2, false), (3, false), (9, true)]);
+    let items = raw::answer(body.to_string().as_bytes()).unwrap().items;
+    assert_eq!(
+        items.iter().map(|i| (i.id, i.update.is_some())).collect::<Vec<_>>(),
+        [(1, false), (2, false), (3, false), (9, true)]
+    );
     assert_eq!(items[0].kind, "something_new");
-    assert!(raw::answer(b"<html>").is_none() && raw::answer(br#"{"ok":true}"#).is_none());
+    assert!(items.iter().all(|i| !i.lost), "nobody said anything in them");
+    for broken in ["<html>", r#"{"ok":true}"#, r#"{"ok":true,"result":[{"update_id":1}"#] {
+        assert!(raw::answer(broken.as_bytes()).is_none(), "{broken}");
+    }
+}
+
+/// Four updates, the first of them, or a part of it, as it is given.
+fn among(poison: &str) -> Vec<raw::Item> {
+    let fine = message_in(dm(), json!({"text": "fine"}));
+    let answer = raw::answer(
+        format!(r#"{{"ok":true,"result":[{poison},{fine},{fine},{fine}]}}"#).as_bytes(),
+    )
+    .unwrap_or_else(|| panic!("{poison}"));
+    assert_eq!(
+        answer.items.iter().filter(|i| i.update.is_some() && i.id == 9).count(),
+        3,
+        "{poison}"
+    );
+    answer.items
+}
+
+#[test]
+fn one_poisonous_update_is_no_others_trouble() {
+    let text = |text: &str| {
+        format!(
+            r#"{{"update_id":8,"message":{{"message_id":7,"date":1,"chat":{},"from":{},"text":{text}}}}}"#,
+            dm(),
+            ann()
+        )
+    };
+    let said =
+        |item: &raw::Item| decode(item.update.as_ref().unwrap(), &me(), NOW).events.remove(0).event;
+    let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    // Read with what is wrong replaced.
+    let half = among(&text(r#""a\ud83db""#));
+    let IncomingEvent::Message(message) = said(&half[0]) else { panic!("a message") };
+    assert_eq!(message.content.text, "a\u{FFFD}b");
+    for depth in [120, 130, 50_000] {
+        let item = among(&text(&format!(r#""fine","new_field":{}"#, deep(depth)))).remove(0);
+        assert!(
+            matches!(said(&item), IncomingEvent::Message(m) if m.content.text == "fine"),
+            "{depth}"
+        );
+    }
+    // Passed over by its number, and told when somebody may have said something in it.
+    for (poison, id, lost) in [
+        (text("1e999"), 8, true),
+        (text(&deep(200)), 8, true),
+        (r#"{"update_id":2147483648,"message":{"text":"x"}}"#.into(), 1 << 31, true),
+        (r#"{"update_id":-5,"message":nonsense}"#.into(), -5, true),
+        (r#"{"update_id":9223372036854775807,"poll":{"x":1}}"#.into(), i64::MAX, false),
+        (format!(r#"{{"update_id":4,"evil\u001b[31m\nERROR {}":1}}"#, "x".repeat(1_000)), 4, false),
+    ] {
+        let item = among(&poison).remove(0);
+        assert_eq!((item.id, item.update.is_none(), item.lost), (id, true, lost), "{poison}");
+        assert!(
+            item.kind.chars().count() <= 41
+                && item.kind.chars().all(|c| c.is_ascii_alphanumeric() || "_?-./…".contains(c)),
+            "{}",
+            item.kind
+        );
+    }
+    let large = text(r#""fine""#).replace(":8,", ":4294967296,");
+    assert_eq!(
+        (among(&large)[0].id, among(&large)[0].update.is_some()),
+        (1 << 32, true),
+        "a number beyond teloxide's"
+    );
+    for poison in ["7", r#"{"update_id":"x"}"#, r#"{"update_id":1e30}"#, "[]"] {
+        let answer =
+            raw::answer(format!(r#"{{"ok":true,"result":[{poison}]}}"#).as_bytes()).unwrap();
+        assert_eq!((answer.items.len(), answer.without_number), (0, 1), "{poison}");
+    }
+}
+
+#[test]
+fn the_number_of_what_is_too_long_is_found_in_its_beginning() {
+    let begins = r#"{"ok":true,"result":[{"update_id":77, "message":{"text":"xxxx"#;
+    assert_eq!(raw::first_of(begins.as_bytes()).map(|i| (i.id, i.lost)), Some((77, true)));
+    assert_eq!(raw::cut(br#"{"update_id":78,"mess"#).map(|i| i.id), Some(78));
+    for none in [
+        r#"{"ok":true,"result":[{"upda"#,
+        r#"{"ok":true,"#,
+        r#"{"ok":true,"result":[]}"#,
+        r#"{"ok":true,"result":[{"update_id":7"#,
+    ] {
+        assert!(raw::first_of(none.as_bytes()).is_none(), "{none}");
+    }
 }
 
 #[test]
@@ -76,7 +166,11 @@ fn replay() {
         let mut found = Vec::new();
         for update in &recording.events {
             let item = raw::single(update.to_string().as_bytes()).unwrap();
-            let decoded = decode(&item.update.unwrap_or_else(|| panic!("{} cannot be read", recording.name)), &me, recording.now());
+            let decoded = decode(
+                &item.update.unwrap_or_else(|| panic!("{} cannot be read", recording.name)),
+                &me,
+                recording.now(),
+            );
             found.extend(decoded.syncs.iter().map(show_sync));
             found.extend(decoded.events.iter().map(show));
         }

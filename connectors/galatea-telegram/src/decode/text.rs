@@ -67,18 +67,31 @@ fn render(text: &str, range: Range<usize>, marks: &[Mark<'_>], out: &mut String)
     out.push_str(&text[at.min(range.end)..range.end]);
 }
 
-fn wrap(text: &str, range: Range<usize>, kind: &MessageEntityKind, children: &[Mark<'_>], out: &mut String) {
+fn wrap(
+    text: &str,
+    range: Range<usize>,
+    kind: &MessageEntityKind,
+    children: &[Mark<'_>],
+    out: &mut String,
+) {
     use MessageEntityKind as K;
     let shown = &text[range.clone()];
     let marker = match kind {
         K::Code => return code(shown, out),
-        K::Pre { language } => return fence(shown, language.as_deref(), text[range.end..].chars().next(), out),
+        K::Pre { language } => {
+            return fence(shown, language.as_deref(), text[range.end..].chars().next(), out);
+        }
         K::Blockquote | K::ExpandableBlockquote => {
             let mut inner = String::new();
             render(text, range.clone(), children, &mut inner);
             return quote(&inner, text[range.end..].chars().next(), out);
         }
-        K::TextLink { .. } | K::TextMention { .. } | K::Bold | K::Italic | K::Strikethrough | K::Spoiler => kind,
+        K::TextLink { .. }
+        | K::TextMention { .. }
+        | K::Bold
+        | K::Italic
+        | K::Strikethrough
+        | K::Spoiler => kind,
         _ => {
             out.push_str(shown);
             return;
@@ -197,16 +210,24 @@ impl<'a> Units<'a> {
 /// Whether an entity mentions this account: `@name` in any case, or a mention of its id.
 pub(super) fn mentions(text: &str, entities: &[MessageEntity], me: &Me) -> bool {
     marks(text, entities).iter().any(|mark| match mark.kind {
-        MessageEntityKind::Mention => text[mark.range.clone()].strip_prefix('@').is_some_and(|name| me.is_named(name)),
-        MessageEntityKind::TextMention { user } => i64::try_from(user.id.0).is_ok_and(|id| id == me.id),
-        MessageEntityKind::BotCommand => text[mark.range.clone()].split_once('@').is_some_and(|(_, name)| me.is_named(name)),
+        MessageEntityKind::Mention => {
+            text[mark.range.clone()].strip_prefix('@').is_some_and(|name| me.is_named(name))
+        }
+        MessageEntityKind::TextMention { user } => {
+            i64::try_from(user.id.0).is_ok_and(|id| id == me.id)
+        }
+        MessageEntityKind::BotCommand => {
+            text[mark.range.clone()].split_once('@').is_some_and(|(_, name)| me.is_named(name))
+        }
         _ => false,
     })
 }
 
 /// A command at the very start that is meant for us: `/name args` or `/name@OurName args`.
 pub(super) fn command(text: &str, entities: &[MessageEntity], me: &Me) -> Option<Command> {
-    let first = entities.iter().find(|e| e.offset == 0 && matches!(e.kind, MessageEntityKind::BotCommand))?;
+    let first = entities
+        .iter()
+        .find(|e| e.offset == 0 && matches!(e.kind, MessageEntityKind::BotCommand))?;
     let end = Units::new(text).byte(first.length)?;
     let word = text.get(..end)?.strip_prefix('/')?;
     let name = match word.split_once('@') {
@@ -214,5 +235,6 @@ pub(super) fn command(text: &str, entities: &[MessageEntity], me: &Me) -> Option
         Some((name, _)) => name,
         None => word,
     };
-    (!name.is_empty()).then(|| Command { name: name.to_lowercase(), args: text[end..].trim().to_owned() })
+    (!name.is_empty())
+        .then(|| Command { name: name.to_lowercase(), args: text[end..].trim().to_owned() })
 }

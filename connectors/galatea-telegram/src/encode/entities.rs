@@ -19,7 +19,10 @@ pub(crate) fn entities(styled: &Styled) -> Vec<MessageEntity> {
             let shown = &styled.text[span.range.clone()];
             let (start, end) = match span.style {
                 Style::Pre(_) => (span.range.start, span.range.start + shown.trim_end().len()),
-                _ => (span.range.start + shown.len() - shown.trim_start().len(), span.range.start + shown.trim_end().len()),
+                _ => (
+                    span.range.start + shown.len() - shown.trim_start().len(),
+                    span.range.start + shown.trim_end().len(),
+                ),
             };
             if start >= end {
                 return None;

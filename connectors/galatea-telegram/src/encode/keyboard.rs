@@ -18,18 +18,29 @@ pub(super) fn inline(rows: &[Vec<Button>]) -> Result<Option<Value>> {
     for (r, row) in rows.iter().enumerate() {
         let mut line = Vec::new();
         for (c, button) in row.iter().enumerate() {
-            let wrong = |what: &'static str| Error::invalid(what).with_code("GAL-TG-400").with("row", r + 1).with("button", c + 1);
+            let wrong = |what: &'static str| {
+                Error::invalid(what)
+                    .with_code("GAL-TG-400")
+                    .with("row", r + 1)
+                    .with("button", c + 1)
+            };
             if button.text.trim().is_empty() {
                 return Err(wrong("a button has no words on it"));
             }
             line.push(match &button.press {
                 Press::Data(data) if data.is_empty() || data.len() > MAX_DATA => {
-                    return Err(wrong("a button's data must have 1 to 64 bytes").with("bytes", data.len()));
+                    return Err(
+                        wrong("a button's data must have 1 to 64 bytes").with("bytes", data.len())
+                    );
                 }
-                Press::Data(data) => InlineKeyboardButton::callback(button.text.clone(), data.clone()),
+                Press::Data(data) => {
+                    InlineKeyboardButton::callback(button.text.clone(), data.clone())
+                }
                 Press::Url(address) => InlineKeyboardButton::url(
                     button.text.clone(),
-                    linkable(address).ok_or_else(|| wrong("a button's address must begin with https:, http: or tg:"))?,
+                    linkable(address).ok_or_else(|| {
+                        wrong("a button's address must begin with https:, http: or tg:")
+                    })?,
                 ),
             });
         }
@@ -40,5 +51,7 @@ pub(super) fn inline(rows: &[Vec<Button>]) -> Result<Option<Value>> {
     if keyboard.is_empty() {
         return Ok(None);
     }
-    serde_json::to_value(InlineKeyboardMarkup::new(keyboard)).map(Some).map_err(|e| Error::unexpected("a keyboard is not JSON").with("cause", e))
+    serde_json::to_value(InlineKeyboardMarkup::new(keyboard))
+        .map(Some)
+        .map_err(|e| Error::unexpected("a keyboard is not JSON").with("cause", e))
 }

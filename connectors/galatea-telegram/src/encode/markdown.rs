@@ -1,6 +1,7 @@
 //! Markdown → plain text and styled ranges, parsed once with pulldown-cmark. Telegram's own parse modes are never used:
 //! entities cannot be broken by what a model writes.
 
+use galatea_core::markdown::is_arithmetic;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use std::collections::HashSet;
 use url::Url;
@@ -29,14 +30,21 @@ fn escape_unused_definitions(markdown: &str) -> Option<String> {
         return None;
     }
     let parser = Parser::new_ext(markdown, options());
-    let mut starts: Vec<(String, usize)> = parser.reference_definitions().iter().map(|(label, def)| (label.to_lowercase(), def.span.start)).collect();
+    let mut starts: Vec<(String, usize)> = parser
+        .reference_definitions()
+        .iter()
+        .map(|(label, def)| (label.to_lowercase(), def.span.start))
+        .collect();
     if starts.is_empty() {
         return None;
     }
     let used: HashSet<String> = parser
         .filter_map(|event| match event {
             Event::Start(Tag::Link { link_type, id, .. } | Tag::Image { link_type, id, .. })
-                if matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut) =>
+                if matches!(
+                    link_type,
+                    LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut
+                ) =>
             {
                 Some(id.to_lowercase())
             }
@@ -60,6 +68,16 @@ fn escape_unused_definitions(markdown: &str) -> Option<String> {
 fn run(markdown: &str) -> Styled {
     let mut renderer = Renderer::default();
     for (event, range) in Parser::new_ext(markdown, options()).into_offset_iter() {
+        let stars = match event {
+            Event::Start(Tag::Emphasis) | Event::End(TagEnd::Emphasis) => "*",
+            Event::Start(Tag::Strong) | Event::End(TagEnd::Strong) => "**",
+            _ => "",
+        };
+        let event = if !stars.is_empty() && is_arithmetic(markdown, &range) {
+            Event::Text(stars.into())
+        } else {
+            event
+        };
         renderer.event(event, markdown.get(range).unwrap_or(""));
     }
     renderer.finish()
@@ -131,7 +149,12 @@ impl Renderer {
             }
             Tag::CodeBlock(kind) => {
                 let language = match &kind {
-                    CodeBlockKind::Fenced(info) => info.split([' ', ',', '\t']).next().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned),
+                    CodeBlockKind::Fenced(info) => info
+                        .split([' ', ',', '\t'])
+                        .next()
+                        .map(str::trim)
+                        .filter(|l| !l.is_empty())
+                        .map(str::to_owned),
                     CodeBlockKind::Indented => None,
                 };
                 self.enter(Some(Style::Pre(language)));
@@ -142,7 +165,10 @@ impl Renderer {
                 self.lists.push(first);
             }
             Tag::Item => {
-                self.pending = self.pending.max(usize::from(!self.text.is_empty())).min(if self.lists.len() > 1 { 1 } else { 2 });
+                self.pending = self
+                    .pending
+                    .max(usize::from(!self.text.is_empty()))
+                    .min(if self.lists.len() > 1 { 1 } else { 2 });
                 let level = self.lists.len().saturating_sub(1);
                 let marker = match self.lists.last_mut() {
                     Some(Some(number)) => {
@@ -240,7 +266,9 @@ impl Renderer {
         }
         match linkable(&address) {
             Some(url) => self.span(start, Style::Link(url)),
-            None if address.is_empty() || address.trim_start_matches("mailto:") == shown || shown.trim().is_empty() => {}
+            None if address.is_empty()
+                || address.trim_start_matches("mailto:") == shown
+                || shown.trim().is_empty() => {}
             None => {
                 self.text.push_str(" (");
                 self.text.push_str(&address);
@@ -325,6 +353,8 @@ fn spoiler(text: &str) -> Option<(&str, &str, &str)> {
     let inside = &text[open + 2..];
     let close = inside.find("||")?;
     let hidden = &inside[..close];
-    let tight = !hidden.is_empty() && !hidden.starts_with(char::is_whitespace) && !hidden.ends_with(char::is_whitespace);
+    let tight = !hidden.is_empty()
+        && !hidden.starts_with(char::is_whitespace)
+        && !hidden.ends_with(char::is_whitespace);
     tight.then(|| (&text[..open], hidden, &inside[close + 2..]))
 }

@@ -39,14 +39,22 @@ pub(crate) enum Class {
 pub(crate) fn form(media: &Media) -> (Method, &'static str, Class) {
     let mime = media.mime.as_deref().unwrap_or("");
     match media.content_type {
-        MediaKind::Image if mime == "image/gif" => (Method::SendAnimation, "animation", Class::Alone),
+        MediaKind::Image if mime == "image/gif" => {
+            (Method::SendAnimation, "animation", Class::Alone)
+        }
         // Telegram re-encodes photos; vector pictures are files to it.
-        MediaKind::Image if mime == "image/svg+xml" => (Method::SendDocument, "document", Class::Document),
+        MediaKind::Image if mime == "image/svg+xml" => {
+            (Method::SendDocument, "document", Class::Document)
+        }
         MediaKind::Image => (Method::SendPhoto, "photo", Class::Visual),
         MediaKind::Video => (Method::SendVideo, "video", Class::Visual),
-        MediaKind::Audio if mime == "audio/ogg" || media.source.eq_ignore_ascii_case("voice") => (Method::SendVoice, "voice", Class::Alone),
+        MediaKind::Audio if mime == "audio/ogg" || media.source.eq_ignore_ascii_case("voice") => {
+            (Method::SendVoice, "voice", Class::Alone)
+        }
         MediaKind::Audio => (Method::SendAudio, "audio", Class::Audio),
-        MediaKind::Document | MediaKind::Link => (Method::SendDocument, "document", Class::Document),
+        MediaKind::Document | MediaKind::Link => {
+            (Method::SendDocument, "document", Class::Document)
+        }
     }
 }
 
@@ -54,7 +62,11 @@ pub(crate) fn form(media: &Media) -> (Method, &'static str, Class) {
 ///
 /// # Errors
 /// `Invalid` for an address of another kind, a broken or too large `data:` address.
-pub(crate) fn place(media: &Media, field: &str, position: usize) -> Result<(String, Option<Upload>)> {
+pub(crate) fn place(
+    media: &Media,
+    field: &str,
+    position: usize,
+) -> Result<(String, Option<Upload>)> {
     if let Some(file_id) = media.url.strip_prefix("telegram:") {
         return Ok((file_id.to_owned(), None));
     }
@@ -63,12 +75,26 @@ pub(crate) fn place(media: &Media, field: &str, position: usize) -> Result<(Stri
         "http" | "https" => Ok((media.url.clone(), None)),
         "data" | "file" => {
             if media.url.len() > MAX_UPLOAD / 3 * 4 + 1024 {
-                return Err(Error::invalid("an attachment is larger than the 50 MB a Telegram bot may upload")
-                    .with_code("GAL-TG-400")
-                    .with("attachment", position));
+                return Err(Error::invalid(
+                    "an attachment is larger than the 50 MB a Telegram bot may upload",
+                )
+                .with_code("GAL-TG-400")
+                .with("attachment", position));
             }
-            let name = if media.title.trim().is_empty() { default_name(media, field) } else { clean(&media.title) };
-            Ok((format!("attach://{field}"), Some(Upload { field: field.to_owned(), url: media.url.clone(), name, mime: media.mime.clone() })))
+            let name = if media.title.trim().is_empty() {
+                default_name(media, field)
+            } else {
+                clean(&media.title)
+            };
+            Ok((
+                format!("attach://{field}"),
+                Some(Upload {
+                    field: field.to_owned(),
+                    url: media.url.clone(),
+                    name,
+                    mime: media.mime.clone(),
+                }),
+            ))
         }
         _ => Err(Error::invalid("an attachment has an address that Telegram cannot be given")
             .with_code("GAL-TG-400")
@@ -101,7 +127,11 @@ fn default_name(media: &Media, field: &str) -> String {
 
 /// A file name without path separators and control characters, of at most 120 characters.
 fn clean(name: &str) -> String {
-    name.trim().chars().map(|c| if c.is_control() || matches!(c, '/' | '\\' | '"') { '_' } else { c }).take(120).collect()
+    name.trim()
+        .chars()
+        .map(|c| if c.is_control() || matches!(c, '/' | '\\' | '"') { '_' } else { c })
+        .take(120)
+        .collect()
 }
 
 /// One item of an album (Bot API, InputMediaPhoto and the like).

@@ -78,7 +78,14 @@ impl Method {
 
     /// True where a new message appears, so that a thread can be named and a repeat would show twice.
     pub(crate) fn posts(self) -> bool {
-        !matches!(self, Self::SendChatAction | Self::EditMessageText | Self::EditMessageCaption | Self::DeleteMessage | Self::SetMessageReaction)
+        !matches!(
+            self,
+            Self::SendChatAction
+                | Self::EditMessageText
+                | Self::EditMessageCaption
+                | Self::DeleteMessage
+                | Self::SetMessageReaction
+        )
     }
 }
 
@@ -97,7 +104,11 @@ impl Part {
     /// # Errors
     /// `Invalid` for a body of another connector or version.
     pub(crate) fn read(body: &Encoded) -> Result<Self> {
-        Self::deserialize(&body.0).map_err(|e| Error::invalid("this delivery is not in Telegram's form").with_code("GAL-TG-400").with("cause", e))
+        Self::deserialize(&body.0).map_err(|e| {
+            Error::invalid("this delivery is not in Telegram's form")
+                .with_code("GAL-TG-400")
+                .with("cause", e)
+        })
     }
 }
 
@@ -108,7 +119,11 @@ impl Part {
 pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
     parts(outgoing)?
         .iter()
-        .map(|part| serde_json::to_value(part).map(Encoded).map_err(|e| Error::unexpected("an encoded part is not JSON").with("cause", e)))
+        .map(|part| {
+            serde_json::to_value(part)
+                .map(Encoded)
+                .map_err(|e| Error::unexpected("an encoded part is not JSON").with("cause", e))
+        })
         .collect()
 }
 
@@ -118,20 +133,29 @@ pub(crate) fn parts(outgoing: &Outgoing) -> Result<Vec<Part>> {
         Outgoing::Message { content, reply_to } => message(content, reply_to.as_ref()),
         Outgoing::Edit { id, content } => edit(id, content),
         Outgoing::React { id, emoji } => {
-            let reaction = match emoji.as_deref().map(|e| e.strip_prefix("custom:").map_or((e, None), |custom| (e, Some(custom)))) {
+            let reaction = match emoji
+                .as_deref()
+                .map(|e| e.strip_prefix("custom:").map_or((e, None), |custom| (e, Some(custom))))
+            {
                 None => json!([]),
-                Some((_, Some(custom))) => json!([{"type": "custom_emoji", "custom_emoji_id": custom}]),
+                Some((_, Some(custom))) => {
+                    json!([{"type": "custom_emoji", "custom_emoji_id": custom}])
+                }
                 Some((emoji, None)) => json!([{"type": "emoji", "emoji": emoji}]),
             };
             Ok(vec![addressed(Method::SetMessageReaction, id)?.with("reaction", reaction)])
         }
         Outgoing::Delete { id } => Ok(vec![addressed(Method::DeleteMessage, id)?]),
-        Outgoing::Typing => Ok(vec![Part::new(Method::SendChatAction).with("action", json!("typing"))]),
+        Outgoing::Typing => {
+            Ok(vec![Part::new(Method::SendChatAction).with("action", json!("typing"))])
+        }
     }
 }
 
 fn addressed(method: Method, id: &RemoteId) -> Result<Part> {
-    let (chat, message) = parse_message(id).ok_or_else(|| Error::invalid("not a Telegram message id").with_code("GAL-TG-400").with("message", id))?;
+    let (chat, message) = parse_message(id).ok_or_else(|| {
+        Error::invalid("not a Telegram message id").with_code("GAL-TG-400").with("message", id)
+    })?;
     let part = Part::new(method).with("message_id", json!(message));
     Ok(match chat {
         Some(chat) => part.with("chat_id", json!(chat)),
@@ -149,7 +173,10 @@ fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
         first.params.extend(target.params);
     }
     // An edit cannot add files to a text, so new ones follow as messages of their own.
-    let files = Content { attachments: media.into_iter().filter(|m| m.content_type != MediaKind::Link).collect(), ..Content::default() };
+    let files = Content {
+        attachments: media.into_iter().filter(|m| m.content_type != MediaKind::Link).collect(),
+        ..Content::default()
+    };
     if !files.attachments.is_empty() {
         parts.extend(message(&files, None)?);
     }
@@ -158,8 +185,13 @@ fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
 
 fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> {
     let text = styled(content, &content.attachments);
-    let media: Vec<&Media> = content.attachments.iter().filter(|m| m.content_type != MediaKind::Link).collect();
-    let mut parts = if media.is_empty() { texts(&text, MAX_TEXT, content)? } else { with_media(&text, &media, content)? };
+    let media: Vec<&Media> =
+        content.attachments.iter().filter(|m| m.content_type != MediaKind::Link).collect();
+    let mut parts = if media.is_empty() {
+        texts(&text, MAX_TEXT, content)?
+    } else {
+        with_media(&text, &media, content)?
+    };
     if let Some(first) = parts.first_mut() {
         first.reply_to = reply_to.cloned();
     }
@@ -169,7 +201,9 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
 /// The words, and attached links as lines of their own.
 fn styled(content: &Content, attachments: &[Media]) -> Styled {
     let mut styled = render(&content.text);
-    for link in attachments.iter().filter(|m| m.content_type == MediaKind::Link && !m.url.is_empty()) {
+    for link in
+        attachments.iter().filter(|m| m.content_type == MediaKind::Link && !m.url.is_empty())
+    {
         if !styled.text.is_empty() {
             styled.text.push('\n');
         }
@@ -177,7 +211,9 @@ fn styled(content: &Content, attachments: &[Media]) -> Styled {
         match linkable(&link.url) {
             Some(url) if !link.title.trim().is_empty() => {
                 styled.text.push_str(link.title.trim());
-                styled.spans.push(Span { range: start..styled.text.len(), style: Style::Link(url) });
+                styled
+                    .spans
+                    .push(Span { range: start..styled.text.len(), style: Style::Link(url) });
             }
             _ => styled.text.push_str(&link.url),
         }
@@ -186,16 +222,27 @@ fn styled(content: &Content, attachments: &[Media]) -> Styled {
 }
 
 fn texts(styled: &Styled, first: usize, content: &Content) -> Result<Vec<Part>> {
-    let mut parts: Vec<Part> = split(styled, first, MAX_TEXT).iter().filter(|p| !p.text.trim().is_empty()).map(text_part).collect();
+    let mut parts: Vec<Part> = split(styled, first, MAX_TEXT)
+        .iter()
+        .filter(|p| !p.text.trim().is_empty())
+        .map(text_part)
+        .collect();
     match parts.last_mut() {
         Some(last) => add_keyboard(last, content)?,
-        None => return Err(Error::invalid("there is nothing to say: the message has neither words nor files").with_code("GAL-TG-400")),
+        None => {
+            return Err(Error::invalid(
+                "there is nothing to say: the message has neither words nor files",
+            )
+            .with_code("GAL-TG-400"));
+        }
     }
     Ok(parts)
 }
 
 fn text_part(styled: &Styled) -> Part {
-    let mut part = Part::new(Method::SendMessage).with("text", json!(styled.text)).with("link_preview_options", json!({"is_disabled": true}));
+    let mut part = Part::new(Method::SendMessage)
+        .with("text", json!(styled.text))
+        .with("link_preview_options", json!({"is_disabled": true}));
     let entities = entities::entities(styled);
     if !entities.is_empty() {
         part = part.with("entities", entities::to_json(&entities));
@@ -223,7 +270,11 @@ fn add_keyboard(part: &mut Part, content: &Content) -> Result<()> {
 
 /// Files first, the words as the first caption, what does not fit a caption as messages after them.
 fn with_media(text: &Styled, media: &[&Media], content: &Content) -> Result<Vec<Part>> {
-    let mut pieces = if units(&text.text) <= MAX_CAPTION { vec![text.clone()] } else { split(text, MAX_CAPTION, MAX_TEXT) };
+    let mut pieces = if units(&text.text) <= MAX_CAPTION {
+        vec![text.clone()]
+    } else {
+        split(text, MAX_CAPTION, MAX_TEXT)
+    };
     let rest = pieces.split_off(1.min(pieces.len()));
     let head = pieces.pop().unwrap_or_default();
     let mut parts = Vec::new();
@@ -232,7 +283,11 @@ fn with_media(text: &Styled, media: &[&Media], content: &Content) -> Result<Vec<
         let shown = if at == 0 { head.clone() } else { Styled::default() };
         // An album cannot carry buttons.
         let together = if content.buttons.is_empty() { album_len(&media[at..]) } else { 1 };
-        parts.push(if together > 1 { album(&media[at..at + together], at, &shown)? } else { single(media[at], at, &shown)? });
+        parts.push(if together > 1 {
+            album(&media[at..at + together], at, &shown)?
+        } else {
+            single(media[at], at, &shown)?
+        });
         at += together;
     }
     parts.extend(rest.iter().filter(|p| !p.text.trim().is_empty()).map(text_part));

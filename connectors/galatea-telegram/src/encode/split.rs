@@ -1,6 +1,9 @@
 //! Splitting styled text into parts that fit one message, at the best place near the limit, losing no character.
 
-use galatea_core::split::{cut as cut_text, prefix};
+use galatea_core::{
+    markdown::table_head,
+    split::{cut as cut_text, prefix},
+};
 use std::ops::Range;
 
 use super::style::{Span, Style, Styled};
@@ -15,7 +18,8 @@ pub(crate) fn units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
-/// Cuts into parts of at most `limit` UTF-16 units, the first of at most `first`. Put together again the parts are exactly the text;
+/// Cuts into parts of at most `limit` UTF-16 units, the first of at most `first`. Put together again the parts are exactly the text, but for
+/// the head of a table, which is repeated in every part that goes on with it;
 /// ranges are cut at the boundary and go on in the next part, so a code block stays one in each.
 ///
 /// Preferred places: after a blank line, a line, a sentence, a word, a grapheme; a block of code that fits one message moves as a whole.
@@ -24,12 +28,44 @@ pub(crate) fn split(styled: &Styled, first: usize, limit: usize) -> Vec<Styled> 
     let mut start = 0;
     let mut room = first.max(2);
     while start < styled.text.len() {
-        let end = start + cut(&styled.text[start..], room, &styled.spans, start, limit);
-        parts.push(slice(styled, start..end));
+        let head = head(styled, start, limit);
+        let end = start
+            + cut(
+                &styled.text[start..],
+                room.saturating_sub(units(head)).max(2),
+                &styled.spans,
+                start,
+                limit,
+            );
+        parts.push(under(head, slice(styled, start..end)));
         start = end;
         room = limit.max(2);
     }
     parts
+}
+
+/// The head of the table that goes on at `start`; empty where none does, or where it would take more than a sixteenth of a message.
+fn head(styled: &Styled, start: usize, limit: usize) -> &str {
+    let block = styled
+        .spans
+        .iter()
+        .find(|s| matches!(s.style, Style::Pre(_)) && s.range.start < start && start < s.range.end);
+    let head = block.and_then(|s| {
+        table_head(&styled.text[s.range.clone()]).filter(|head| s.range.start + head.len() < start)
+    });
+    head.filter(|head| units(head) * 16 <= limit).unwrap_or_default()
+}
+
+/// A part with that head in front, in the same block.
+fn under(head: &str, mut part: Styled) -> Styled {
+    if !head.is_empty() {
+        part.text.insert_str(0, head);
+        for span in &mut part.spans {
+            let start = if span.range.start == 0 { 0 } else { span.range.start + head.len() };
+            span.range = start..span.range.end + head.len();
+        }
+    }
+    part
 }
 
 /// One piece with its ranges.
@@ -40,7 +76,10 @@ fn slice(styled: &Styled, range: Range<usize>) -> Styled {
         .filter_map(|span| {
             let start = span.range.start.max(range.start);
             let end = span.range.end.min(range.end);
-            (start < end).then(|| Span { range: start - range.start..end - range.start, style: span.style.clone() })
+            (start < end).then(|| Span {
+                range: start - range.start..end - range.start,
+                style: span.style.clone(),
+            })
         })
         .collect();
     Styled { text: styled.text[range].to_owned(), spans }
@@ -54,7 +93,9 @@ fn cut(rest: &str, room: usize, spans: &[Span], offset: usize, limit: usize) -> 
     }
     // A cut before this point would waste more than three quarters of a message.
     let least = prefix(rest, room, char::len_utf16) / 4;
-    let block = spans.iter().find(|s| matches!(s.style, Style::Pre(_)) && s.range.start < offset + at && offset + at < s.range.end);
+    let block = spans.iter().find(|s| {
+        matches!(s.style, Style::Pre(_)) && s.range.start < offset + at && offset + at < s.range.end
+    });
     if let Some(block) = block
         && block.range.start > offset + least
         && block.range.len() <= limit

@@ -62,17 +62,32 @@ pub(super) fn nest(spans: Vec<Span>) -> Vec<Span> {
     if spans.len() < 2 {
         return spans;
     }
-    let links: Vec<Range<usize>> = spans.iter().filter(|s| matches!(s.style, Style::Link(_))).map(|s| s.range.clone()).collect();
-    let within = |outer: &Range<usize>, inner: &Range<usize>| outer.start <= inner.start && inner.end <= outer.end;
-    let spans: Vec<Span> = spans.into_iter().filter(|s| !matches!(s.style, Style::Code) || !links.iter().any(|l| within(l, &s.range))).collect();
-    let mono: Vec<Range<usize>> = spans.iter().filter(|s| matches!(s.style, Style::Code | Style::Pre(_))).map(|s| s.range.clone()).collect();
+    let links: Vec<Range<usize>> = spans
+        .iter()
+        .filter(|s| matches!(s.style, Style::Link(_)))
+        .map(|s| s.range.clone())
+        .collect();
+    let within = |outer: &Range<usize>, inner: &Range<usize>| {
+        outer.start <= inner.start && inner.end <= outer.end
+    };
+    let spans: Vec<Span> = spans
+        .into_iter()
+        .filter(|s| !matches!(s.style, Style::Code) || !links.iter().any(|l| within(l, &s.range)))
+        .collect();
+    let mono: Vec<Range<usize>> = spans
+        .iter()
+        .filter(|s| matches!(s.style, Style::Code | Style::Pre(_)))
+        .map(|s| s.range.clone())
+        .collect();
     let mut out: Vec<Span> = Vec::with_capacity(spans.len());
     for (i, span) in spans.iter().enumerate() {
         if matches!(span.style, Style::Bold | Style::Italic | Style::Strike | Style::Spoiler)
-            && spans
-                .iter()
-                .enumerate()
-                .any(|(j, other)| j != i && other.style == span.style && within(&other.range, &span.range) && (other.range != span.range || j < i))
+            && spans.iter().enumerate().any(|(j, other)| {
+                j != i
+                    && other.style == span.style
+                    && within(&other.range, &span.range)
+                    && (other.range != span.range || j < i)
+            })
         {
             continue;
         }

@@ -1,7 +1,6 @@
 //! A Markdown table as aligned plain text: Telegram has no tables, a monospaced block keeps the columns.
 
 use pulldown_cmark::{Event, Tag, TagEnd};
-use unicode_segmentation::UnicodeSegmentation;
 
 /// A table while its events arrive.
 #[derive(Debug, Default)]
@@ -21,7 +20,9 @@ impl Table {
                     row.push(String::new());
                 }
             }
-            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => self.links.push(dest_url.to_string()),
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                self.links.push(dest_url.to_string())
+            }
             Event::End(TagEnd::Link | TagEnd::Image) => {
                 if let Some(address) = self.links.pop()
                     && let Some(cell) = self.cell()
@@ -31,7 +32,9 @@ impl Table {
                 }
             }
             Event::End(TagEnd::TableHead) => self.heads = self.rows.len(),
-            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => self.push(text),
+            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                self.push(text)
+            }
             Event::SoftBreak | Event::HardBreak => self.push(" "),
             Event::End(TagEnd::Table) => return false,
             _ => {}
@@ -49,19 +52,8 @@ impl Table {
         }
     }
 
-    /// The rows, columns padded to the same width (in graphemes), a line under the head.
+    /// The rows, aligned.
     pub(super) fn render(&self) -> String {
-        let width = |cell: &String| cell.graphemes(true).count();
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns).map(|c| self.rows.iter().filter_map(|row| row.get(c)).map(width).max().unwrap_or(0)).collect();
-        let mut lines = Vec::with_capacity(self.rows.len() + 1);
-        for (i, row) in self.rows.iter().enumerate() {
-            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, wide)| format!("{cell}{}", " ".repeat(wide.saturating_sub(width(cell))))).collect();
-            lines.push(cells.join(" | ").trim_end().to_owned());
-            if i + 1 == self.heads {
-                lines.push(widths.iter().map(|w| "-".repeat((*w).max(1))).collect::<Vec<_>>().join("-+-"));
-            }
-        }
-        lines.join("\n")
+        galatea_core::markdown::table(&self.rows, self.heads)
     }
 }

@@ -14,7 +14,12 @@ fn shown(markdown: &str) -> (String, Vec<String>) {
     let styled = render(markdown);
     let list = entities::to_json(&entities(&styled));
     let list = list.as_array().unwrap().iter().map(|e| {
-        let more = ["url", "language"].iter().find_map(|f| e.get(*f)).and_then(Value::as_str).map(|m| format!("={m}")).unwrap_or_default();
+        let more = ["url", "language"]
+            .iter()
+            .find_map(|f| e.get(*f))
+            .and_then(Value::as_str)
+            .map(|m| format!("={m}"))
+            .unwrap_or_default();
         format!("{}({},{}){more}", e["type"].as_str().unwrap(), e["offset"], e["length"])
     });
     (styled.text.clone(), list.collect())
@@ -29,12 +34,20 @@ fn check(markdown: &str, text: &str, expect: &[&str]) {
 
 #[test]
 fn styles_become_entities() {
-    check("**b** *i* ~~s~~ ||h|| `c`", "b i s h c", &["bold(0,1)", "italic(2,1)", "strikethrough(4,1)", "spoiler(6,1)", "code(8,1)"]);
+    check(
+        "**b** *i* ~~s~~ ||h|| `c`",
+        "b i s h c",
+        &["bold(0,1)", "italic(2,1)", "strikethrough(4,1)", "spoiler(6,1)", "code(8,1)"],
+    );
     check("# Title\n\nwords", "Title\n\nwords", &["bold(0,5)"]);
     check("***both***", "both", &["bold(0,4)", "italic(0,4)"]);
     check("**bold *both* bold**", "bold both bold", &["bold(0,14)", "italic(5,4)"]);
     check("# A **b** c", "A b c", &["bold(0,5)"]);
-    check("> quoted **b**\n> more\n\nafter", "quoted b\nmore\n\nafter", &["blockquote(0,13)", "bold(7,1)"]);
+    check(
+        "> quoted **b**\n> more\n\nafter",
+        "quoted b\nmore\n\nafter",
+        &["blockquote(0,13)", "bold(7,1)"],
+    );
     check("> a\n>> b", "a\n\nb", &["blockquote(0,4)"]);
 }
 
@@ -84,13 +97,42 @@ fn tables_are_aligned_blocks() {
 }
 
 #[test]
+fn arithmetic_keeps_its_stars() {
+    check("2*3*4=24", "2*3*4=24", &[]);
+    check("x**2 + y**2 is it", "x**2 + y**2 is it", &[]);
+    check("2*3*4*5*6", "2*3*4*5*6", &[]);
+    check("un*frigging*believable", "unfriggingbelievable", &["italic(2,8)"]);
+    check("| a |\n|---|\n| 2*3*4 |", "a\n-----\n2*3*4", &["pre(0,13)"]);
+}
+
+#[test]
+fn a_table_that_is_split_repeats_its_head() {
+    let rows: String = (0..600).map(|n| format!("| row {n} | {} |\n", n * n)).collect();
+    let styled = markdown::render(&format!("| name | square |\n|---|---|\n{rows}"));
+    let parts = split::split(&styled, split::MAX_CAPTION, split::MAX_TEXT);
+    assert!(parts.len() > 2);
+    for (at, part) in parts.iter().enumerate() {
+        assert!(part.text.starts_with("name    | square\n--------+-------\n"), "{}", part.text);
+        assert!(
+            split::units(&part.text) <= if at == 0 { split::MAX_CAPTION } else { split::MAX_TEXT }
+        );
+        assert!(part.spans.len() == 1 && part.spans[0].range == (0..part.text.len()), "one block");
+    }
+    assert_eq!(
+        parts.iter().flat_map(|p| p.text.lines()).filter(|l| l.starts_with("row ")).count(),
+        600,
+        "each row once"
+    );
+}
+
+#[test]
 fn no_word_is_lost() {
     check("[note]: hello", "[note]: hello", &[]);
     check("see [it][r]\n\n[r]: https://a.b/", "see it", &["text_link(4,2)=https://a.b/"]);
     check("<div>x</div> & <b>y</b>", "<div>x</div> & <b>y</b>", &[]);
     check("about ~5~ of them", "about ~5~ of them", &[]);
     check("a || b || c", "a || b || c", &[]);
-    check("snake_case_name 2*3*4", "snake_case_name 234", &["italic(17,1)"]);
+    check("snake_case_name 2*3*4", "snake_case_name 2*3*4", &[]);
     check("one\ntwo", "one\ntwo", &[]);
     check("a\n\n---\n\nb", "a\n\n———\n\nb", &[]);
 }
@@ -103,12 +145,21 @@ fn a_message_is_plain_text_with_entities_and_no_preview() {
         Value::Object(part.params.clone()),
         json!({"text": "hi you", "link_preview_options": {"is_disabled": true}, "entities": [{"type": "bold", "offset": 3, "length": 3}]})
     );
-    assert_eq!(Part::read(&encode(&Outgoing::Message { content: Content::text("hi **you**"), reply_to: None }).unwrap()[0]).unwrap(), *part);
+    assert_eq!(
+        Part::read(
+            &encode(&Outgoing::Message { content: Content::text("hi **you**"), reply_to: None })
+                .unwrap()[0]
+        )
+        .unwrap(),
+        *part
+    );
 }
 
 #[test]
 fn long_text_is_split_at_paragraphs_lines_sentences_words() {
-    let texts = |text: &str| say(text).iter().map(|p| p.params["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    let texts = |text: &str| {
+        say(text).iter().map(|p| p.params["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
     let (a, b) = ("a".repeat(3000), "b".repeat(3000));
     assert_eq!(texts(&format!("{a}\n\n{b}")), [format!("{a}\n\n"), b.clone()]);
     assert_eq!(texts(&format!("{a}\n{b}")), [format!("{a}\n"), b.clone()]);
@@ -116,7 +167,10 @@ fn long_text_is_split_at_paragraphs_lines_sentences_words() {
     assert_eq!(texts(&format!("{a} {b}")), [format!("{a} "), b.clone()]);
     assert_eq!(texts(&"é".repeat(5000)).iter().map(|t| units(t)).collect::<Vec<_>>(), [4096, 904]);
     let families = texts(&"👩‍👩‍👧".repeat(600));
-    assert!(families.iter().all(|t| t.starts_with('👩') && t.ends_with('👧')), "no family is torn apart");
+    assert!(
+        families.iter().all(|t| t.starts_with('👩') && t.ends_with('👧')),
+        "no family is torn apart"
+    );
 }
 
 #[test]
@@ -143,8 +197,13 @@ fn a_block_that_fits_moves_as_a_whole() {
 #[test]
 fn nothing_to_say_is_an_error() {
     for text in ["", "  \n ", "&#32;"] {
-        let error = parts(&Outgoing::Message { content: Content::text(text), reply_to: None }).unwrap_err();
-        assert_eq!((error.kind(), error.code()), (ErrorKind::Invalid, Some("GAL-TG-400")), "{text:?}");
+        let error =
+            parts(&Outgoing::Message { content: Content::text(text), reply_to: None }).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::Invalid, Some("GAL-TG-400")),
+            "{text:?}"
+        );
     }
 }
 
@@ -179,14 +238,23 @@ fn what_a_caption_cannot_hold_follows() {
     assert_eq!(parts[0].params["photo"], "abc");
     assert!(units(parts[0].params["caption"].as_str().unwrap()) <= 1024);
     assert!(parts[1..].iter().all(|p| p.method == Method::SendMessage && p.reply_to.is_none()));
-    let together: String = parts.iter().map(|p| p.params.get("caption").or(p.params.get("text")).unwrap().as_str().unwrap()).collect();
+    let together: String = parts
+        .iter()
+        .map(|p| p.params.get("caption").or(p.params.get("text")).unwrap().as_str().unwrap())
+        .collect();
     assert_eq!(together.trim_end(), "word ".repeat(1500).trim_end());
 }
 
 #[test]
 fn pictures_travel_as_albums_of_ten() {
-    let parts = message_of(with_media("hi", (0..13).map(|n| photo(&format!("https://x.y/{n}.png"))).collect()));
-    assert_eq!(parts.iter().map(|p| p.method).collect::<Vec<_>>(), [Method::SendMediaGroup, Method::SendMediaGroup]);
+    let parts = message_of(with_media(
+        "hi",
+        (0..13).map(|n| photo(&format!("https://x.y/{n}.png"))).collect(),
+    ));
+    assert_eq!(
+        parts.iter().map(|p| p.method).collect::<Vec<_>>(),
+        [Method::SendMediaGroup, Method::SendMediaGroup]
+    );
     let sizes: Vec<_> = parts.iter().map(|p| p.params["media"].as_array().unwrap().len()).collect();
     assert_eq!(sizes, [10, 3]);
     assert_eq!(parts[0].params["media"][0]["caption"], "hi");
@@ -197,21 +265,44 @@ fn pictures_travel_as_albums_of_ten() {
 fn albums_do_not_mix_kinds_or_carry_buttons() {
     let document = Media { url: "https://x.y/a.pdf".into(), ..Media::default() };
     let methods = |content| message_of(content).iter().map(|p| p.method).collect::<Vec<_>>();
-    assert_eq!(methods(with_media("", vec![photo("https://x.y/1"), document.clone(), document.clone()])), [Method::SendPhoto, Method::SendMediaGroup]);
+    assert_eq!(
+        methods(with_media("", vec![photo("https://x.y/1"), document.clone(), document.clone()])),
+        [Method::SendPhoto, Method::SendMediaGroup]
+    );
     let buttons = vec![vec![Button { text: "ok".into(), press: Press::Data("1".into()) }]];
-    let parts = message_of(Content { buttons, ..with_media("hi", vec![photo("https://x.y/1"), photo("https://x.y/2")]) });
-    assert_eq!(parts.iter().map(|p| p.method).collect::<Vec<_>>(), [Method::SendPhoto, Method::SendPhoto]);
-    assert!(!parts[0].params.contains_key("reply_markup") && parts[1].params.contains_key("reply_markup"));
+    let parts = message_of(Content {
+        buttons,
+        ..with_media("hi", vec![photo("https://x.y/1"), photo("https://x.y/2")])
+    });
+    assert_eq!(
+        parts.iter().map(|p| p.method).collect::<Vec<_>>(),
+        [Method::SendPhoto, Method::SendPhoto]
+    );
+    assert!(
+        !parts[0].params.contains_key("reply_markup")
+            && parts[1].params.contains_key("reply_markup")
+    );
 }
 
 #[test]
 fn uploads_are_named_files() {
-    let parts = message_of(with_media("", vec![Media { mime: Some("image/png".into()), ..photo("data:image/png;base64,AAAA") }]));
+    let parts = message_of(with_media(
+        "",
+        vec![Media { mime: Some("image/png".into()), ..photo("data:image/png;base64,AAAA") }],
+    ));
     assert_eq!(
         parts[0].files,
-        [Upload { field: "photo".into(), url: "data:image/png;base64,AAAA".into(), name: "photo.png".into(), mime: Some("image/png".into()) }]
+        [Upload {
+            field: "photo".into(),
+            url: "data:image/png;base64,AAAA".into(),
+            name: "photo.png".into(),
+            mime: Some("image/png".into())
+        }]
     );
-    let parts = message_of(with_media("", vec![photo("data:,x"), Media { title: "../a/b\n.png".into(), ..photo("file:///tmp/x") }]));
+    let parts = message_of(with_media(
+        "",
+        vec![photo("data:,x"), Media { title: "../a/b\n.png".into(), ..photo("file:///tmp/x") }],
+    ));
     assert_eq!(parts[0].params["media"][1]["media"], "attach://file1");
     assert_eq!(parts[0].files[1].name, ".._a_b_.png");
     for wrong in ["", "ftp://x", "relative.png", "javascript:x"] {
@@ -225,7 +316,12 @@ fn parts_of(content: Content) -> Result<Vec<Part>> {
 
 #[test]
 fn attached_links_become_lines() {
-    let link = Media { url: "https://x.y/".into(), title: "The page".into(), content_type: MediaKind::Link, ..Media::default() };
+    let link = Media {
+        url: "https://x.y/".into(),
+        title: "The page".into(),
+        content_type: MediaKind::Link,
+        ..Media::default()
+    };
     let parts = message_of(with_media("see", vec![link]));
     assert_eq!(parts[0].params["text"], "see\nThe page");
     assert_eq!(parts[0].params["entities"][0]["url"], "https://x.y/");
@@ -234,11 +330,22 @@ fn attached_links_become_lines() {
 #[test]
 fn buttons_become_a_keyboard_under_the_last_part() {
     let button = |press| Button { text: "go".into(), press };
-    let content = |press: Press, text: &str| Content { buttons: vec![vec![button(press)], vec![]], ..Content::text(text) };
+    let content = |press: Press, text: &str| Content {
+        buttons: vec![vec![button(press)], vec![]],
+        ..Content::text(text)
+    };
     let parts = parts_of(content(Press::Data("x".repeat(64)), &"word ".repeat(1000))).unwrap();
     assert!(!parts[0].params.contains_key("reply_markup"));
-    assert_eq!(parts[1].params["reply_markup"], json!({"inline_keyboard": [[{"text": "go", "callback_data": "x".repeat(64)}]]}));
-    for wrong in [Press::Data("x".repeat(65)), Press::Data("é".repeat(33)), Press::Data(String::new()), Press::Url("javascript:x".into())] {
+    assert_eq!(
+        parts[1].params["reply_markup"],
+        json!({"inline_keyboard": [[{"text": "go", "callback_data": "x".repeat(64)}]]})
+    );
+    for wrong in [
+        Press::Data("x".repeat(65)),
+        Press::Data("é".repeat(33)),
+        Press::Data(String::new()),
+        Press::Url("javascript:x".into()),
+    ] {
         let error = parts_of(content(wrong.clone(), "hi")).unwrap_err();
         assert_eq!(error.code(), Some("GAL-TG-400"), "{wrong:?}");
         assert!(error.to_string().contains("row=1"), "{error}");
@@ -250,12 +357,21 @@ fn edits_deletions_and_reactions_name_their_message() {
     let id = RemoteId("-1005:7".into());
     let edit = parts(&Outgoing::Edit { id: id.clone(), content: Content::text("*new*") }).unwrap();
     assert_eq!(edit[0].method, Method::EditMessageText);
-    assert_eq!((&edit[0].params["chat_id"], &edit[0].params["message_id"], &edit[0].params["text"]), (&json!(-1005), &json!(7), &json!("new")));
-    let long = parts(&Outgoing::Edit { id: id.clone(), content: Content::text("word ".repeat(1000)) }).unwrap();
+    assert_eq!(
+        (&edit[0].params["chat_id"], &edit[0].params["message_id"], &edit[0].params["text"]),
+        (&json!(-1005), &json!(7), &json!("new"))
+    );
+    let long =
+        parts(&Outgoing::Edit { id: id.clone(), content: Content::text("word ".repeat(1000)) })
+            .unwrap();
     assert_eq!((long[1].method, long[1].params.get("message_id")), (Method::SendMessage, None));
     let delete = parts(&Outgoing::Delete { id: id.clone() }).unwrap();
     assert_eq!(Value::Object(delete[0].params.clone()), json!({"message_id": 7, "chat_id": -1005}));
-    let react = |emoji: Option<&str>| parts(&Outgoing::React { id: id.clone(), emoji: emoji.map(str::to_owned) }).unwrap()[0].params["reaction"].clone();
+    let react = |emoji: Option<&str>| {
+        parts(&Outgoing::React { id: id.clone(), emoji: emoji.map(str::to_owned) }).unwrap()[0]
+            .params["reaction"]
+            .clone()
+    };
     assert_eq!(react(Some("👍")), json!([{"type": "emoji", "emoji": "👍"}]));
     assert_eq!(react(Some("custom:5")), json!([{"type": "custom_emoji", "custom_emoji_id": "5"}]));
     assert_eq!(react(None), json!([]));

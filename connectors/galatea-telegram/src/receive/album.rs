@@ -31,7 +31,11 @@ struct Growth {
 impl Waiting {
     /// How many of the fetched updates may be stored now, and how long to wait before fetching again if not all.
     /// `fetched` has, per update, its album and its chat.
-    pub(super) fn ready(&mut self, fetched: &[(Option<Key>, Option<i64>)], now: Timestamp) -> (usize, Option<Duration>) {
+    pub(super) fn ready(
+        &mut self,
+        fetched: &[(Option<Key>, Option<i64>)],
+        now: Timestamp,
+    ) -> (usize, Option<Duration>) {
         if self.0.is_empty() && fetched.iter().all(|(key, _)| key.is_none()) {
             return (fetched.len(), None);
         }
@@ -55,7 +59,8 @@ impl Waiting {
         let mut wait = None;
         let mut ready = fetched.len();
         for (key, count) in counts {
-            let growth = self.0.entry(key.clone()).or_insert(Growth { first: now, grown: now, count });
+            let growth =
+                self.0.entry(key.clone()).or_insert(Growth { first: now, grown: now, count });
             if growth.count < count {
                 (growth.count, growth.grown) = (count, now);
             }
@@ -117,7 +122,10 @@ mod tests {
 
     #[test]
     fn without_albums_everything_is_ready() {
-        assert_eq!(Waiting::default().ready(&[(None, Some(7)), (None, None)], Timestamp(0)), (2, None));
+        assert_eq!(
+            Waiting::default().ready(&[(None, Some(7)), (None, None)], Timestamp(0)),
+            (2, None)
+        );
     }
 
     #[test]
@@ -126,7 +134,11 @@ mod tests {
         let batch = [(None, Some(8)), album("a")];
         assert_eq!(waiting.ready(&batch, Timestamp(0)), (1, Some(QUIET)));
         let grown = [album("a"), album("a")];
-        assert_eq!(waiting.ready(&grown, Timestamp(300)), (0, Some(QUIET)), "it grew, so it is waited for again");
+        assert_eq!(
+            waiting.ready(&grown, Timestamp(300)),
+            (0, Some(QUIET)),
+            "it grew, so it is waited for again"
+        );
         assert_eq!(waiting.ready(&grown, Timestamp(700)), (2, None));
     }
 
@@ -146,8 +158,19 @@ mod tests {
     #[test]
     fn a_full_or_overtaken_album_is_complete() {
         assert_eq!(Waiting::default().ready(&vec![album("a"); 10], Timestamp(0)), (10, None));
-        assert_eq!(Waiting::default().ready(&[album("a"), (None, Some(7))], Timestamp(0)), (2, None));
-        assert_eq!(Waiting::default().ready(&[album("a"), (None, Some(8))], Timestamp(0)).0, 0, "another chat proves nothing");
-        assert_eq!(Waiting::default().ready(&[album("a"), album("b")], Timestamp(0)).0, 1, "the first is complete, the second is not");
+        assert_eq!(
+            Waiting::default().ready(&[album("a"), (None, Some(7))], Timestamp(0)),
+            (2, None)
+        );
+        assert_eq!(
+            Waiting::default().ready(&[album("a"), (None, Some(8))], Timestamp(0)).0,
+            0,
+            "another chat proves nothing"
+        );
+        assert_eq!(
+            Waiting::default().ready(&[album("a"), album("b")], Timestamp(0)).0,
+            1,
+            "the first is complete, the second is not"
+        );
     }
 }

@@ -9,9 +9,18 @@ const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// Telegram keeps 100,000 updates (tdlib, TQueue.cpp), and nobody misses ten times as many in a day.
 const LARGEST_STEP: i64 = 1_000_000;
 
+/// Most numbers that one sentence names.
+const NAMED: usize = 10;
+
 /// What is missing before the first update of an answer. `offset` was asked for; `polled` is when Telegram was last known to be asked,
 /// within an hour. Pure.
-pub(super) fn before(offset: i64, first: i64, polled: Option<Timestamp>, to: Option<Timestamp>, now: Timestamp) -> Option<Gap> {
+pub(super) fn before(
+    offset: i64,
+    first: i64,
+    polled: Option<Timestamp>,
+    to: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<Gap> {
     let away = polled.map_or(Duration::ZERO, |polled| now.since(polled));
     let step = first.saturating_sub(offset);
     if step == 0 {
@@ -19,10 +28,56 @@ pub(super) fn before(offset: i64, first: i64, polled: Option<Timestamp>, to: Opt
     }
     let gap = |reason: &str, count| Gap { from: polled, to, count, ..Gap::new(now, reason) };
     if (1..=LARGEST_STEP).contains(&step) {
-        return Some(gap("Telegram keeps updates for 24 hours and dropped these before they were read", u64::try_from(step).ok()));
+        return Some(gap(
+            "Telegram keeps updates for 24 hours and dropped these before they were read",
+            u64::try_from(step).ok(),
+        ));
     }
     // Another row of numbers: whether anything lay between cannot be told, and after a day something may.
     (away > KEPT).then(|| gap("it was away for longer than the 24 hours that Telegram keeps updates; what came before may be lost", None))
+}
+
+/// Updates below the offset that Telegram may repeat at once: two answers of the largest size (Bot API, getUpdates.limit).
+const REPEATED: i64 = 200;
+/// Answers in a row that hold nothing but repeated updates. A fourth one means that the numbers
+/// begin anew there, and an offset above them would bring the same updates for ever.
+const MOST_REPEATS: u8 = 3;
+
+/// The offset to ask for after an answer that ends with the update `last`. Repeated updates do not
+/// move it back: the step up to the next new one would look like a gap. `repeats` counts the
+/// answers in a row that held nothing else. Pure.
+pub(super) fn following(offset: Option<i64>, last: i64, repeats: &mut u8) -> i64 {
+    let next = last.saturating_add(1);
+    let repeated = offset.filter(|offset| (1..=REPEATED).contains(&offset.saturating_sub(next)));
+    match repeated {
+        Some(offset) if *repeats < MOST_REPEATS => {
+            *repeats += 1;
+            offset
+        }
+        _ => {
+            *repeats = 0;
+            next
+        }
+    }
+}
+
+/// Updates that were passed over because they could not be read; none for none. Pure.
+pub(super) fn unread(numbers: &[i64], now: Timestamp) -> Option<Gap> {
+    let named = |numbers: &[i64]| numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let reason = match numbers {
+        [] => return None,
+        [one] => format!("the update with number {one} could not be read and was passed over"),
+        some if some.len() <= NAMED => format!(
+            "the updates with numbers {} could not be read and were passed over",
+            named(some)
+        ),
+        many => format!(
+            "the updates with numbers {} and {} more could not be read and were passed over",
+            named(&many[..NAMED]),
+            many.len() - NAMED
+        ),
+    };
+    Some(Gap { count: u64::try_from(numbers.len()).ok(), ..Gap::new(now, reason) })
 }
 
 #[cfg(test)]
@@ -37,7 +92,11 @@ mod tests {
 
     #[test]
     fn a_step_in_the_numbers_is_a_gap_with_its_count() {
-        assert_eq!(before(7, 7, before_now(100), None, NOW), None, "nothing was dropped, however long it was away");
+        assert_eq!(
+            before(7, 7, before_now(100), None, NOW),
+            None,
+            "nothing was dropped, however long it was away"
+        );
         let gap = before(7, 10, before_now(30), Some(NOW), NOW).unwrap();
         assert_eq!((gap.count, gap.from, gap.to), (Some(3), before_now(30), Some(NOW)));
     }
@@ -49,5 +108,40 @@ mod tests {
             assert_eq!(before(7_000_000, first, None, None, NOW), None);
             assert_eq!(before(7_000_000, first, before_now(30), None, NOW).unwrap().count, None);
         }
+    }
+
+    #[test]
+    fn repeated_updates_leave_the_offset_where_it_is() {
+        let mut repeats = 0;
+        assert_eq!(following(None, 6, &mut repeats), 7);
+        assert_eq!(following(Some(7), 9, &mut repeats), 10);
+        assert_eq!(following(Some(10), 4, &mut repeats), 10, "these came before");
+        assert_eq!(following(Some(10), 12, &mut repeats), 13);
+        assert_eq!(repeats, 0, "a new one ends the row");
+        assert_eq!(following(Some(900_000_000), 5, &mut repeats), 6, "numbers begin anew");
+    }
+
+    #[test]
+    fn numbers_that_begin_anew_just_below_the_offset_do_not_stop_the_bot() {
+        let mut repeats = 0;
+        let asked: Vec<i64> = (0..5).map(|_| following(Some(10), 4, &mut repeats)).collect();
+        assert_eq!(asked, [10, 10, 10, 5, 10]);
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_named_by_its_numbers() {
+        assert_eq!(unread(&[], NOW), None);
+        let gap = unread(&[1 << 31], NOW).unwrap();
+        assert_eq!(
+            (gap.count, gap.reason.as_str()),
+            (Some(1), "the update with number 2147483648 could not be read and was passed over")
+        );
+        assert!(unread(&[3, 4], NOW).unwrap().reason.contains("3, 4 could"));
+        let many = unread(&(0..100).collect::<Vec<_>>(), NOW).unwrap();
+        assert!(
+            many.count == Some(100) && many.reason.contains("9 and 90 more"),
+            "{}",
+            many.reason
+        );
     }
 }

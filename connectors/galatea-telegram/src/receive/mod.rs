@@ -3,6 +3,7 @@
 mod album;
 mod gap;
 pub(crate) mod poll;
+mod trouble;
 pub(crate) mod webhook;
 
 use dashmap::DashSet;
@@ -58,11 +59,27 @@ pub(crate) struct Ready {
     renamed: Vec<WorldSync>,
     changed: Vec<WorldSync>,
     places: Vec<Chat>,
+    lost: Vec<i64>,
 }
 
 impl Intake {
-    pub(crate) fn new(api: Api, book: Arc<Book>, me: Arc<Me>, gateway: Gateway, stop: CancellationToken) -> Self {
-        Self { api, book, me, gateway, stop, known: Arc::default(), tasks: TaskTracker::new(), syncs: Arc::new(Semaphore::new(SYNCS)) }
+    pub(crate) fn new(
+        api: Api,
+        book: Arc<Book>,
+        me: Arc<Me>,
+        gateway: Gateway,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            api,
+            book,
+            me,
+            gateway,
+            stop,
+            known: Arc::default(),
+            tasks: TaskTracker::new(),
+            syncs: Arc::new(Semaphore::new(SYNCS)),
+        }
     }
 
     /// Decodes, for the second time too when an album was waited for: it has no effect.
@@ -70,10 +87,14 @@ impl Intake {
         let now = self.gateway.clock().now();
         let read = |item: &Item| match &item.update {
             // An update that makes the decoder panic must not stop all that follow: it would come again and again.
-            Some(update) => catch_unwind(AssertUnwindSafe(|| decode(update, &self.me, now))).unwrap_or_else(|_| {
-                tracing::error!(update = item.id, "an update of Telegram could not be decoded and is passed over");
-                Decoded::default()
-            }),
+            Some(update) => catch_unwind(AssertUnwindSafe(|| decode(update, &self.me, now)))
+                .unwrap_or_else(|_| {
+                    tracing::error!(
+                        update = item.id,
+                        "an update of Telegram could not be decoded and is passed over"
+                    );
+                    Decoded::default()
+                }),
             None => Decoded::default(),
         };
         items.iter().map(read).collect()
@@ -81,10 +102,21 @@ impl Intake {
 
     /// Notes what does not wait for the store: message numbers, forums; presses are answered at once.
     fn prepare(&self, items: &[Item], decoded: Vec<Decoded>) -> Ready {
-        let mut ready = Ready { decoded: Vec::with_capacity(decoded.len()), renamed: Vec::new(), changed: Vec::new(), places: Vec::new() };
+        let mut ready = Ready {
+            decoded: Vec::with_capacity(decoded.len()),
+            renamed: Vec::new(),
+            changed: Vec::new(),
+            places: Vec::new(),
+            lost: Vec::new(),
+        };
         for (item, one) in items.iter().zip(decoded) {
             if item.update.is_none() {
-                tracing::warn!(update = item.id, kind = %galatea_http::shorten(&item.kind, 40), "an update of Telegram could not be read and is passed over");
+                if item.lost {
+                    tracing::warn!(update = item.id, kind = %item.kind, "an update of Telegram could not be read and is passed over");
+                    ready.lost.push(item.id);
+                } else {
+                    tracing::debug!(update = item.id, kind = %item.kind, "an update of Telegram is of no known kind and is passed over");
+                }
             }
             if let Some((chat, message)) = one.seen {
                 self.book.seen(chat, message);
@@ -99,7 +131,9 @@ impl Intake {
                 if one.refresh {
                     self.known.remove(&place.id.0);
                 }
-                if !self.known.contains(&place.id.0) && !ready.places.iter().any(|p| p.id == place.id) {
+                if !self.known.contains(&place.id.0)
+                    && !ready.places.iter().any(|p| p.id == place.id)
+                {
                     ready.places.push(place);
                 }
             }
@@ -113,8 +147,11 @@ impl Intake {
         ready
     }
 
-    /// Stores events, names and cursor. Ok means durable.
+    /// Stores events, names and cursor, and before them what could not be read. Ok means durable.
     async fn store(&self, ready: Ready, cursor: Option<Cursor>) -> Result<()> {
+        if let Some(gap) = gap::unread(&ready.lost, self.gateway.clock().now()) {
+            self.gateway.note_gap(gap).await?;
+        }
         for sync in ready.changed.into_iter().chain(ready.renamed) {
             self.gateway.ensure_connections(sync).await?;
         }

@@ -1,12 +1,14 @@
 //! Long polling: ask, store, and only then ask for what comes after.
 
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
-use galatea_core::{Batch, Cursor, Error, Health, Result, Retry, Timestamp};
+use galatea_core::{Batch, Cursor, Error, Gap, Result, Retry, Timestamp};
 use std::time::Duration;
-use teloxide::payloads::{GetUpdates, GetUpdatesSetters};
 
-use super::{ALLOWED, Intake, album::Waiting, gap};
-use crate::error::{CONFLICT_WAIT, codes};
+use super::{Intake, album::Waiting, gap, trouble::Troubles};
+use crate::{
+    decode::raw::{self, Answer, Item},
+    error::{self, Failure, codes},
+    send::api::Fetched,
+};
 
 /// Name of the stream whose cursor is the next offset.
 pub(crate) const STREAM: &str = "updates";
@@ -21,82 +23,165 @@ const LIMIT: u8 = 100;
 ///
 /// # Errors
 /// `Retry::Never` failures: a refused token, a webhook in the way. Everything else is retried in here.
-pub(crate) async fn run(mut intake: Intake, hold: Duration, detail: &str) -> Result<()> {
-    let mut offset: Option<i64> = intake.gateway.cursor(STREAM).await?.and_then(|c| c.position.parse().ok());
-    let mut polled = Polled::read(&intake).await?;
-    let mut waiting = Waiting::default();
+pub(crate) async fn run(intake: Intake, hold: Duration, detail: &str) -> Result<()> {
+    let offset: Option<i64> =
+        intake.gateway.cursor(STREAM).await?.and_then(|c| c.position.parse().ok());
+    let polled = Polled::read(&intake).await?;
     let mut troubles = Troubles::new(detail);
     let stop = intake.stop.clone();
-    let mut behind = true;
+    let mut poll = Poll {
+        intake,
+        offset,
+        polled,
+        waiting: Waiting::default(),
+        limit: LIMIT,
+        repeats: 0,
+        behind: true,
+    };
     loop {
-        intake.book.set_behind(behind);
+        poll.intake.book.set_behind(poll.behind);
         // At the beginning and after a failure an answer is wanted at once, to know whether anything waits.
-        let hold = if behind { Duration::ZERO } else { hold };
-        let mut request = GetUpdates::new().limit(LIMIT).timeout(u32::try_from(hold.as_secs()).unwrap_or(0)).allowed_updates(ALLOWED);
-        if let Some(offset) = offset {
-            request = request.offset(i32::try_from(offset).unwrap_or(i32::MAX));
-        }
+        let hold = if poll.behind { Duration::ZERO } else { hold };
         let fetched = tokio::select! {
             biased;
             () = stop.cancelled() => return Ok(()),
-            fetched = intake.api.updates(&request, hold) => fetched,
+            fetched = poll.intake.api.updates(poll.offset, poll.limit, hold) => fetched,
         };
-        let all = fetched.as_ref().is_ok_and(|items| items.len() < usize::from(LIMIT));
+        let reached = !matches!(fetched, Err(Failure::Transport(_)));
         let outcome = match fetched {
-            Ok(items) if items.is_empty() => polled.note(&intake).await.map(|()| None),
-            Ok(items) => {
-                let decoded = intake.decode(&items);
-                let first = items.first().map(|item| (item.id, decoded.first().and_then(|d| d.events.first()).map(|event| event.at)));
-                let keys: Vec<_> = decoded.iter().map(|d| (d.album.clone(), d.seen.map(|(chat, _)| chat))).collect();
-                let (ready, wait) = waiting.ready(&keys, intake.gateway.clock().now());
-                match items.get(..ready).and_then(|r| r.last()) {
-                    // The number after the last one of this answer, not the largest ever seen: after a quiet week Telegram goes on at random.
-                    Some(last) => {
-                        let next = last.id.saturating_add(1);
-                        let cursor = Cursor { stream: STREAM.to_owned(), position: next.to_string() };
-                        let prepared = intake.prepare(&items[..ready], decoded.into_iter().take(ready).collect());
-                        let stored = async {
-                            if let (Some(offset), Some((first, at))) = (offset, first)
-                                && let Some(gap) = gap::before(offset, first, polled.last, at, intake.gateway.clock().now())
-                            {
-                                // Before the offset moves past it.
-                                intake.gateway.note_gap(gap).await?;
-                            }
-                            intake.store(prepared, Some(cursor)).await?;
-                            offset = Some(next);
-                            polled.note(&intake).await?;
-                            Ok(wait)
-                        };
-                        stored.await
-                    }
-                    None => Ok(wait),
-                }
-            }
+            Ok(Fetched::Answer(answer)) => poll.take(answer).await,
+            Ok(Fetched::TooLong(beginning)) => poll.shorten(&beginning).await,
             Err(failure) => {
+                poll.behind = true;
                 if failure.refusal().is_some_and(|r| r.code == 409 && !r.webhook_active()) {
                     // Whoever holds the other poll must not find ours still open.
-                    intake.api = intake.api.reconnected()?;
+                    poll.intake.api = poll.intake.api.reconnected()?;
                 }
-                Err(intake.api.error(failure, "getUpdates"))
+                Err(poll.intake.api.error(failure, "getUpdates"))
             }
         };
-        behind = !(all && outcome.is_ok());
+        poll.behind |= outcome.is_err();
         let pause = match outcome {
             Ok(wait) => {
-                troubles.over(&intake);
+                troubles.over(&poll.intake);
                 wait
             }
             Err(error) if error.retry() == Retry::Never && is_final(&error) => return Err(error),
-            Err(error) => Some(troubles.meet(&intake, &error)),
+            Err(error) => Some(troubles.meet(&poll.intake, &error, reached)),
         };
         if let Some(pause) = pause {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return Ok(()),
-                () = intake.gateway.clock().sleep(pause) => {}
+                () = poll.intake.gateway.clock().sleep(pause) => {}
             }
         }
     }
+}
+
+/// How far the updates are read.
+struct Poll {
+    intake: Intake,
+    /// The number to ask for: the one after the last that is stored.
+    offset: Option<i64>,
+    polled: Polled,
+    waiting: Waiting,
+    /// How many to ask for: fewer while answers are too long.
+    limit: u8,
+    /// Answers in a row that held nothing but repeated updates.
+    repeats: u8,
+    /// More may wait at Telegram.
+    behind: bool,
+}
+
+impl Poll {
+    /// Stores what can be stored now. How long to wait before asking again, when an album may grow.
+    async fn take(&mut self, answer: Answer) -> Result<Option<Duration>> {
+        let Answer { items, without_number } = answer;
+        self.behind = items.len() + without_number >= usize::from(self.limit);
+        self.limit = self.limit.saturating_mul(2).min(LIMIT);
+        if items.is_empty() && without_number > 0 {
+            return self.skip_nameless().await;
+        }
+        if items.is_empty() {
+            self.polled.note(&self.intake).await?;
+            return Ok(None);
+        }
+        let decoded = self.intake.decode(&items);
+        let first = items.first().map(|item| {
+            (item.id, decoded.first().and_then(|d| d.events.first()).map(|event| event.at))
+        });
+        let keys: Vec<_> =
+            decoded.iter().map(|d| (d.album.clone(), d.seen.map(|(chat, _)| chat))).collect();
+        let (ready, wait) = self.waiting.ready(&keys, self.intake.gateway.clock().now());
+        let Some(last) = items.get(..ready).and_then(|r| r.last()) else { return Ok(wait) };
+        // Not the largest number ever seen: after a quiet week Telegram goes on at random.
+        let next = gap::following(self.offset, last.id, &mut self.repeats);
+        let prepared =
+            self.intake.prepare(&items[..ready], decoded.into_iter().take(ready).collect());
+        if let (Some(offset), Some((first, at))) = (self.offset, first)
+            && let Some(gap) =
+                gap::before(offset, first, self.polled.last, at, self.intake.gateway.clock().now())
+        {
+            // Before the offset moves past it.
+            self.intake.gateway.note_gap(gap).await?;
+        }
+        self.intake.store(prepared, Some(position(next))).await?;
+        self.offset = Some(next);
+        self.polled.note(&self.intake).await?;
+        Ok(wait)
+    }
+
+    /// After an answer that was too long: fewer next time. One update alone that is too long is passed over.
+    async fn shorten(&mut self, beginning: &[u8]) -> Result<Option<Duration>> {
+        self.behind = true;
+        if self.limit > 1 {
+            self.limit = (self.limit / 2).max(1);
+            tracing::info!(
+                limit = self.limit,
+                "an answer of Telegram was too long; fewer updates are asked for at once"
+            );
+            return Ok(None);
+        }
+        match raw::first_of(beginning) {
+            Some(item) => self.skip(&item).await,
+            None => self.skip_nameless().await,
+        }
+    }
+
+    /// Passes over what cannot be stored.
+    async fn skip(&mut self, item: &Item) -> Result<Option<Duration>> {
+        let next = item.id.saturating_add(1);
+        let prepared = self
+            .intake
+            .prepare(std::slice::from_ref(item), vec![crate::decode::Decoded::default()]);
+        self.intake.store(prepared, Some(position(next))).await?;
+        self.offset = Some(next);
+        Ok(None)
+    }
+
+    /// Passes over an update that has no number: the number asked for is its own or lies before it.
+    async fn skip_nameless(&mut self) -> Result<Option<Duration>> {
+        self.behind = true;
+        let Some(offset) = self.offset else {
+            return Err(self.intake.api.placed(error::without_number()));
+        };
+        let now = self.intake.gateway.clock().now();
+        let reason =
+            format!("an update from number {offset} on could not be read and was passed over");
+        self.intake.gateway.note_gap(Gap { count: Some(1), ..Gap::new(now, reason) }).await?;
+        self.intake
+            .gateway
+            .receive(Batch { events: Vec::new(), cursor: Some(position(offset.saturating_add(1))) })
+            .await?;
+        self.offset = Some(offset.saturating_add(1));
+        // With a growing pause: where the real number lies is not known.
+        Err(self.intake.api.placed(error::without_number()))
+    }
+}
+
+fn position(next: i64) -> Cursor {
+    Cursor { stream: STREAM.to_owned(), position: next.to_string() }
 }
 
 /// When Telegram was last asked, as it is stored.
@@ -125,56 +210,8 @@ impl Polled {
 
 /// Only a person can repair it. A store that refuses a batch is not among these: the updates stay with Telegram until it works.
 fn is_final(error: &Error) -> bool {
-    matches!(error.code(), Some(codes::UNAUTHORIZED | codes::WEBHOOK | codes::FORBIDDEN | codes::INVALID))
-}
-
-/// Failures in a row: told once each kind, with growing waits.
-struct Troubles<'a> {
-    detail: &'a str,
-    backoff: Option<ExponentialBackoff>,
-    told: Option<&'static str>,
-}
-
-impl<'a> Troubles<'a> {
-    fn new(detail: &'a str) -> Self {
-        Self { detail, backoff: None, told: None }
-    }
-
-    /// 1 to 30 s, doubled each time, with jitter.
-    fn next(&mut self) -> Duration {
-        let backoff = self.backoff.get_or_insert_with(|| {
-            ExponentialBuilder::default()
-                .with_min_delay(Duration::from_secs(1))
-                .with_max_delay(Duration::from_secs(15))
-                .with_jitter()
-                .without_max_times()
-                .build()
-        });
-        backoff.next().unwrap_or(Duration::from_secs(30)).min(Duration::from_secs(30))
-    }
-
-    fn meet(&mut self, intake: &Intake, error: &Error) -> Duration {
-        let pause = match (error.code(), error.retry()) {
-            (Some(codes::CONFLICT), _) => CONFLICT_WAIT,
-            (_, Retry::After(wait)) => wait,
-            _ => self.next(),
-        };
-        let code = error.code().unwrap_or("GAL-UNEXPECTED");
-        if self.told != Some(code) {
-            self.told = Some(code);
-            tracing::debug!(code, error = %error.report(), seconds = pause.as_secs_f32(), "receiving from Telegram is interrupted and tried again");
-            intake
-                .gateway
-                .report(Health::Retrying { reason: format!("{error}; next try in {} s", pause.as_secs().max(1)), code: error.code().map(str::to_owned) });
-        }
-        pause
-    }
-
-    fn over(&mut self, intake: &Intake) {
-        self.backoff = None;
-        if self.told.take().is_some() {
-            tracing::debug!("receiving from Telegram again");
-            intake.gateway.report(Health::Up { detail: self.detail.to_owned() });
-        }
-    }
+    matches!(
+        error.code(),
+        Some(codes::UNAUTHORIZED | codes::WEBHOOK | codes::FORBIDDEN | codes::INVALID)
+    )
 }

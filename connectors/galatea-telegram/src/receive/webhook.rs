@@ -1,14 +1,15 @@
 //! Webhook: Telegram calls us. An update is stored before it is answered with 200; a store that fails is answered with 503, so that
-//! Telegram keeps the update and tries again.
+//! Telegram keeps the update and tries again. Nothing of a body is read before the secret is right.
 
 use axum::{
     Router,
-    body::Bytes,
-    extract::{DefaultBodyLimit, State},
-    http::{HeaderMap, StatusCode},
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
     routing::post,
 };
 use galatea_core::{Error, ErrorKind, ExposeSecret, Health, Result, SecretString};
+use galatea_http::listen::{Body, Limits, read_body};
 use serde::{Deserialize, Serialize};
 use std::{
     net::SocketAddr,
@@ -17,18 +18,26 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 use subtle::ConstantTimeEq;
 use tokio::net::TcpListener;
 use url::Url;
 
 use super::Intake;
-use crate::{decode::raw, error::codes};
+use crate::{
+    decode::raw::{self, Item},
+    error::codes,
+};
 
 /// Header that carries the secret (Bot API, setWebhook.secret_token).
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 /// Largest update taken. A message has 4,096 characters and up to 100 entities; quoted replies double that.
 const MAX_BODY: usize = 1 << 20;
+/// What is read of a larger one, so that it can be answered: refused, it would come again for ever and hold up everything behind it.
+const MAX_TAKEN: usize = 16 << 20;
+/// Longest time for a body. An update is a few packets.
+const BODY: Duration = Duration::from_secs(15);
 
 #[derive(Clone)]
 struct Hook {
@@ -44,12 +53,18 @@ struct Hook {
 /// `Conflict` when it is taken, `Invalid` when this machine does not have the address.
 pub(crate) async fn bind(listen: SocketAddr) -> Result<TcpListener> {
     TcpListener::bind(listen).await.map_err(|e| {
-        let kind = if e.kind() == std::io::ErrorKind::AddrInUse { ErrorKind::Conflict } else { ErrorKind::Invalid };
+        let kind = if e.kind() == std::io::ErrorKind::AddrInUse {
+            ErrorKind::Conflict
+        } else {
+            ErrorKind::Invalid
+        };
         Error::new(kind, "the webhook cannot listen there")
             .with_code(codes::WEBHOOK)
             .with("address", listen)
             .with("cause", e)
-            .with_fix("choose another TELEGRAM_WEBHOOK_LISTEN, or stop the program that uses this one")
+            .with_fix(
+                "choose another TELEGRAM_WEBHOOK_LISTEN, or stop the program that uses this one",
+            )
     })
 }
 
@@ -57,51 +72,86 @@ pub(crate) async fn bind(listen: SocketAddr) -> Result<TcpListener> {
 ///
 /// # Errors
 /// `Unavailable` when the listener breaks.
-pub(crate) async fn serve(intake: Intake, listener: TcpListener, address: &Url, secret: SecretString, up: Health) -> Result<()> {
+pub(crate) async fn serve(
+    intake: Intake,
+    listener: TcpListener,
+    address: &Url,
+    secret: SecretString,
+    up: Health,
+) -> Result<()> {
     let stop = intake.stop.clone();
     let hook = Hook { intake, secret: Arc::new(secret), up: Arc::new(up), failing: Arc::default() };
     let router = router(hook, address.path());
-    axum::serve(listener, router)
-        .with_graceful_shutdown(stop.cancelled_owned())
+    galatea_http::listen::serve(listener, router, Limits::WEBHOOK, stop.cancelled_owned())
         .await
-        .map_err(|e| Error::new(ErrorKind::Unavailable, "the webhook's listener broke").with_code(codes::WEBHOOK).with("cause", e))
+        .map_err(|e| {
+            Error::new(ErrorKind::Unavailable, "the webhook's listener broke")
+                .with_code(codes::WEBHOOK)
+                .with("cause", e)
+        })
 }
 
 fn router(hook: Hook, path: &str) -> Router {
     // The path is the operator's; axum would read braces and colons in it as patterns, so every path is taken and compared.
     let path: Arc<str> = path.trim_end_matches('/').into();
-    let guard = move |uri: axum::http::Uri, state, headers, body| async move {
-        if uri.path().trim_end_matches('/') == &*path { receive(state, headers, body).await } else { StatusCode::NOT_FOUND }
+    let guard = move |State(hook): State<Hook>, request: Request| async move {
+        if request.uri().path().trim_end_matches('/') != &*path {
+            return refused(StatusCode::NOT_FOUND);
+        }
+        if !hook.knows(request.headers()) {
+            return refused(StatusCode::UNAUTHORIZED);
+        }
+        hook.receive(request).await
     };
     let handler = post(guard);
-    Router::new().route("/", handler.clone()).route("/{*rest}", handler).layer(DefaultBodyLimit::max(MAX_BODY)).with_state(hook)
+    Router::new().route("/", handler.clone()).route("/{*rest}", handler).with_state(hook)
 }
 
-async fn receive(State(hook): State<Hook>, headers: HeaderMap, body: Bytes) -> StatusCode {
-    let given = headers.get(SECRET_HEADER).map(axum::http::HeaderValue::as_bytes).unwrap_or_default();
-    if !bool::from(given.ct_eq(hook.secret.expose_secret().as_bytes())) {
-        return StatusCode::UNAUTHORIZED;
+/// To somebody who is not Telegram: an answer, and the connection is closed.
+fn refused(status: StatusCode) -> Response {
+    (status, [(header::CONNECTION, "close")]).into_response()
+}
+
+impl Hook {
+    fn knows(&self, headers: &HeaderMap) -> bool {
+        let given =
+            headers.get(SECRET_HEADER).map(axum::http::HeaderValue::as_bytes).unwrap_or_default();
+        given.ct_eq(self.secret.expose_secret().as_bytes()).into()
     }
-    let Some(item) = raw::single(&body) else {
-        // It came from Telegram; refusing it would only bring it again and hold up everything behind it.
-        tracing::warn!(bytes = body.len(), "a webhook call held no update and is passed over");
-        return StatusCode::OK;
-    };
-    let items = [item];
-    let decoded = hook.intake.decode(&items);
-    let ready = hook.intake.prepare(&items, decoded);
-    match hook.intake.store(ready, None).await {
-        Ok(()) => {
-            if hook.failing.swap(false, Ordering::Relaxed) {
-                hook.intake.gateway.report((*hook.up).clone());
+
+    async fn receive(&self, request: Request) -> Response {
+        // From here on it is Telegram: refusing what cannot be read would only bring it again and hold up everything behind it.
+        let (length, item) = match read_body(request.into_body(), MAX_BODY, MAX_TAKEN, BODY).await {
+            Body::Whole(body) => (body.len(), raw::single(&body)),
+            Body::TooLong(beginning) => (beginning.len(), raw::cut(&beginning)),
+            Body::Broken => return refused(StatusCode::REQUEST_TIMEOUT),
+        };
+        let Some(item) = item else {
+            tracing::warn!(bytes = length, "a webhook call held no update and is passed over");
+            return StatusCode::OK.into_response();
+        };
+        self.store(item).await.into_response()
+    }
+
+    async fn store(&self, item: Item) -> StatusCode {
+        let items = [item];
+        let decoded = self.intake.decode(&items);
+        let ready = self.intake.prepare(&items, decoded);
+        match self.intake.store(ready, None).await {
+            Ok(()) => {
+                if self.failing.swap(false, Ordering::Relaxed) {
+                    self.intake.gateway.report((*self.up).clone());
+                }
+                StatusCode::OK
             }
-            StatusCode::OK
-        }
-        Err(error) => {
-            hook.failing.store(true, Ordering::Relaxed);
-            tracing::warn!(error = %error.report(), "an update could not be stored; Telegram keeps it and tries again");
-            hook.intake.gateway.report(Health::Degraded { reason: "messages cannot be stored; Telegram keeps them and tries again".to_owned() });
-            StatusCode::SERVICE_UNAVAILABLE
+            Err(error) => {
+                self.failing.store(true, Ordering::Relaxed);
+                tracing::warn!(error = %error.report(), "an update could not be stored; Telegram keeps it and tries again");
+                let reason =
+                    "messages cannot be stored; Telegram keeps them and tries again".to_owned();
+                self.intake.gateway.report(Health::Degraded { reason });
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
     }
 }
@@ -123,7 +173,10 @@ impl Keep {
     /// Reads what is kept; a missing or broken file counts as nothing.
     pub(crate) fn open(folder: &Path) -> Self {
         let path = folder.join("webhook.json");
-        let kept = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let kept = std::fs::read(&path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default();
         Self { path, kept }
     }
 
@@ -135,8 +188,9 @@ impl Keep {
     /// The secret kept, or a new one: 43 letters and digits from the operating system's generator.
     pub(crate) fn secret(&mut self) -> SecretString {
         use rand::{Rng, distr::Alphanumeric};
-        let secret =
-            self.kept.secret.take().filter(|s| s.len() >= 16).unwrap_or_else(|| rand::rng().sample_iter(Alphanumeric).take(43).map(char::from).collect());
+        let secret = self.kept.secret.take().filter(|s| s.len() >= 16).unwrap_or_else(|| {
+            rand::rng().sample_iter(Alphanumeric).take(43).map(char::from).collect()
+        });
         self.kept.secret = Some(secret.clone());
         SecretString::from(secret)
     }
@@ -149,7 +203,10 @@ impl Keep {
         use std::io::Write;
         self.kept.url = url.map(Url::to_string);
         let failed = |e: std::io::Error| {
-            Error::unexpected("the webhook's secret cannot be kept").with_code(codes::WEBHOOK).with("file", self.path.display()).with("cause", e)
+            Error::unexpected("the webhook's secret cannot be kept")
+                .with_code(codes::WEBHOOK)
+                .with("file", self.path.display())
+                .with("cause", e)
         };
         let mut options = std::fs::OpenOptions::new();
         options.create(true).write(true).truncate(true);
@@ -182,7 +239,8 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode = std::fs::metadata(folder.path().join("webhook.json")).unwrap().permissions().mode();
+            let mode =
+                std::fs::metadata(folder.path().join("webhook.json")).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
     }

@@ -1,20 +1,21 @@
 //! The Bot API over our own HTTP client: one POST per call, one pool of kept connections, the token in one place.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt as _;
 use galatea_core::{Clock, Error, ExposeSecret, Leave, Result, SecretString};
 use galatea_http::{Form, HttpClient, HttpOptions, Response};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, sync::Arc, time::Duration};
 use teloxide::{
-    payloads::GetUpdates,
     requests::Payload,
     types::{Chat, ChatId, User},
 };
 use url::Url;
 
+use crate::receive::ALLOWED;
 use crate::{
     config::{Origins, TelegramConfig},
-    decode::raw::{self, Item},
+    decode::raw::{self, Answer},
     error::{Failure, Parameters, Refusal, codes},
 };
 use galatea_core::world::Role;
@@ -30,6 +31,14 @@ const POLL_EXTRA: Duration = Duration::from_secs(10);
 const MAX_ANSWER: usize = 16 << 20;
 /// Largest file a bot may download (Bot API, getFile).
 pub(crate) const MAX_DOWNLOAD: usize = 20 << 20;
+
+/// What a poll brought.
+pub(crate) enum Fetched {
+    /// Updates.
+    Answer(Answer),
+    /// The beginning of an answer that was longer than may be read.
+    TooLong(Bytes),
+}
 
 /// Calls of one bot. Clones share the pool.
 #[derive(Clone)]
@@ -95,7 +104,10 @@ pub(crate) struct Webhook {
 impl Webhook {
     /// Host of the webhook, for people.
     pub(crate) fn host(&self) -> String {
-        Url::parse(&self.url).ok().and_then(|u| u.host_str().map(str::to_owned)).unwrap_or_else(|| "an unknown host".to_owned())
+        Url::parse(&self.url)
+            .ok()
+            .and_then(|u| u.host_str().map(str::to_owned))
+            .unwrap_or_else(|| "an unknown host".to_owned())
     }
 }
 
@@ -146,39 +158,84 @@ impl Api {
     }
 
     /// One call with JSON parameters.
-    pub(crate) async fn call<T: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Result<T, Failure> {
+    pub(crate) async fn call<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<T, Failure> {
         self.call_with(method, params, &Leave::always()).await
     }
 
     /// One call that goes out only while leave is given.
-    pub(crate) async fn call_with<T: DeserializeOwned>(&self, method: &str, params: &impl Serialize, leave: &Leave) -> Result<T, Failure> {
-        let request = self.http.post(self.address(method).expose_secret()).only_with(leave).json(params);
+    pub(crate) async fn call_with<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+        leave: &Leave,
+    ) -> Result<T, Failure> {
+        let request =
+            self.http.post(self.address(method).expose_secret()).only_with(leave).json(params);
         let response = request.total_timeout(TOTAL).send().await.map_err(Failure::Transport)?;
         answer(response).await
     }
 
     /// One of teloxide's requests, read as `T`.
-    pub(crate) async fn request<P: Payload + Serialize, T: DeserializeOwned>(&self, payload: &P) -> Result<T, Failure> {
+    pub(crate) async fn request<P: Payload + Serialize, T: DeserializeOwned>(
+        &self,
+        payload: &P,
+    ) -> Result<T, Failure> {
         self.call(&method_name(P::NAME), payload).await
     }
 
     /// One call with files.
-    pub(crate) async fn upload<T: DeserializeOwned>(&self, method: &str, form: Form) -> Result<T, Failure> {
-        let response = self.http.post(self.address(method).expose_secret()).multipart(form).total_timeout(UPLOAD).send().await.map_err(Failure::Transport)?;
+    pub(crate) async fn upload<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        form: Form,
+    ) -> Result<T, Failure> {
+        let response = self
+            .http
+            .post(self.address(method).expose_secret())
+            .multipart(form)
+            .total_timeout(UPLOAD)
+            .send()
+            .await
+            .map_err(Failure::Transport)?;
         answer(response).await
     }
 
-    /// Waits for updates, at most `hold` and ten seconds more.
-    pub(crate) async fn updates(&self, request: &GetUpdates, hold: Duration) -> Result<Vec<Item>, Failure> {
-        let address = self.address(&method_name(GetUpdates::NAME));
-        let request = self.http.post(address.expose_secret()).json(request).total_timeout(hold + POLL_EXTRA);
+    /// Waits for at most `limit` updates from a number on, at most `hold` and ten seconds more.
+    pub(crate) async fn updates(
+        &self,
+        offset: Option<i64>,
+        limit: u8,
+        hold: Duration,
+    ) -> Result<Fetched, Failure> {
+        // Not teloxide's request: its offset has 32 bits.
+        let mut params = serde_json::json!({ "limit": limit, "timeout": hold.as_secs(), "allowed_updates": ALLOWED });
+        if let Some(offset) = offset {
+            params["offset"] = offset.into();
+        }
+        let address = self.address("getUpdates");
+        let request =
+            self.http.post(address.expose_secret()).json(&params).total_timeout(hold + POLL_EXTRA);
         let response = request.max_body(MAX_ANSWER).send().await.map_err(Failure::Transport)?;
         let (status, place) = (response.status(), response.place().to_owned());
-        let body = response.bytes().await.map_err(Failure::Transport)?;
+        let mut pieces = response.stream();
+        let mut body = BytesMut::new();
+        while let Some(piece) = pieces.next().await {
+            match piece {
+                Ok(piece) => body.extend_from_slice(&piece),
+                Err(error) if error.code() == Some(galatea_http::codes::TOO_BIG) => {
+                    return Ok(Fetched::TooLong(body.freeze()));
+                }
+                Err(error) => return Err(Failure::Transport(error)),
+            }
+        }
         if status == 200
-            && let Some(items) = raw::answer(&body)
+            && let Some(answer) = raw::answer(&body)
         {
-            return Ok(items);
+            return Ok(Fetched::Answer(answer));
         }
         match read::<serde_json::Value>(status, &place, &body) {
             Err(failure) => Err(failure),
@@ -203,9 +260,15 @@ impl Api {
             user: User,
             status: String,
         }
-        let members: Vec<serde_json::Value> = self.request(&teloxide::payloads::GetChatAdministrators::new(ChatId(chat.id.0))).await?;
+        let members: Vec<serde_json::Value> = self
+            .request(&teloxide::payloads::GetChatAdministrators::new(ChatId(chat.id.0)))
+            .await?;
         let role = |status: &str| if status == "creator" { Role::Owner } else { Role::Admin };
-        Ok(members.iter().filter_map(|m| Member::deserialize(m).ok()).map(|m| (m.user, role(&m.status))).collect())
+        Ok(members
+            .iter()
+            .filter_map(|m| Member::deserialize(m).ok())
+            .map(|m| (m.user, role(&m.status)))
+            .collect())
     }
 
     /// Bytes of a file somebody sent, at most 20 MB.
@@ -220,32 +283,61 @@ impl Api {
             #[serde(default)]
             file_size: Option<u64>,
         }
-        let too_large = || Error::invalid("a file is larger than the 20 MB a Telegram bot may download").with_code(codes::INVALID);
-        let file: File = self.call("getFile", &serde_json::json!({ "file_id": file_id })).await.map_err(|failure| {
-            match failure.refusal() {
-                Some(r) if r.says("file is too big") => return too_large(),
-                Some(r) if r.code == 400 => return Error::not_found("Telegram does not have this file any more").with_code(codes::NOT_FOUND),
-                _ => {}
-            }
-            failure.into_error("getFile")
-        })?;
+        let too_large = || {
+            Error::invalid("a file is larger than the 20 MB a Telegram bot may download")
+                .with_code(codes::INVALID)
+        };
+        let file: File = self
+            .call("getFile", &serde_json::json!({ "file_id": file_id }))
+            .await
+            .map_err(|failure| {
+                match failure.refusal() {
+                    Some(r) if r.says("file is too big") => return too_large(),
+                    Some(r) if r.code == 400 => {
+                        return Error::not_found("Telegram does not have this file any more")
+                            .with_code(codes::NOT_FOUND);
+                    }
+                    _ => {}
+                }
+                failure.into_error("getFile")
+            })?;
         if file.file_size.is_some_and(|size| size > MAX_DOWNLOAD as u64) {
             return Err(too_large());
         }
-        let path = file.file_path.ok_or_else(|| Error::not_found("Telegram does not offer this file").with_code(codes::NOT_FOUND))?;
+        let path = file.file_path.ok_or_else(|| {
+            Error::not_found("Telegram does not offer this file").with_code(codes::NOT_FOUND)
+        })?;
         // A hostile server must not lead us elsewhere: only plain relative paths.
-        if path.starts_with('/') || path.split('/').any(|p| p == "..") || path.contains(['?', '#', '\\', ':']) {
-            return Err(Error::unexpected("the Bot API server names a file by an address of its own").with_code(codes::GARBAGE));
+        if path.starts_with('/')
+            || path.split('/').any(|p| p == "..")
+            || path.contains(['?', '#', '\\', ':'])
+        {
+            return Err(Error::unexpected(
+                "the Bot API server names a file by an address of its own",
+            )
+            .with_code(codes::GARBAGE));
         }
         let address = SecretString::from(format!("{}{path}", self.files.expose_secret()));
-        let response = self.http.get(address.expose_secret()).total_timeout(UPLOAD).max_body(MAX_DOWNLOAD).send().await;
+        let response = self
+            .http
+            .get(address.expose_secret())
+            .total_timeout(UPLOAD)
+            .max_body(MAX_DOWNLOAD)
+            .send()
+            .await;
         let response = response.map_err(|e| Failure::Transport(e).into_error("download"))?;
         response.ok()?.bytes().await.map_err(|e| Failure::Transport(e).into_error("download"))
     }
 }
 
 fn client(clock: Arc<dyn Clock>) -> Result<HttpClient> {
-    HttpClient::new(HttpOptions { connect_timeout: CONNECT, total_timeout: TOTAL, max_body: MAX_ANSWER, clock, ..HttpOptions::default() })
+    HttpClient::new(HttpOptions {
+        connect_timeout: CONNECT,
+        total_timeout: TOTAL,
+        max_body: MAX_ANSWER,
+        clock,
+        ..HttpOptions::default()
+    })
 }
 
 /// teloxide writes `GetMe`; the Bot API's own spelling is `getMe`.
@@ -267,8 +359,10 @@ async fn answer<T: DeserializeOwned>(response: Response) -> Result<T, Failure> {
 /// Reads an answer. Content types are not looked at: proxies change them.
 fn read<T: DeserializeOwned>(status: u16, place: &str, body: &[u8]) -> Result<T, Failure> {
     let garbage = || Failure::Garbage { status, place: place.to_owned() };
-    match serde_json::from_slice::<Reply<T>>(body) {
-        Ok(Reply { ok: true, result: Some(result), .. }) if (200..300).contains(&status) => Ok(result),
+    match galatea_http::json::read::<Reply<T>>(body) {
+        Ok(Reply { ok: true, result: Some(result), .. }) if (200..300).contains(&status) => {
+            Ok(result)
+        }
         Ok(Reply { ok: false, error_code, description, parameters, .. }) => {
             let parameters = parameters.unwrap_or_default();
             Err(Failure::Refused(Refusal {
@@ -290,7 +384,7 @@ mod tests {
     #[test]
     fn teloxides_names_are_spelled_as_the_bot_api_does() {
         assert_eq!(method_name(teloxide::payloads::GetMe::NAME), "getMe");
-        assert_eq!(method_name(GetUpdates::NAME), "getUpdates");
+        assert_eq!(method_name(teloxide::payloads::GetUpdates::NAME), "getUpdates");
         assert_eq!(method_name(teloxide::payloads::SetMyCommands::NAME), "setMyCommands");
     }
 
@@ -309,16 +403,28 @@ mod tests {
             panic!("a refusal")
         };
         assert_eq!((r.code, r.migrate_to), (400, Some(-1007)));
-        for (status, body) in
-            [(200, "<html>"), (502, "<html>bad gateway"), (200, "{}"), (200, r#"{"ok":true}"#), (200, r#"{"ok":true,"result":"x"}"#), (200, "")]
-        {
-            assert!(matches!(read::<bool>(status, "h", body.as_bytes()), Err(Failure::Garbage { .. })), "{body}");
+        for (status, body) in [
+            (200, "<html>"),
+            (502, "<html>bad gateway"),
+            (200, "{}"),
+            (200, r#"{"ok":true}"#),
+            (200, r#"{"ok":true,"result":"x"}"#),
+            (200, ""),
+        ] {
+            assert!(
+                matches!(read::<bool>(status, "h", body.as_bytes()), Err(Failure::Garbage { .. })),
+                "{body}"
+            );
         }
     }
 
     #[test]
     fn the_token_is_not_shown() {
-        let api = Api::new(&TelegramConfig::new(SecretString::from("1:CANARYcanary".to_owned())), Arc::new(SystemClock)).unwrap();
+        let api = Api::new(
+            &TelegramConfig::new(SecretString::from("1:CANARYcanary".to_owned())),
+            Arc::new(SystemClock),
+        )
+        .unwrap();
         assert!(!format!("{api:?}").to_lowercase().contains("canary"));
     }
 }

@@ -4,7 +4,10 @@ use dashmap::DashMap;
 use galatea_core::{Deadline, DeliveryId, Priority, Timestamp};
 use std::{
     collections::VecDeque,
-    sync::atomic::{AtomicI32, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicI32, Ordering},
+    },
     time::Duration,
 };
 use tokio::sync::watch;
@@ -22,6 +25,8 @@ pub(crate) struct Book {
     shared: AtomicI32,
     /// Whether Telegram holds messages that were not fetched yet, as far as anybody knows.
     behind: watch::Sender<bool>,
+    /// What people address us by.
+    handle: OnceLock<String>,
 }
 
 #[derive(Debug, Default)]
@@ -69,9 +74,24 @@ pub(super) fn counts_alone(chat: i64) -> bool {
 }
 
 impl Book {
+    /// Who we are is known now.
+    pub(crate) fn introduce(&self, handle: &str) {
+        if !handle.is_empty() {
+            // It stays the same for as long as this runs.
+            let _ = self.handle.set(handle.to_owned());
+        }
+    }
+
+    /// What people address us by, once that is known.
+    pub(crate) fn handle(&self) -> Option<String> {
+        self.handle.get().cloned()
+    }
+
     fn notes(&self, chat: i64) -> dashmap::mapref::one::RefMut<'_, i64, Notes> {
         if self.chats.len() > MAX_CHATS {
-            self.chats.retain(|_, notes| notes.waits != Waits::default() || notes.forum || notes.attempt.is_some());
+            self.chats.retain(|_, notes| {
+                notes.waits != Waits::default() || notes.forum || notes.attempt.is_some()
+            });
             if self.chats.len() > MAX_CHATS {
                 self.chats.clear();
             }
@@ -192,10 +212,18 @@ mod tests {
     #[test]
     fn a_wait_binds_what_is_worth_as_much_or_less() {
         use Priority::{Answer, Change, Typing};
-        for (refused, bound) in [(Answer, [true, true, true]), (Change, [false, true, true]), (Typing, [false, false, true])] {
+        for (refused, bound) in [
+            (Answer, [true, true, true]),
+            (Change, [false, true, true]),
+            (Typing, [false, false, true]),
+        ] {
             let book = Book::default();
             book.block(1, refused, Timestamp(0), Duration::from_secs(5));
-            assert_eq!([Answer, Change, Typing].map(|call| book.wait(1, call, Timestamp(1)).is_some()), bound, "{refused:?}");
+            assert_eq!(
+                [Answer, Change, Typing].map(|call| book.wait(1, call, Timestamp(1)).is_some()),
+                bound,
+                "{refused:?}"
+            );
         }
     }
 

@@ -14,18 +14,26 @@ use crate::{
 ///
 /// # Errors
 /// `Invalid` for a file that is missing, too large, not ours, or a broken `data:` address.
-pub(super) async fn form(params: &Map<String, Value>, files: &[Upload], folder: &Path) -> Result<Form> {
+pub(super) async fn form(
+    params: &Map<String, Value>,
+    files: &[Upload],
+    folder: &Path,
+) -> Result<Form> {
     let mut form = Form::new();
     for (name, value) in params {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         form = form.text(name.clone(), text);
     }
     for file in files {
-        let bytes = read_attachment(&file.url, folder, MAX_UPLOAD).await.map_err(|e| e.with_code(codes::INVALID).with("attachment", &file.field))?;
+        let bytes = read_attachment(&file.url, folder, MAX_UPLOAD)
+            .await
+            .map_err(|e| e.with_code(codes::INVALID).with("attachment", &file.field))?;
         let length = bytes.len() as u64;
         let mut part = FormPart::stream_with_length(bytes, length).file_name(file.name.clone());
         if let Some(mime) = &file.mime {
-            part = part.mime_str(mime).map_err(|_| invalid("an attachment has a media type that is none", file))?;
+            part = part
+                .mime_str(mime)
+                .map_err(|_| invalid("an attachment has a media type that is none", file))?;
         }
         form = form.part(file.field.clone(), part);
     }

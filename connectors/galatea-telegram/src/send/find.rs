@@ -3,7 +3,7 @@
 
 use futures::{StreamExt as _, stream};
 use galatea_core::{Delivery, Error, ErrorKind, Found, Receipt, RemoteId, Result, Retry, Trail};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{collections::HashSet, time::Duration};
 
 use super::{TelegramSender, answered, api::Api, book::counts_alone};
@@ -43,7 +43,11 @@ enum Probe {
 }
 
 /// Looks for a delivery.
-pub(super) async fn find(sender: &TelegramSender, delivery: &Delivery, trail: &Trail) -> Result<Found> {
+pub(super) async fn find(
+    sender: &TelegramSender,
+    delivery: &Delivery,
+    trail: &Trail,
+) -> Result<Found> {
     let part = Part::read(&delivery.body)?;
     if !part.method.posts() {
         // Edits, deletions and reactions can be repeated without anybody seeing it twice.
@@ -62,7 +66,11 @@ pub(super) async fn find(sender: &TelegramSender, delivery: &Delivery, trail: &T
     let floor = sender.book.floor(delivery.id, target.chat).or_else(|| floor(trail, &part, target));
     let Some(floor) = floor.filter(|_| !trail.cut) else { return Ok(Found::Unknown) };
     // Topics share their chat's numbers: another one's lost message looks the same.
-    let doubtful = 1 + trail.doubtful.iter().filter(|room| Target::parse(room).is_ok_and(|t| t.chat == target.chat)).count();
+    let doubtful = 1 + trail
+        .doubtful
+        .iter()
+        .filter(|room| Target::parse(room).is_ok_and(|t| t.chat == target.chat))
+        .count();
     let strangers = match survey(sender, trail, &part, target.chat, floor, doubtful).await? {
         Survey::Whole(strangers) => strangers,
         Survey::Cut => return Ok(Found::Unknown),
@@ -86,13 +94,25 @@ fn floor(trail: &Trail, part: &Part, target: Target) -> Option<i32> {
     answered(part, target).max(known)
 }
 
-fn numbers<'a>(messages: impl IntoIterator<Item = &'a RemoteId>, chat: i64) -> impl Iterator<Item = i32> {
-    messages.into_iter().filter_map(parse_message).filter(move |(of, _)| *of == Some(chat)).map(|(_, number)| number)
+fn numbers<'a>(
+    messages: impl IntoIterator<Item = &'a RemoteId>,
+    chat: i64,
+) -> impl Iterator<Item = i32> {
+    messages
+        .into_iter()
+        .filter_map(parse_message)
+        .filter(move |(of, _)| *of == Some(chat))
+        .map(|(_, number)| number)
 }
 
 /// Numbers of messages in any of the chats that share one count: each number is given once.
-fn shared_numbers<'a>(messages: impl IntoIterator<Item = &'a RemoteId>) -> impl Iterator<Item = i32> {
-    messages.into_iter().filter_map(parse_message).filter_map(|(of, number)| of.filter(|chat| !counts_alone(*chat)).map(|_| number))
+fn shared_numbers<'a>(
+    messages: impl IntoIterator<Item = &'a RemoteId>,
+) -> impl Iterator<Item = i32> {
+    messages
+        .into_iter()
+        .filter_map(parse_message)
+        .filter_map(|(of, number)| of.filter(|chat| !counts_alone(*chat)).map(|_| number))
 }
 
 /// What lies above a number.
@@ -103,17 +123,32 @@ enum Survey {
     Cut,
 }
 
-async fn survey(sender: &TelegramSender, trail: &Trail, part: &Part, chat: i64, floor: i32, wanted: usize) -> Result<Survey> {
+async fn survey(
+    sender: &TelegramSender,
+    trail: &Trail,
+    part: &Part,
+    chat: i64,
+    floor: i32,
+    wanted: usize,
+) -> Result<Survey> {
     let book = &sender.book;
     let Reach { mut most, mut margin, at_once } = if chat > 0 { IN_PRIVATE } else { IN_GROUPS };
     if !counts_alone(chat) {
         // What was under way to others when the program died may have arrived there just before, and nobody has stored those numbers either.
-        let under_way = trail.doubtful.iter().filter(|room| Target::parse(room).is_ok_and(|t| !counts_alone(t.chat))).count();
+        let under_way = trail
+            .doubtful
+            .iter()
+            .filter(|room| Target::parse(room).is_ok_and(|t| !counts_alone(t.chat)))
+            .count();
         margin += under_way;
         most += 2 * under_way;
     }
     let stored = trail.ours.iter().chain(&trail.others);
-    let known: HashSet<i32> = if counts_alone(chat) { numbers(stored, chat).collect() } else { shared_numbers(stored).collect() };
+    let known: HashSet<i32> = if counts_alone(chat) {
+        numbers(stored, chat).collect()
+    } else {
+        shared_numbers(stored).collect()
+    };
     let mut newest = book.newest(chat).max(floor).max(known.iter().copied().max().unwrap_or(floor));
     let (mut strangers, mut empty, mut asked) = (Vec::new(), 0, 0);
     let ask = |id| {
@@ -154,10 +189,27 @@ async fn probe(api: &Api, part: &Part, chat: i64, id: i32) -> Result<Probe> {
     if let Some(markup) = part.params.get("reply_markup") {
         params["reply_markup"] = markup.clone();
     }
-    match api.call::<serde::de::IgnoredAny>("editMessageReplyMarkup", &params).await {
-        // It was ours but had other buttons: not this delivery, and nothing to conclude from.
-        Ok(_) => Ok(Probe::Unclear),
+    match api.call::<Value>("editMessageReplyMarkup", &params).await {
+        Ok(edited) => Ok(recognise(part, &edited)),
         Err(failure) => judge(failure),
+    }
+}
+
+/// An edit that succeeded: the message is ours, and only its buttons were not those of this delivery (somebody took them away, or Telegram
+/// keeps them in another form). It is told by its words; a message of ours with other words is none that is looked for.
+fn recognise(part: &Part, edited: &Value) -> Probe {
+    let words = |text: Option<&Value>, caption: Option<&Value>| {
+        let found = text.or(caption).and_then(Value::as_str).unwrap_or_default();
+        found.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let meant = words(part.params.get("text"), part.params.get("caption"));
+    let found = words(edited.get("text"), edited.get("caption"));
+    if edited.get("message_id").is_none() {
+        Probe::Unclear
+    } else if meant == found {
+        Probe::Ours
+    } else {
+        Probe::Others
     }
 }
 
@@ -194,9 +246,26 @@ mod tests {
     }
 
     #[test]
+    fn an_edit_that_succeeds_tells_by_the_words() {
+        let text = Part::read(&galatea_core::Encoded(
+            json!({"method": "sendMessage", "params": {"text": "yes  or\nno?"}}),
+        ));
+        let part = text.unwrap_or_else(|e| panic!("{e}"));
+        let judged = |edited: Value| recognise(&part, &edited);
+        assert_eq!(judged(json!({"message_id": 7, "text": "yes or\nno?"})), Probe::Ours);
+        assert_eq!(judged(json!({"message_id": 7, "caption": "yes or no?"})), Probe::Ours);
+        assert_eq!(judged(json!({"message_id": 7, "text": "something else"})), Probe::Others);
+        assert_eq!(judged(json!({"message_id": 7})), Probe::Others);
+        assert_eq!(judged(json!(true)), Probe::Unclear);
+    }
+
+    #[test]
     fn answers_to_the_no_op_edit_are_understood() {
         for (words, probe) in [
-            ("Bad Request: message is not modified: specified new message content and reply markup are exactly the same", Probe::Ours),
+            (
+                "Bad Request: message is not modified: specified new message content and reply markup are exactly the same",
+                Probe::Ours,
+            ),
             ("Bad Request: message to edit not found", Probe::Nothing),
             ("Bad Request: MESSAGE_ID_INVALID", Probe::Nothing),
             ("Bad Request: message can't be edited", Probe::Others),
@@ -204,7 +273,10 @@ mod tests {
         ] {
             assert_eq!(judge(refused(400, words)).unwrap(), probe, "{words}");
         }
-        assert_eq!(judge(refused(403, "Forbidden: bot was blocked by the user")).unwrap(), Probe::Unclear);
+        assert_eq!(
+            judge(refused(403, "Forbidden: bot was blocked by the user")).unwrap(),
+            Probe::Unclear
+        );
         assert!(judge(refused(429, "Too Many Requests")).is_err());
         assert!(judge(refused(500, "Internal Server Error")).is_err());
     }

@@ -4,13 +4,14 @@ pub(crate) mod api;
 pub(crate) mod book;
 mod files;
 mod find;
+mod speak;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use dashmap::DashMap;
 use galatea_core::{
-    Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Leave, Media, Outgoing, Priority, Receipt, RemoteId, Result, Retry, SendHandler,
-    Trail,
+    Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Leave, Media, Outgoing,
+    Priority, Receipt, RemoteId, Result, Retry, SendHandler, Speak, Trail,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
@@ -59,7 +60,9 @@ impl TelegramSender {
 
     /// Bytes of an attachment `telegram:<file_id>`.
     pub(crate) async fn download(&self, url: &str) -> Result<Bytes> {
-        let id = url.strip_prefix("telegram:").ok_or_else(|| Error::invalid("not an attachment of Telegram").with_code(codes::INVALID))?;
+        let id = url.strip_prefix("telegram:").ok_or_else(|| {
+            Error::invalid("not an attachment of Telegram").with_code(codes::INVALID)
+        })?;
         self.api.download(id).await
     }
 
@@ -78,30 +81,57 @@ impl TelegramSender {
 
     fn gate(&self, chat: i64, priority: Priority) -> Result<()> {
         match self.book.wait(chat, priority, self.clock.now()) {
-            Some(rest) => Err(Error::new(ErrorKind::RateLimited, "Telegram asked to leave this chat alone for a while")
-                .with_code(codes::FLOOD)
-                .with_retry(Retry::After(rest))
-                .with("milliseconds", rest.as_millis())),
+            Some(rest) => Err(Error::new(
+                ErrorKind::RateLimited,
+                "Telegram asked to leave this chat alone for a while",
+            )
+            .with_code(codes::FLOOD)
+            .with_retry(Retry::After(rest))
+            .with("milliseconds", rest.as_millis())),
             None => Ok(()),
         }
     }
 
-    async fn attempt(&self, part: &Part, target: Target, leave: &Leave) -> Result<Vec<RemoteId>, Failure> {
+    async fn attempt(
+        &self,
+        part: &Part,
+        target: Target,
+        leave: &Leave,
+    ) -> Result<Vec<RemoteId>, Failure> {
         let method = part.method.as_str();
         let params = &part.params;
-        let ids = |posted: &[Posted]| posted.iter().map(|p| message_id(p.chat.id, p.message_id)).collect();
-        let own = || params.get("message_id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok()).map(|id| message_id(target.chat, id));
+        let ids = |posted: &[Posted]| {
+            posted.iter().map(|p| message_id(p.chat.id, p.message_id)).collect()
+        };
+        let own = || {
+            params
+                .get("message_id")
+                .and_then(Value::as_i64)
+                .and_then(|id| i32::try_from(id).ok())
+                .map(|id| message_id(target.chat, id))
+        };
         if !part.files.is_empty() {
-            let form = files::form(params, &part.files, &self.folder).await.map_err(Failure::Transport)?;
+            let form =
+                files::form(params, &part.files, &self.folder).await.map_err(Failure::Transport)?;
             return match part.method {
-                Method::SendMediaGroup => self.api.upload::<Vec<Posted>>(method, form).await.map(|p| ids(&p)),
+                Method::SendMediaGroup => {
+                    self.api.upload::<Vec<Posted>>(method, form).await.map(|p| ids(&p))
+                }
                 _ => self.api.upload::<Posted>(method, form).await.map(|p| ids(&[p])),
             };
         }
         match part.method {
-            Method::SendMediaGroup => self.api.call::<Vec<Posted>>(method, params).await.map(|p| ids(&p)),
-            m if m.posts() => self.api.call_with::<Posted>(method, params, leave).await.map(|p| ids(&[p])),
-            Method::EditMessageText | Method::EditMessageCaption => self.api.call::<IgnoredAny>(method, params).await.map(|_| own().into_iter().collect()),
+            Method::SendMediaGroup => {
+                self.api.call::<Vec<Posted>>(method, params).await.map(|p| ids(&p))
+            }
+            m if m.posts() => {
+                self.api.call_with::<Posted>(method, params, leave).await.map(|p| ids(&[p]))
+            }
+            Method::EditMessageText | Method::EditMessageCaption => self
+                .api
+                .call::<IgnoredAny>(method, params)
+                .await
+                .map(|_| own().into_iter().collect()),
             _ => self.api.call::<IgnoredAny>(method, params).await.map(|_| Vec::new()),
         }
     }
@@ -109,16 +139,16 @@ impl TelegramSender {
 
 #[async_trait]
 impl SendHandler for TelegramSender {
+    fn handle(&self) -> Option<String> {
+        self.book.handle()
+    }
+
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
         encode::encode(outgoing)
     }
 
     fn priority(&self, body: &Encoded) -> Priority {
         Part::read(body).map_or(Priority::Answer, |part| worth(&part))
-    }
-
-    async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
-        self.send_with(delivery, &Leave::always()).await
     }
 
     async fn send_with(&self, delivery: &Delivery, leave: &Leave) -> Result<Receipt> {
@@ -146,7 +176,9 @@ impl SendHandler for TelegramSender {
                 }
                 Err(failure) => failure,
             };
-            let Some(refusal) = failure.refusal().cloned() else { return Err(failure.into_error(part.method.as_str())) };
+            let Some(refusal) = failure.refusal().cloned() else {
+                return Err(failure.into_error(part.method.as_str()));
+            };
             if let Some(wait) = refusal.wait() {
                 self.book.block(target.chat, worth, self.clock.now(), wait);
                 return Err(failure.into_error(part.method.as_str()));
@@ -165,24 +197,44 @@ impl SendHandler for TelegramSender {
             match remedy(&part, &refusal) {
                 Remedy::Change(changed) => part = *changed,
                 Remedy::Done => {
-                    let id = part.params.get("message_id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
-                    let id = id.filter(|_| part.method != Method::DeleteMessage).map(|id| message_id(target.chat, id));
+                    let id = part
+                        .params
+                        .get("message_id")
+                        .and_then(Value::as_i64)
+                        .and_then(|id| i32::try_from(id).ok());
+                    let id = id
+                        .filter(|_| part.method != Method::DeleteMessage)
+                        .map(|id| message_id(target.chat, id));
                     return Ok(Receipt { id, moved_to });
                 }
                 Remedy::None => return Err(failure.into_error(part.method.as_str())),
             }
         }
-        Err(Error::unexpected("Telegram keeps refusing this message in new ways").with_code(codes::INVALID).with("method", part.method.as_str()))
+        Err(Error::unexpected("Telegram keeps refusing this message in new ways")
+            .with_code(codes::INVALID)
+            .with("method", part.method.as_str()))
     }
 
     async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found> {
         find::find(self, delivery, trail).await
     }
 
+    async fn may_speak(&self, at: &Address, person: &RemoteId) -> Result<Speak> {
+        let target = Target::parse(&at.remote)?;
+        // A group's anonymous administrator speaks as the group: nobody can be asked about.
+        let Some(person) = person.as_str().parse().ok().filter(|person: &i64| *person > 0) else {
+            return Ok(Speak::Unknown);
+        };
+        self.gate(target.chat, Priority::Callback)?;
+        speak::may_speak(&self.api, target, person).await
+    }
+
     async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {
         let bytes = self.download(&media.url).await?;
         if bytes.len() > limit {
-            return Err(Error::invalid("the file is larger than allowed").with_code(codes::INVALID).with("limit", limit));
+            return Err(Error::invalid("the file is larger than allowed")
+                .with_code(codes::INVALID)
+                .with("limit", limit));
         }
         Ok(bytes.into())
     }
@@ -192,7 +244,11 @@ impl SendHandler for TelegramSender {
         if self.gate(target.chat, Priority::Typing).is_err() {
             return Ok(());
         }
-        let mut part = Part::read(&encode::encode(&Outgoing::Typing)?.pop().ok_or_else(|| Error::unexpected("typing has no form"))?)?;
+        let mut part = Part::read(
+            &encode::encode(&Outgoing::Typing)?
+                .pop()
+                .ok_or_else(|| Error::unexpected("typing has no form"))?,
+        )?;
         address(&mut part, target, self.book.forum(target.chat));
         match self.attempt(&part, target, &Leave::always()).await {
             Ok(_) => Ok(()),
@@ -223,13 +279,20 @@ fn address(part: &mut Part, target: Target, forum: bool) {
         part.params.insert("message_thread_id".into(), json!(thread));
     }
     if let Some(message) = answered(part, target).filter(|_| part.method.posts()) {
-        part.params.insert("reply_parameters".into(), json!({ "message_id": message, "allow_sending_without_reply": true }));
+        part.params.insert(
+            "reply_parameters".into(),
+            json!({ "message_id": message, "allow_sending_without_reply": true }),
+        );
     }
 }
 
 /// The number of the message it answers, if that is in the same chat.
 fn answered(part: &Part, target: Target) -> Option<i32> {
-    part.reply_to.as_ref().and_then(parse_message).filter(|(chat, _)| chat.is_none_or(|c| c == target.chat)).map(|(_, message)| message)
+    part.reply_to
+        .as_ref()
+        .and_then(parse_message)
+        .filter(|(chat, _)| chat.is_none_or(|c| c == target.chat))
+        .map(|(_, message)| message)
 }
 
 /// What can be done about a refusal.
@@ -253,20 +316,35 @@ fn remedy(part: &Part, refusal: &Refusal) -> Remedy {
     let has = |field: &str| part.params.contains_key(field);
     match part.method {
         _ if refusal.code != 400 => Remedy::None,
-        Method::EditMessageText | Method::EditMessageCaption if refusal.says("message is not modified") => Remedy::Done,
+        Method::EditMessageText | Method::EditMessageCaption
+            if refusal.says("message is not modified") =>
+        {
+            Remedy::Done
+        }
         Method::DeleteMessage if refusal.says("message to delete not found") => Remedy::Done,
         Method::EditMessageText if refusal.says("there is no text in the message to edit") => {
             let mut changed = part.clone();
             changed.method = Method::EditMessageCaption;
-            for (from, to) in [("text", Some("caption")), ("entities", Some("caption_entities")), ("link_preview_options", None)] {
+            for (from, to) in [
+                ("text", Some("caption")),
+                ("entities", Some("caption_entities")),
+                ("link_preview_options", None),
+            ] {
                 if let (Some(value), Some(to)) = (changed.params.remove(from), to) {
                     changed.params.insert(to.into(), value);
                 }
             }
             Remedy::Change(Box::new(changed))
         }
-        _ if has("message_thread_id") && (refusal.says("message thread not found") || refusal.says("TOPIC_DELETED")) => without("message_thread_id"),
-        _ if has("reply_parameters") && (refusal.says("message to be replied not found") || refusal.says("replied message not found")) => {
+        _ if has("message_thread_id")
+            && (refusal.says("message thread not found") || refusal.says("TOPIC_DELETED")) =>
+        {
+            without("message_thread_id")
+        }
+        _ if has("reply_parameters")
+            && (refusal.says("message to be replied not found")
+                || refusal.says("replied message not found")) =>
+        {
             without("reply_parameters")
         }
         _ if has("entities") && broken_entities(refusal) => without("entities"),
@@ -276,7 +354,10 @@ fn remedy(part: &Part, refusal: &Refusal) -> Remedy {
 }
 
 fn broken_entities(refusal: &Refusal) -> bool {
-    refusal.says("can't parse entities") || refusal.says("can't parse MessageEntity") || refusal.says("ENTITY_") || refusal.says("ENTITIES_")
+    refusal.says("can't parse entities")
+        || refusal.says("can't parse MessageEntity")
+        || refusal.says("ENTITY_")
+        || refusal.says("ENTITIES_")
 }
 
 #[cfg(test)]

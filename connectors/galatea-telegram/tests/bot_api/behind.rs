@@ -21,7 +21,10 @@ async fn looking_for_a_send_waits_for_what_was_not_received() {
     // Between a poll that failed and the next.
     clock.wait_for_sleepers(1).await;
     let handler = running.connector.send_handler();
-    let outgoing = Outgoing::Message { content: Content::text("only once"), reply_to: Some(RemoteId(format!("{}:{asked}", ann.id))) };
+    let outgoing = Outgoing::Message {
+        content: Content::text("only once"),
+        reply_to: Some(RemoteId(format!("{}:{asked}", ann.id))),
+    };
     let delivery = deliveries(&*handler, &ann.id.to_string(), &outgoing).swap_remove(0);
     api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     handler.send(&delivery).await.unwrap_err();

@@ -36,10 +36,16 @@ async fn a_flood_wait_is_kept_for_its_chat_only() {
     s.api.fault(Fault::new(Effect::RateLimited(7)).on("sendMessage").at(ann.id));
     let room = ann.id.to_string();
     let error = send(&*s.handler, &room, &say("one")).await.remove(0).unwrap_err();
-    assert_eq!((error.code(), error.retry(), error.sent()), (Some("GAL-TG-429"), Retry::After(Duration::from_secs(7)), Sent::No));
+    assert_eq!(
+        (error.code(), error.retry(), error.sent()),
+        (Some("GAL-TG-429"), Retry::After(Duration::from_secs(7)), Sent::No)
+    );
     s.clock.advance(Duration::from_secs(3));
     let error = send(&*s.handler, &room, &say("one")).await.remove(0).unwrap_err();
-    assert_eq!((error.kind(), error.retry()), (ErrorKind::RateLimited, Retry::After(Duration::from_secs(4))));
+    assert_eq!(
+        (error.kind(), error.retry()),
+        (ErrorKind::RateLimited, Retry::After(Duration::from_secs(4)))
+    );
     s.handler.typing(&address(&room)).await.unwrap();
     assert_eq!(s.api.calls_of("sendMessage").len(), 1, "nothing else was sent to the chat");
     assert!(s.api.calls_of("sendChatAction").is_empty());
@@ -59,12 +65,19 @@ async fn typing_or_a_change_that_has_to_wait_holds_no_answer_up() {
     let edit = Outgoing::Edit { id: sent, content: Content::text("two") };
     for wait in [9, 5] {
         let error = send(&*s.handler, &room, &edit).await.remove(0).unwrap_err();
-        assert_eq!((error.kind(), error.retry()), (ErrorKind::RateLimited, Retry::After(Duration::from_secs(wait))));
+        assert_eq!(
+            (error.kind(), error.retry()),
+            (ErrorKind::RateLimited, Retry::After(Duration::from_secs(wait)))
+        );
         s.clock.advance(Duration::from_secs(4));
     }
     send(&*s.handler, &room, &say("three")).await.remove(0).unwrap();
     s.handler.typing(&address(&room)).await.unwrap();
-    assert_eq!((s.api.calls_of("sendChatAction").len(), s.api.calls_of("editMessageText").len()), (1, 1), "each was told to wait");
+    assert_eq!(
+        (s.api.calls_of("sendChatAction").len(), s.api.calls_of("editMessageText").len()),
+        (1, 1),
+        "each was told to wait"
+    );
     s.clock.advance(Duration::from_secs(60));
     s.handler.typing(&address(&room)).await.unwrap();
     send(&*s.handler, &room, &edit).await.remove(0).unwrap();
@@ -83,5 +96,11 @@ async fn published_limits_are_answered_with_their_wait() {
         outcomes.push(send(&*handler, &ann.id.to_string(), &say(&format!("{n}"))).await.remove(0));
     }
     assert!(outcomes[0].is_ok());
-    assert!(outcomes.iter().skip(1).all(|o| o.as_ref().is_err_and(|e| e.kind() == ErrorKind::RateLimited)), "{outcomes:?}");
+    assert!(
+        outcomes
+            .iter()
+            .skip(1)
+            .all(|o| o.as_ref().is_err_and(|e| e.kind() == ErrorKind::RateLimited)),
+        "{outcomes:?}"
+    );
 }

@@ -1,10 +1,13 @@
 //! Deliveries: what people see, and what is reported when something breaks.
 
-use galatea_core::{Content, Delivery, Error, ErrorKind, Found, Media, MediaKind, Outgoing, RemoteId, Retry, SendHandler, Sent, Trail};
+use galatea_core::{
+    Content, Delivery, Error, ErrorKind, Found, Media, MediaKind, Outgoing, RemoteId, Retry,
+    SendHandler, Sent, Speak, Trail,
+};
 use galatea_telegram::TelegramConnector;
 use galatea_testkit::{
     clock::ManualClock,
-    telegram::{BotApi, Effect, ErrorBody, Fault},
+    telegram::{BotApi, Effect, ErrorBody, Fault, Standing},
 };
 use std::sync::Arc;
 
@@ -52,13 +55,26 @@ async fn text_arrives_with_entities_as_a_reply() {
     let s = scene().await;
     let ann = s.api.user("Ann", "ann_b");
     let asked = ann.says(&ann.direct(), "hi").send();
-    let receipt = send(&*s.handler, &ann.id.to_string(), &reply("🤖 **hello** [Ann](https://a.b/)", format!("{}:{asked}", ann.id))).await.remove(0).unwrap();
+    let receipt = send(
+        &*s.handler,
+        &ann.id.to_string(),
+        &reply("🤖 **hello** [Ann](https://a.b/)", format!("{}:{asked}", ann.id)),
+    )
+    .await
+    .remove(0)
+    .unwrap();
     let shown = s.api.shown(ann.id);
     assert_eq!((shown[0].text.as_str(), shown[0].reply_to), ("🤖 hello Ann", Some(asked)));
     assert_eq!(shown[0].entities[0], serde_json::json!({"type": "bold", "offset": 3, "length": 5}));
     assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, shown[0].id));
     ann.deletes(&ann.direct(), asked);
-    assert!(send(&*s.handler, &ann.id.to_string(), &reply("later", format!("{}:{asked}", ann.id))).await.remove(0).is_ok(), "the question may be gone");
+    assert!(
+        send(&*s.handler, &ann.id.to_string(), &reply("later", format!("{}:{asked}", ann.id)))
+            .await
+            .remove(0)
+            .is_ok(),
+        "the question may be gone"
+    );
 }
 
 #[tokio::test]
@@ -67,7 +83,9 @@ async fn long_answers_come_in_parts_that_fit() {
     let ann = s.api.user("Ann", "ann_b");
     ann.says(&ann.direct(), "hi").send();
     let code = (0..2000).map(|n| format!("let x{n} = \"é🤖\";\n")).collect::<String>();
-    let text = format!("# Title\n\nWords **bold** and more.\n\n```rust\n{code}```\n\n- a\n- b\n\n> quote\n\n| a | b |\n|--|--|\n| 1 | 2 |");
+    let text = format!(
+        "# Title\n\nWords **bold** and more.\n\n```rust\n{code}```\n\n- a\n- b\n\n> quote\n\n| a | b |\n|--|--|\n| 1 | 2 |"
+    );
     for receipt in send(&*s.handler, &ann.id.to_string(), &say(&text)).await {
         receipt.unwrap();
     }
@@ -82,14 +100,23 @@ async fn topics_get_their_messages_and_general_its_typing() {
     let topic = ann.opens_topic(&forum, "Roses");
     send(&*s.handler, &format!("{}-{topic}", forum.id), &say("in it")).await.remove(0).unwrap();
     send(&*s.handler, &forum.id.to_string(), &say("in general")).await.remove(0).unwrap();
-    assert_eq!(s.api.shown(forum.id).iter().map(|m| m.thread).collect::<Vec<_>>(), [Some(topic), None]);
+    assert_eq!(
+        s.api.shown(forum.id).iter().map(|m| m.thread).collect::<Vec<_>>(),
+        [Some(topic), None]
+    );
     s.handler.typing(&address(&format!("{}-{topic}", forum.id))).await.unwrap();
     assert_eq!(s.api.actions(), [(forum.id, Some(topic), "typing".to_owned())]);
     s.api.allow_violation("thread");
     ann.deletes_topic(&forum, topic);
-    let receipt = send(&*s.handler, &format!("{}-{topic}", forum.id), &say("topic gone")).await.remove(0).unwrap();
+    let receipt = send(&*s.handler, &format!("{}-{topic}", forum.id), &say("topic gone"))
+        .await
+        .remove(0)
+        .unwrap();
     assert!(receipt.id.is_some());
-    assert_eq!(s.api.shown(forum.id).last().map(|m| (m.text.clone(), m.thread)), Some(("topic gone".to_owned(), None)));
+    assert_eq!(
+        s.api.shown(forum.id).last().map(|m| (m.text.clone(), m.thread)),
+        Some(("topic gone".to_owned(), None))
+    );
 }
 
 #[tokio::test]
@@ -99,7 +126,11 @@ async fn a_group_that_became_a_supergroup_is_followed_once() {
     let group = s.api.group("Garden", &[&ann]);
     let moved = ann.migrates(&group);
     s.api.allow_violation("upgraded");
-    let receipt = send(&*s.handler, &group.id.to_string(), &reply("hello", format!("{}:1", group.id))).await.remove(0).unwrap();
+    let receipt =
+        send(&*s.handler, &group.id.to_string(), &reply("hello", format!("{}:1", group.id)))
+            .await
+            .remove(0)
+            .unwrap();
     assert_eq!(receipt.moved_to, Some(RemoteId::new(moved.id)));
     assert!(receipt.id.unwrap().as_str().starts_with(&format!("{}:", moved.id)));
     assert_eq!(s.api.shown(moved.id).len(), 1);
@@ -112,7 +143,10 @@ async fn refusals_are_final() {
     ann.says(&ann.direct(), "hi").send();
     ann.blocks_bot();
     let error = send(&*s.handler, &ann.id.to_string(), &say("hello")).await.remove(0).unwrap_err();
-    assert_eq!((error.code(), error.kind(), error.retry(), error.sent()), (Some("GAL-TG-403"), ErrorKind::Forbidden, Retry::Never, Sent::No));
+    assert_eq!(
+        (error.code(), error.kind(), error.retry(), error.sent()),
+        (Some("GAL-TG-403"), ErrorKind::Forbidden, Retry::Never, Sent::No)
+    );
     let error = send(&*s.handler, "-100999", &say("hello")).await.remove(0).unwrap_err();
     assert_eq!((error.code(), error.retry()), (Some("GAL-TG-404"), Retry::Never));
 }
@@ -128,8 +162,12 @@ async fn edits_reactions_and_deletions_work_and_may_be_repeated() {
     for _ in 0..2 {
         assert_eq!(send(&*s.handler, &room, &edit).await.remove(0).unwrap().id, Some(id.clone()));
     }
-    assert_eq!((s.api.shown(ann.id)[0].text.as_str(), s.api.shown(ann.id)[0].edited), ("second", true));
-    let react = Outgoing::React { id: RemoteId(format!("{}:{asked}", ann.id)), emoji: Some("👍".into()) };
+    assert_eq!(
+        (s.api.shown(ann.id)[0].text.as_str(), s.api.shown(ann.id)[0].edited),
+        ("second", true)
+    );
+    let react =
+        Outgoing::React { id: RemoteId(format!("{}:{asked}", ann.id)), emoji: Some("👍".into()) };
     send(&*s.handler, &room, &react).await.remove(0).unwrap();
     assert_eq!(s.api.bot_reactions(ann.id, asked), ["👍"]);
     for _ in 0..2 {
@@ -151,16 +189,32 @@ async fn files_are_uploaded_and_come_back() {
         title: title.into(),
         ..Media::default()
     };
-    let report = data(MediaKind::Document, "text/plain", "report.txt", "data:text/plain;base64,aGVsbG8=");
+    let report =
+        data(MediaKind::Document, "text/plain", "report.txt", "data:text/plain;base64,aGVsbG8=");
     let content = Content { attachments: vec![report.clone()], ..Content::text("the *report*") };
-    send(&*s.handler, &ann.id.to_string(), &Outgoing::Message { content, reply_to: None }).await.remove(0).unwrap();
+    send(&*s.handler, &ann.id.to_string(), &Outgoing::Message { content, reply_to: None })
+        .await
+        .remove(0)
+        .unwrap();
     let shown = s.api.shown(ann.id);
     let (kind, name, bytes) = shown[0].file.clone().unwrap();
-    assert_eq!((kind.as_str(), name.as_str(), &bytes[..], shown[0].text.as_str()), ("document", "report.txt", &b"hello"[..], "the report"));
+    assert_eq!(
+        (kind.as_str(), name.as_str(), &bytes[..], shown[0].text.as_str()),
+        ("document", "report.txt", &b"hello"[..], "the report")
+    );
     std::fs::write(s.folder.path().join("b.txt"), "bye").unwrap();
-    let file = data(MediaKind::Document, "text/plain", "b.txt", &format!("file://{}/b.txt", s.folder.path().display()));
+    let file = data(
+        MediaKind::Document,
+        "text/plain",
+        "b.txt",
+        &format!("file://{}/b.txt", s.folder.path().display()),
+    );
     let content = Content { attachments: vec![report, file], ..Content::text("both") };
-    let receipt = send(&*s.handler, &ann.id.to_string(), &Outgoing::Message { content, reply_to: None }).await.remove(0).unwrap();
+    let receipt =
+        send(&*s.handler, &ann.id.to_string(), &Outgoing::Message { content, reply_to: None })
+            .await
+            .remove(0)
+            .unwrap();
     let shown = s.api.shown(ann.id);
     assert_eq!(shown.len(), 3, "an album of two");
     assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, shown[1].id));
@@ -181,7 +235,9 @@ async fn a_lost_answer_is_found_by_asking() {
     let delivery = one(&*s.handler, &ann.id.to_string(), &outgoing);
     let error = s.handler.send(&delivery).await.unwrap_err();
     assert_eq!((error.sent(), error.retry()), (Sent::Maybe, Retry::Soon), "{error}");
-    let Found::Sent(receipt) = s.handler.find(&delivery, &Trail::default()).await.unwrap() else { panic!("it is there") };
+    let Found::Sent(receipt) = s.handler.find(&delivery, &Trail::default()).await.unwrap() else {
+        panic!("it is there")
+    };
     assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
     let calls = s.api.calls().len();
     assert!(matches!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::Sent(_)));
@@ -195,7 +251,8 @@ async fn what_never_arrived_is_provably_not_there() {
     let ann = s.api.user("Ann", "ann_b");
     let asked = ann.says(&ann.direct(), "hi").send();
     s.api.fault(Fault::new(Effect::ApplyLate).on("sendMessage"));
-    let delivery = one(&*s.handler, &ann.id.to_string(), &reply("x", format!("{}:{asked}", ann.id)));
+    let delivery =
+        one(&*s.handler, &ann.id.to_string(), &reply("x", format!("{}:{asked}", ann.id)));
     assert_eq!(s.handler.send(&delivery).await.unwrap_err().sent(), Sent::Maybe);
     assert_eq!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::NotSent);
     assert!(s.api.shown(ann.id).is_empty());
@@ -205,7 +262,8 @@ async fn what_never_arrived_is_provably_not_there() {
 async fn a_killed_process_concludes_after_its_restart() {
     let s = scene().await;
     let ann = s.api.user("Ann", "ann_b");
-    let (first_asked, second_asked) = (ann.says(&ann.direct(), "one").send(), ann.says(&ann.direct(), "two").send());
+    let (first_asked, second_asked) =
+        (ann.says(&ann.direct(), "one").send(), ann.says(&ann.direct(), "two").send());
     let room = ann.id.to_string();
     // An answer whose receipt was stored, and one whose answer never came.
     let first = one(&*s.handler, &room, &reply("to one", format!("{}:{first_asked}", ann.id)));
@@ -214,15 +272,29 @@ async fn a_killed_process_concludes_after_its_restart() {
     let second = one(&*s.handler, &room, &reply("to two", format!("{}:{second_asked}", ann.id)));
     s.handler.send(&second).await.unwrap_err();
     s.api.fault(Fault::new(Effect::ApplyLate).on("sendMessage"));
-    let third = one(&*s.handler, &room, &reply("to two, more", format!("{}:{second_asked}", ann.id)));
+    let third =
+        one(&*s.handler, &room, &reply("to two, more", format!("{}:{second_asked}", ann.id)));
     let after = s.restarted();
     let shown = s.api.shown(ann.id);
-    let id = |n: usize| Found::Sent(galatea_core::Receipt { id: Some(RemoteId(format!("{}:{}", ann.id, shown[n].id))), moved_to: None });
+    let id = |n: usize| {
+        Found::Sent(galatea_core::Receipt {
+            id: Some(RemoteId(format!("{}:{}", ann.id, shown[n].id))),
+            moved_to: None,
+        })
+    };
     let own = |n: usize| RemoteId(format!("{}:{}", ann.id, shown[n].id));
     let second_trail = Trail { ours: vec![own(0)], ..Trail::default() };
-    assert_eq!(after.find(&second, &second_trail).await.unwrap(), id(1), "the earlier answer is known to be another's");
+    assert_eq!(
+        after.find(&second, &second_trail).await.unwrap(),
+        id(1),
+        "the earlier answer is known to be another's"
+    );
     let third_trail = Trail { ours: vec![own(1), own(0)], ..Trail::default() };
-    assert_eq!(after.find(&third, &third_trail).await.unwrap(), Found::NotSent, "it was never tried");
+    assert_eq!(
+        after.find(&third, &third_trail).await.unwrap(),
+        Found::NotSent,
+        "it was never tried"
+    );
 }
 
 #[tokio::test]
@@ -233,8 +305,11 @@ async fn an_answer_that_quotes_nothing_is_found_above_what_was_stored() {
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     let delivery = one(&*s.handler, &ann.id.to_string(), &say("an answer"));
     s.handler.send(&delivery).await.unwrap_err();
-    let trail = Trail { received: vec![RemoteId(format!("{}:{asked}", ann.id))], ..Trail::default() };
-    let Found::Sent(receipt) = s.restarted().find(&delivery, &trail).await.unwrap() else { panic!("it is there") };
+    let trail =
+        Trail { received: vec![RemoteId(format!("{}:{asked}", ann.id))], ..Trail::default() };
+    let Found::Sent(receipt) = s.restarted().find(&delivery, &trail).await.unwrap() else {
+        panic!("it is there")
+    };
     assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
 }
 
@@ -247,13 +322,22 @@ async fn topics_of_one_chat_do_not_take_each_others_message() {
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     let there = one(&*s.handler, &group.id.to_string(), &say("arrived"));
     s.handler.send(&there).await.unwrap_err();
-    let known = Trail { received: vec![RemoteId(format!("{}:{asked}", group.id))], ..Trail::default() };
+    let known =
+        Trail { received: vec![RemoteId(format!("{}:{asked}", group.id))], ..Trail::default() };
     let rival = Trail { doubtful: vec![RemoteId(format!("{}-42", group.id))], ..known.clone() };
     let after = s.restarted();
-    assert_eq!(after.find(&there, &rival).await.unwrap(), Found::Unknown, "one message, two that may have sent it");
+    assert_eq!(
+        after.find(&there, &rival).await.unwrap(),
+        Found::Unknown,
+        "one message, two that may have sent it"
+    );
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     s.handler.send(&one(&*s.handler, &group.id.to_string(), &say("too"))).await.unwrap_err();
-    assert_eq!(after.find(&there, &rival).await.unwrap(), Found::Sent(galatea_core::Receipt::default()), "two for two");
+    assert_eq!(
+        after.find(&there, &rival).await.unwrap(),
+        Found::Sent(galatea_core::Receipt::default()),
+        "two for two"
+    );
     assert!(matches!(after.find(&there, &known).await.unwrap(), Found::Sent(_)));
 }
 
@@ -265,8 +349,16 @@ async fn nothing_is_claimed_when_nothing_is_known() {
     let delivery = one(&*s.handler, &ann.id.to_string(), &say("unasked"));
     assert_eq!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::Unknown);
     assert_eq!(s.api.calls().len(), 0);
-    let edit = one(&*s.handler, &ann.id.to_string(), &Outgoing::Edit { id: RemoteId("5:1".into()), content: Content::text("x") });
-    assert_eq!(s.handler.find(&edit, &Trail::default()).await.unwrap(), Found::NotSent, "edits can be repeated");
+    let edit = one(
+        &*s.handler,
+        &ann.id.to_string(),
+        &Outgoing::Edit { id: RemoteId("5:1".into()), content: Content::text("x") },
+    );
+    assert_eq!(
+        s.handler.find(&edit, &Trail::default()).await.unwrap(),
+        Found::NotSent,
+        "edits can be repeated"
+    );
 }
 
 /// All private chats share one count, and a fresh process knows of the others what is stored: 200 numbers, and 20 that are not yet.
@@ -274,17 +366,33 @@ async fn nothing_is_claimed_when_nothing_is_known() {
 async fn other_peoples_chats_do_not_hide_what_was_sent() {
     let s = scene().await;
     let (ann, bob) = (s.api.user("Ann", "ann_b"), s.api.user("Bob", "bob_b"));
-    let chatter = |count: usize| (0..count).map(|n| RemoteId(format!("{}:{}", bob.id, bob.says(&bob.direct(), &format!("chatter {n}")).send()))).collect();
+    let chatter = |count: usize| {
+        (0..count)
+            .map(|n| {
+                RemoteId(format!(
+                    "{}:{}",
+                    bob.id,
+                    bob.says(&bob.direct(), &format!("chatter {n}")).send()
+                ))
+            })
+            .collect()
+    };
     let asked = ann.says(&ann.direct(), "hi").send();
     let others: Vec<RemoteId> = chatter(200);
-    let trail = Trail { received: vec![RemoteId(format!("{}:{asked}", ann.id))], others, ..Trail::default() };
+    let trail = Trail {
+        received: vec![RemoteId(format!("{}:{asked}", ann.id))],
+        others,
+        ..Trail::default()
+    };
     let _: Vec<RemoteId> = chatter(20);
     let delivery = one(&*s.handler, &ann.id.to_string(), &say("only once"));
     assert_eq!(s.restarted().find(&delivery, &trail).await.unwrap(), Found::NotSent);
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     s.handler.send(&delivery).await.unwrap_err();
     let _: Vec<RemoteId> = chatter(20);
-    let Found::Sent(receipt) = s.restarted().find(&delivery, &trail).await.unwrap() else { panic!("it is there") };
+    let Found::Sent(receipt) = s.restarted().find(&delivery, &trail).await.unwrap() else {
+        panic!("it is there")
+    };
     assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
 }
 
@@ -293,19 +401,30 @@ async fn other_peoples_chats_do_not_hide_what_was_sent() {
 async fn what_was_under_way_to_others_does_not_hide_what_was_sent() {
     let s = scene().await;
     let ann = s.api.user("Ann", "ann_b");
-    let people: Vec<_> = (0..40).map(|n| s.api.user(&format!("P{n}"), &format!("person_{n}"))).collect();
+    let people: Vec<_> =
+        (0..40).map(|n| s.api.user(&format!("P{n}"), &format!("person_{n}"))).collect();
     let asked = ann.says(&ann.direct(), "hi").send();
-    let others = people.iter().map(|person| RemoteId(format!("{}:{}", person.id, person.says(&person.direct(), "hi").send()))).collect();
+    let others = people
+        .iter()
+        .map(|person| {
+            RemoteId(format!("{}:{}", person.id, person.says(&person.direct(), "hi").send()))
+        })
+        .collect();
     let stored = RemoteId(format!("{}:{asked}", ann.id));
     for person in &people {
-        s.handler.send(&one(&*s.handler, &person.id.to_string(), &say("for somebody else"))).await.unwrap();
+        s.handler
+            .send(&one(&*s.handler, &person.id.to_string(), &say("for somebody else")))
+            .await
+            .unwrap();
     }
     let delivery = one(&*s.handler, &ann.id.to_string(), &say("only once"));
     let doubtful = people.iter().map(|person| RemoteId::new(person.id)).collect();
     let trail = Trail { received: vec![stored], doubtful, others, ..Trail::default() };
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     s.handler.send(&delivery).await.unwrap_err();
-    let Found::Sent(_) = s.restarted().find(&delivery, &trail).await.unwrap() else { panic!("it is there") };
+    let Found::Sent(_) = s.restarted().find(&delivery, &trail).await.unwrap() else {
+        panic!("it is there")
+    };
 }
 
 #[tokio::test]
@@ -317,7 +436,8 @@ async fn a_busy_group_ends_in_unknown_rather_than_a_guess() {
     for n in 0..25 {
         ann.says(&group, &format!("chatter {n}")).send();
     }
-    let delivery = one(&*s.handler, &group.id.to_string(), &reply("x", format!("{}:{asked}", group.id)));
+    let delivery =
+        one(&*s.handler, &group.id.to_string(), &reply("x", format!("{}:{asked}", group.id)));
     assert_eq!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::Unknown);
     assert!(s.api.calls_of("editMessageReplyMarkup").len() <= 20);
 }
@@ -338,9 +458,52 @@ async fn an_unreachable_server_means_not_sent_and_a_broken_answer_maybe() {
     for (effect, code, sent) in cases {
         s.api.fault(Fault::new(effect.clone()).on("sendMessage"));
         let error: Error = send(&*s.handler, &room, &say("x")).await.remove(0).unwrap_err();
-        assert_eq!((error.code(), error.sent(), error.retry()), (Some(code), sent, Retry::Soon), "{effect:?}: {error}");
+        assert_eq!(
+            (error.code(), error.sent(), error.retry()),
+            (Some(code), sent, Retry::Soon),
+            "{effect:?}: {error}"
+        );
         assert!(!format!("{error} {} {error:?}", error.report()).contains("canary"), "{error:?}");
     }
     s.api.fault(Fault::new(Effect::WrongType).on("sendMessage"));
-    assert!(send(&*s.handler, &room, &say("x")).await.remove(0).is_ok(), "content types are not looked at");
+    assert!(
+        send(&*s.handler, &room, &say("x")).await.remove(0).is_ok(),
+        "content types are not looked at"
+    );
+}
+
+#[tokio::test]
+async fn who_may_write_in_a_chat_is_asked_of_telegram() {
+    let s = scene().await;
+    let (ann, bob, zoe) =
+        (s.api.user("Ann", "ann_b"), s.api.user("Bob", "bob_b"), s.api.user("Zoe", "zoe_z"));
+    let group = s.api.supergroup("Garden", &[&ann, &bob]);
+    ann.adds_bot(&group);
+    let asks = async |room: i64, who: i64| {
+        s.handler.may_speak(&address(&room.to_string()), &RemoteId::new(who)).await.unwrap()
+    };
+    assert_eq!(
+        (asks(group.id, ann.id).await, asks(group.id, bob.id).await),
+        (Speak::Yes, Speak::Yes)
+    );
+    assert_eq!(asks(group.id, zoe.id).await, Speak::No, "not in it");
+    for (standing, said) in [
+        (Standing::Restricted, Speak::No),
+        (Standing::Kicked, Speak::No),
+        (Standing::Left, Speak::No),
+        (Standing::Member, Speak::Yes),
+    ] {
+        group.sets(&bob, standing);
+        assert_eq!(asks(group.id, bob.id).await, said, "{standing:?}");
+    }
+    group.lets_members_write(false);
+    assert_eq!(
+        (asks(group.id, bob.id).await, asks(group.id, ann.id).await),
+        (Speak::No, Speak::Yes),
+        "everybody but administrators is silent"
+    );
+    assert_eq!((asks(bob.id, bob.id).await, asks(bob.id, ann.id).await), (Speak::Yes, Speak::No));
+    // As the group itself, and where the bot is not.
+    assert_eq!(asks(group.id, group.id).await, Speak::Unknown);
+    assert_eq!(asks(-100_999, ann.id).await, Speak::Unknown);
 }

@@ -12,8 +12,19 @@ async fn it_comes_up_with_its_name_and_sets_commands_once() {
     let api = BotApi::start().await;
     for _ in 0..2 {
         let running = start(config(&api));
-        let detail = running.until("health", |s| s.health().iter().find_map(|h| if let Health::Up { detail } = h { Some(detail.clone()) } else { None })).await;
-        assert!(detail.contains(&api.bot_username()) && detail.contains("polling") && detail.contains("privacy mode"), "{detail}");
+        let detail = running
+            .until("health", |s| {
+                s.health().iter().find_map(|h| {
+                    if let Health::Up { detail } = h { Some(detail.clone()) } else { None }
+                })
+            })
+            .await;
+        assert!(
+            detail.contains(&api.bot_username())
+                && detail.contains("polling")
+                && detail.contains("privacy mode"),
+            "{detail}"
+        );
         assert!(running.gateway.handler().is_some());
         running.end().await;
     }
@@ -28,7 +39,8 @@ async fn it_comes_up_with_its_name_and_sets_commands_once() {
 async fn a_wrong_token_parks_it() {
     let api = BotApi::start().await;
     let mut settings = config(&api);
-    settings.token = SecretString::from("7000000001:AAwrong-canary-wrong-canary-wrong-xx".to_owned());
+    settings.token =
+        SecretString::from("7000000001:AAwrong-canary-wrong-canary-wrong-xx".to_owned());
     let error = start(settings).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-TG-401"), Retry::Never));
     assert!(!format!("{error} {} {error:?}", error.report()).contains("canary"));
@@ -81,12 +93,18 @@ async fn a_foreign_webhook_is_named_and_left_alone() {
     foreign_webhook(&api).await;
     let error = start(config(&api)).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-TG-WEBHOOK"), Retry::Never));
-    assert!(error.message().contains("127.0.0.1") && error.fix().unwrap().contains("--fix"), "{error}");
+    assert!(
+        error.message().contains("127.0.0.1") && error.fix().unwrap().contains("--fix"),
+        "{error}"
+    );
     assert!(api.calls_of("deleteWebhook").is_empty());
     let folder = tempfile::tempdir().unwrap();
     let connector = build(config(&api), folder.path(), Arc::new(SystemClock));
     let findings = connector.check().await;
-    assert!(findings.iter().any(|f| f.id == "GAL-TG-WEBHOOK" && f.severity == Severity::Error), "{findings:?}");
+    assert!(
+        findings.iter().any(|f| f.id == "GAL-TG-WEBHOOK" && f.severity == Severity::Error),
+        "{findings:?}"
+    );
     connector.remove_webhook().await.unwrap();
     start(config(&api)).end().await;
 }
@@ -101,7 +119,10 @@ async fn a_foreign_webhook_is_removed_after_a_yes_and_what_waits_is_kept() {
     let connector = build(config(&api), folder.path(), Arc::new(SystemClock));
     let found = connector.check().await;
     let finding = found.iter().find(|f| f.repair.is_some()).unwrap();
-    assert_eq!((finding.id.as_str(), finding.repair.as_deref()), ("GAL-TG-WEBHOOK", Some("Remove the webhook to 127.0.0.1?")));
+    assert_eq!(
+        (finding.id.as_str(), finding.repair.as_deref()),
+        ("GAL-TG-WEBHOOK", Some("Remove the webhook to 127.0.0.1?"))
+    );
     // Other findings, and a yes to another webhook than the one that is set, change nothing.
     let error = connector.repair(&found[0]).await.unwrap_err();
     assert_eq!(error.kind(), galatea_core::ErrorKind::Invalid);
@@ -109,7 +130,9 @@ async fn a_foreign_webhook_is_removed_after_a_yes_and_what_waits_is_kept() {
     assert_eq!(connector.repair(&other).await.unwrap_err().code(), Some("GAL-TG-WEBHOOK"));
     assert!(api.calls_of("deleteWebhook").is_empty());
     connector.repair(finding).await.unwrap();
-    assert!(connector.check().await.iter().all(|f| f.repair.is_none() && f.severity != Severity::Error));
+    assert!(
+        connector.check().await.iter().all(|f| f.repair.is_none() && f.severity != Severity::Error)
+    );
     connector.repair(finding).await.unwrap();
     assert_eq!(api.calls_of("deleteWebhook").len(), 1, "it is gone already");
     let running = start(config(&api));
@@ -138,7 +161,14 @@ async fn check_tells_name_webhook_and_privacy() {
     let connector = build(config(&api), folder.path(), Arc::new(SystemClock));
     let findings = connector.check().await;
     let ids: Vec<_> = findings.iter().map(|f| (f.id.as_str(), f.severity)).collect();
-    assert_eq!(ids, [("GAL-TG-TOKEN", Severity::Ok), ("GAL-TG-WEBHOOK", Severity::Ok), ("GAL-TG-PRIVACY", Severity::Info)]);
+    assert_eq!(
+        ids,
+        [
+            ("GAL-TG-TOKEN", Severity::Ok),
+            ("GAL-TG-WEBHOOK", Severity::Ok),
+            ("GAL-TG-PRIVACY", Severity::Info)
+        ]
+    );
     assert!(findings[0].message.contains(&api.bot_username()));
     assert!(findings[2].fix.as_ref().unwrap().contains("/setprivacy"));
     api.set_privacy(false);

@@ -1,6 +1,9 @@
 //! The connector between a loopback platform and a recording gateway.
 
-use galatea_core::{Account, Address, Clock, Delivery, Outgoing, Receipt, RemoteId, Result, RoomId, SecretString, SendHandler, Source, SystemClock};
+use galatea_core::{
+    Account, Address, Clock, Delivery, Outgoing, Receipt, RemoteId, Result, RoomId, SecretString,
+    SendHandler, Source, SystemClock,
+};
 use galatea_telegram::{TelegramConfig, TelegramConnector};
 use galatea_testkit::{
     connector_suite::{RecordingGateway, running},
@@ -17,7 +20,11 @@ pub(crate) fn config(api: &BotApi) -> TelegramConfig {
     config
 }
 
-pub(crate) fn build(config: TelegramConfig, folder: &Path, clock: Arc<dyn Clock>) -> TelegramConnector {
+pub(crate) fn build(
+    config: TelegramConfig,
+    folder: &Path,
+    clock: Arc<dyn Clock>,
+) -> TelegramConnector {
     config.connector(&running::host(folder, clock)).unwrap()
 }
 
@@ -27,7 +34,11 @@ pub(crate) fn start(config: TelegramConfig) -> Running {
 }
 
 /// At work, with a gateway that outlives it.
-pub(crate) fn with(config: TelegramConfig, gateway: Arc<RecordingGateway>, clock: Arc<dyn Clock>) -> Running {
+pub(crate) fn with(
+    config: TelegramConfig,
+    gateway: Arc<RecordingGateway>,
+    clock: Arc<dyn Clock>,
+) -> Running {
     let folder = tempfile::tempdir().unwrap();
     Running::start(build(config, folder.path(), clock.clone()), gateway, clock).keeping(folder)
 }
@@ -37,15 +48,28 @@ pub(crate) fn gateway() -> Arc<RecordingGateway> {
 }
 
 pub(crate) fn address(room: &str) -> Address {
-    Address { source: Source::new("telegram"), account: Account("7000000001".into()), room: RoomId::fresh(), remote: RemoteId(room.to_owned()) }
+    Address {
+        source: Source::new("telegram"),
+        account: Account("7000000001".into()),
+        room: RoomId::fresh(),
+        remote: RemoteId(room.to_owned()),
+    }
 }
 
 /// The deliveries of something to be sent to a room.
-pub(crate) fn deliveries(handler: &dyn SendHandler, room: &str, outgoing: &Outgoing) -> Vec<Delivery> {
+pub(crate) fn deliveries(
+    handler: &dyn SendHandler,
+    room: &str,
+    outgoing: &Outgoing,
+) -> Vec<Delivery> {
     running::deliveries(handler, &address(room), outgoing)
 }
 
 /// Sends every part once.
-pub(crate) async fn send(handler: &dyn SendHandler, room: &str, outgoing: &Outgoing) -> Vec<Result<Receipt>> {
+pub(crate) async fn send(
+    handler: &dyn SendHandler,
+    room: &str,
+    outgoing: &Outgoing,
+) -> Vec<Result<Receipt>> {
     running::send(handler, &address(room), outgoing).await
 }

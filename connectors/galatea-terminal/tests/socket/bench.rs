@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Address, AgentId, AgentIdentity, Batch, Connection, Connector, ConnectorConfig, ConnectorInfo, Content, Cursor, Delivery, DeliveryId, Error, ErrorKind,
-    Gap, Gateway, GatewayBackend, Health, Host, IncomingEvent, MemoryId, Outgoing, Place, Received, RemoteId, Result, RoomId, SendHandler, Settings,
-    SystemClock, Timestamp, TurnId, WorldSync,
+    Address, AgentId, AgentIdentity, Batch, Connection, Connector, ConnectorConfig, ConnectorInfo,
+    Content, Cursor, Delivery, DeliveryId, Error, ErrorKind, Gap, Gateway, GatewayBackend, Health,
+    Host, IncomingEvent, MemoryId, Outgoing, Place, Received, RemoteId, Result, RoomId,
+    SendHandler, Settings, SystemClock, Timestamp, TurnId, WorldSync,
 };
 use galatea_terminal::{Config, Heard, TerminalClient};
 use std::{
@@ -32,7 +33,9 @@ impl GatewayBackend for Recorder {
     }
     async fn receive(&self, _: &ConnectorInfo, batch: Batch) -> Result<Received> {
         if *self.broken.lock().unwrap() {
-            return Err(Error::new(ErrorKind::Unavailable, "the disk is full").with_code("GAL-DB-FULL"));
+            return Err(
+                Error::new(ErrorKind::Unavailable, "the disk is full").with_code("GAL-DB-FULL")
+            );
         }
         let mut ids = self.ids.lock().unwrap();
         let mut received = Received::default();
@@ -75,7 +78,12 @@ pub(crate) fn agent() -> AgentIdentity {
 }
 
 pub(crate) fn connector(dir: &tempfile::TempDir) -> Arc<dyn Connector> {
-    let host = Host { agent: agent(), agent_name: "Eliza".into(), data_dir: dir.path().to_owned(), clock: Arc::new(SystemClock) };
+    let host = Host {
+        agent: agent(),
+        agent_name: "Eliza".into(),
+        data_dir: dir.path().to_owned(),
+        clock: Arc::new(SystemClock),
+    };
     Config::from_settings(&Settings::default()).unwrap().unwrap().build(&host).unwrap()
 }
 
@@ -92,14 +100,25 @@ impl Bench {
             health: watch::Sender::new(Health::Starting),
             handler: watch::Sender::new(None),
         });
-        let gateway = Gateway::new(connector.info().clone(), agent(), recorder.clone(), Arc::new(SystemClock));
+        let gateway = Gateway::new(
+            connector.info().clone(),
+            agent(),
+            recorder.clone(),
+            Arc::new(SystemClock),
+        );
         let stop = CancellationToken::new();
         let task = tokio::spawn({
             let (connector, stop) = (connector.clone(), stop.clone());
             async move { connector.run(gateway, stop).await }
         });
         let bench = Self { dir, connector, recorder, stop, task };
-        bench.recorder.health.subscribe().wait_for(|h| matches!(h, Health::Up { .. })).await.unwrap();
+        bench
+            .recorder
+            .health
+            .subscribe()
+            .wait_for(|h| matches!(h, Health::Up { .. }))
+            .await
+            .unwrap();
         bench
     }
 
@@ -115,7 +134,13 @@ impl Bench {
         self.recorder.handler.borrow().clone().unwrap()
     }
 
-    pub(crate) fn deliveries(&self, name: &str, key: &str, text: &str, answers: Option<MemoryId>) -> Vec<Delivery> {
+    pub(crate) fn deliveries(
+        &self,
+        name: &str,
+        key: &str,
+        text: &str,
+        answers: Option<MemoryId>,
+    ) -> Vec<Delivery> {
         let content = Content { in_reply_to: answers, ..Content::text(text) };
         let turn = TurnId::fresh();
         let bodies = self.handler().encode(&Outgoing::Message { content, reply_to: None }).unwrap();

@@ -17,7 +17,11 @@ async fn a_conversation_there_and_back() {
     let said = maria.say("hello").await.unwrap();
     let Heard::Received { id, memory } = heard(&mut maria).await else { panic!() };
     assert_eq!(id, said);
-    assert_eq!(*bench.recorder.ids.lock().unwrap(), [format!("terminal-maria/{said}")], "stored before it is confirmed");
+    assert_eq!(
+        *bench.recorder.ids.lock().unwrap(),
+        [format!("terminal-maria/{said}")],
+        "stored before it is confirmed"
+    );
 
     bench.handler().typing(&address("terminal-maria")).await.unwrap();
     assert_eq!(heard(&mut maria).await, Heard::Typing);
@@ -28,11 +32,17 @@ async fn a_conversation_there_and_back() {
         async move { handler.send(&delivery).await }
     });
     let Heard::Message(message) = heard(&mut maria).await else { panic!() };
-    assert_eq!((message.part.text.as_str(), message.part.in_reply_to, message.part.last), ("Hello.", Some(memory), true));
+    assert_eq!(
+        (message.part.text.as_str(), message.part.in_reply_to, message.part.last),
+        ("Hello.", Some(memory), true)
+    );
     assert!(!sending.is_finished(), "only a confirmed message counts as sent");
     maria.confirm(&message).await.unwrap();
     assert_eq!(sending.await.unwrap().unwrap().id, Some(RemoteId::new("terminal-maria/k0")));
-    assert!(matches!(bench.handler().find(&delivery, &Trail::default()).await.unwrap(), Found::Sent(_)));
+    assert!(matches!(
+        bench.handler().find(&delivery, &Trail::default()).await.unwrap(),
+        Found::Sent(_)
+    ));
     bench.end().await;
 }
 
@@ -59,7 +69,11 @@ async fn an_answer_waits_for_its_room_and_reaches_nobody_else() {
     let [delivery] = bench.deliveries("maria", "k", "Hello.", None).try_into().unwrap();
     let mut other = bench.client("other").await;
     let error = bench.handler().send(&delivery).await.unwrap_err();
-    assert_eq!((error.kind(), error.sent(), error.code()), (ErrorKind::RateLimited, Sent::No, Some("GAL-TERM-OFFLINE")), "its room waits, no breaker opens");
+    assert_eq!(
+        (error.kind(), error.sent(), error.code()),
+        (ErrorKind::RateLimited, Sent::No, Some("GAL-TERM-OFFLINE")),
+        "its room waits, no breaker opens"
+    );
 
     let mut maria = bench.client("maria").await;
     let handler = bench.handler();
@@ -121,9 +135,15 @@ async fn a_key_known_to_the_client_is_confirmed_after_the_server_forgot_it() {
         shown
     });
     let (mut stream, _) = server.accept().await.unwrap();
-    let hello = format!("{{\"type\":\"hello\",\"v\":1,\"agent\":\"E\\u001b[2Jliza\",\"agent_id\":\"{}\"}}\n", agent().id());
+    let hello = format!(
+        "{{\"type\":\"hello\",\"v\":1,\"agent\":\"E\\u001b[2Jliza\",\"agent_id\":\"{}\"}}\n",
+        agent().id()
+    );
     stream.write_all(hello.as_bytes()).await.unwrap();
-    let line = format!("{{\"type\":\"message\",\"key\":\"k\",\"turn\":\"{}\",\"text\":\"x\",\"last\":true,\"new_field\":1}}\n", TurnId::fresh());
+    let line = format!(
+        "{{\"type\":\"message\",\"key\":\"k\",\"turn\":\"{}\",\"text\":\"x\",\"last\":true,\"new_field\":1}}\n",
+        TurnId::fresh()
+    );
     stream.write_all(line.repeat(2).as_bytes()).await.unwrap();
     let mut read = String::new();
     while read.matches("\"ack\"").count() < 2 {

@@ -41,17 +41,27 @@ async fn hostile_lines_end_in_a_clear_error_and_disturb_nobody() {
     }
     let frames =
         raw(&bench, &format!("{hello}[]\n{{\"type\":\"say\",\"id\":\"a/b\",\"text\":\"x\"}}\n{{\"type\":\"say\",\"id\":\"1\",\"text\":\"x\"}}\n"), 4).await;
-    let codes: Vec<_> = frames.iter().map(|f| f["code"].as_str().or(f["type"].as_str()).unwrap()).collect();
-    assert_eq!(codes, ["hello", "GAL-TERM-FRAME", "GAL-TERM-SAY", "received"], "one bad line does not end the conversation");
+    let codes: Vec<_> =
+        frames.iter().map(|f| f["code"].as_str().or(f["type"].as_str()).unwrap()).collect();
+    assert_eq!(
+        codes,
+        ["hello", "GAL-TERM-FRAME", "GAL-TERM-SAY", "received"],
+        "one bad line does not end the conversation"
+    );
 
     let endless = format!("{hello}{}", "x".repeat(galatea_terminal::frame::MAX_LINE + 1));
     let mut stream = UnixStream::connect(bench.socket()).await.unwrap();
     let (mut read, mut write) = stream.split();
     let mut answer = Vec::new();
-    let (_, read) = tokio::join!(write.write_all(endless.as_bytes()), read.read_to_end(&mut answer));
+    let (_, read) =
+        tokio::join!(write.write_all(endless.as_bytes()), read.read_to_end(&mut answer));
     // The rest of the line is still on its way when the other side closes, which the system may report as a reset.
     drop(read);
-    assert!(String::from_utf8_lossy(&answer).contains("GAL-TERM-LINE"), "{}", String::from_utf8_lossy(&answer));
+    assert!(
+        String::from_utf8_lossy(&answer).contains("GAL-TERM-LINE"),
+        "{}",
+        String::from_utf8_lossy(&answer)
+    );
     drop(stream);
 
     let mut maria = bench.client("maria").await;
@@ -65,12 +75,17 @@ async fn a_client_cannot_confirm_what_it_was_not_given() {
     let bench = Bench::start().await;
     let [delivery] = bench.deliveries("maria", "k", "Hello.", None).try_into().unwrap();
     let mut maria = bench.client("maria").await;
-    let frames = "{\"type\":\"hello\",\"v\":1,\"name\":\"eve\"}\n{\"type\":\"ack\",\"key\":\"k0\"}\n[]\n";
+    let frames =
+        "{\"type\":\"hello\",\"v\":1,\"name\":\"eve\"}\n{\"type\":\"ack\",\"key\":\"k0\"}\n[]\n";
     let (handler, before) = (bench.handler(), Arc::new(Mutex::new(HashSet::new())));
     let (sent, ()) = tokio::join!(handler.send(&delivery), async {
         let Heard::Message(message) = heard(&mut maria).await else { panic!() };
         raw(&bench, frames, 2).await;
-        assert_eq!(handler.find(&delivery, &Trail::default()).await.unwrap(), Found::Unknown, "eve's word does not count");
+        assert_eq!(
+            handler.find(&delivery, &Trail::default()).await.unwrap(),
+            Found::Unknown,
+            "eve's word does not count"
+        );
         before.lock().unwrap().insert(message.key.clone());
         maria.confirm(&message).await.unwrap();
     });

@@ -18,7 +18,8 @@ async fn the_socket_is_private_replaces_a_stale_one_and_goes_away() {
     assert_eq!((findings.len(), findings[0].id.as_str()), (1, "GAL-TERM-OK"));
 
     let second = connector(&bench.dir);
-    let gateway = Gateway::new(second.info().clone(), agent(), bench.recorder.clone(), Arc::new(SystemClock));
+    let gateway =
+        Gateway::new(second.info().clone(), agent(), bench.recorder.clone(), Arc::new(SystemClock));
     let error = second.run(gateway, CancellationToken::new()).await.unwrap_err();
     assert_eq!(error.code(), Some("GAL-TERM-TAKEN"));
     drop(bench.client("maria").await);
@@ -37,7 +38,12 @@ async fn a_file_in_its_place_and_a_path_too_long_are_told_not_overwritten() {
     assert!(findings[0].fix.is_some());
     assert_eq!(std::fs::read_to_string(dir.path().join("terminal.sock")).unwrap(), "precious");
 
-    let host = Host { agent: agent(), agent_name: "Eliza".into(), data_dir: format!("/tmp/{}", "d".repeat(120)).into(), clock: Arc::new(SystemClock) };
+    let host = Host {
+        agent: agent(),
+        agent_name: "Eliza".into(),
+        data_dir: format!("/tmp/{}", "d".repeat(120)).into(),
+        clock: Arc::new(SystemClock),
+    };
     let long = Config::from_settings(&Settings::default()).unwrap().unwrap().build(&host).unwrap();
     assert_eq!(long.check().await[0].id, "GAL-TERM-PATH");
 }
@@ -45,7 +51,10 @@ async fn a_file_in_its_place_and_a_path_too_long_are_told_not_overwritten() {
 #[tokio::test]
 async fn connecting_to_nothing_names_the_next_action() {
     let dir = tempfile::tempdir().unwrap();
-    let Err(error) = TerminalClient::connect(&dir.path().join("terminal.sock"), "maria").await else { panic!() };
+    let Err(error) = TerminalClient::connect(&dir.path().join("terminal.sock"), "maria").await
+    else {
+        panic!()
+    };
     assert_eq!(error.code(), Some("GAL-TERM-CONNECT"));
     assert!(error.fix().unwrap().contains("galatea start"));
 }
@@ -60,7 +69,8 @@ async fn after_a_stop_nothing_is_taken_in_and_answers_under_way_still_arrive() {
     let Err(error) = TerminalClient::connect(&socket, "late").await else { panic!() };
     assert_eq!(error.code(), Some("GAL-TERM-CONNECT"));
 
-    let refused = |heard| matches!(heard, Heard::Refused { code, .. } if code == "GAL-TERM-STOPPING");
+    let refused =
+        |heard| matches!(heard, Heard::Refused { code, .. } if code == "GAL-TERM-STOPPING");
     assert!(refused(heard(&mut maria).await), "it is told");
     maria.say("too late").await.unwrap();
     assert!(refused(heard(&mut maria).await));

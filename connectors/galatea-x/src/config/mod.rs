@@ -8,7 +8,10 @@ mod variables;
 
 pub(crate) use origins::Origins;
 
-use galatea_core::{Account, BrowserLogin, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings, Source, Variable};
+use galatea_core::{
+    Account, BrowserLogin, Connector, ConnectorConfig, Error, ExposeSecret, Host, People, Result,
+    SecretString, Settings, Source, Variable,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
@@ -40,7 +43,7 @@ pub struct XConfig {
     pub dry_run: bool,
     /// Handles that are answered, lower case without `@`; everybody when empty.
     #[serde(default)]
-    pub target_users: Vec<String>,
+    pub target_users: People,
     /// Mentions are read and answered.
     #[serde(default = "yes")]
     pub replies: bool,
@@ -50,6 +53,12 @@ pub struct XConfig {
     /// Original posts; none when switched off.
     #[serde(default)]
     pub posting: Option<Posting>,
+    /// Those who mention it are told in public that it cannot answer.
+    #[serde(default)]
+    pub notices: bool,
+    /// Handles that posts may mention besides the person who is answered, lower case without `@`.
+    #[serde(default)]
+    pub may_mention: Vec<String>,
     /// What X allows the account.
     #[serde(default)]
     pub tier: Tier,
@@ -154,12 +163,18 @@ fn yes() -> bool {
 }
 
 fn default_root() -> Url {
-    #[allow(clippy::expect_used, reason = "a constant address that parses; every build of the defaults' test proves it")]
+    #[allow(
+        clippy::expect_used,
+        reason = "a constant address that parses; every build of the defaults' test proves it"
+    )]
     Url::parse("https://api.x.com").expect("a valid address")
 }
 
 fn default_authorize() -> Url {
-    #[allow(clippy::expect_used, reason = "a constant address that parses; every build of the defaults' test proves it")]
+    #[allow(
+        clippy::expect_used,
+        reason = "a constant address that parses; every build of the defaults' test proves it"
+    )]
     Url::parse("https://x.com/i/oauth2/authorize").expect("a valid address")
 }
 
@@ -175,10 +190,12 @@ impl XConfig {
             api_root: default_root(),
             authorize_url: default_authorize(),
             dry_run: true,
-            target_users: Vec::new(),
+            target_users: People::default(),
             replies: true,
             poll: PollPace::default(),
             posting: None,
+            notices: false,
+            may_mention: Vec::new(),
             tier: Tier::default(),
             daily_limit: default_limit(),
             prices: Prices::default(),
@@ -209,7 +226,8 @@ impl Credentials {
         };
         let (id, rest) = token.expose_secret().split_once('-').ok_or_else(shape)?;
         let digits = !id.is_empty() && id.len() <= 20 && id.bytes().all(|b| b.is_ascii_digit());
-        let plain = !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        let plain = !rest.is_empty()
+            && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
         if digits && plain { Ok(Some(Account(id.to_owned()))) } else { Err(shape()) }
     }
 }
@@ -225,7 +243,15 @@ impl ConnectorConfig for XConfig {
     /// elizaOS's list of people in the words of the runtime's gate, which applies it before a model is asked, and says so.
     fn policy(settings: &Settings) -> Result<Vec<(&'static str, String)>> {
         let users = read::target_users(settings)?;
-        Ok(if users.is_empty() { Vec::new() } else { vec![("X_TARGET_USERS", format!("{},{SCHEDULE}", users.join(",")))] })
+        Ok(if users.is_empty() {
+            Vec::new()
+        } else {
+            vec![("X_TARGET_USERS", format!("{users},@{SCHEDULE}"))]
+        })
+    }
+
+    fn is_person_id(text: &str) -> bool {
+        galatea_core::people::is_number(text)
     }
 
     fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {

@@ -16,7 +16,11 @@ pub(crate) struct Origins {
 impl Origins {
     /// Reads them.
     pub(super) fn read(settings: &Settings, credentials: &Credentials) -> Self {
-        let from = |variable: &Variable| settings.find(variable).map(|setting| format!("{} from {}", variable.name, setting.origin));
+        let from = |variable: &Variable| {
+            settings
+                .find(variable)
+                .map(|setting| format!("{} from {}", variable.name, setting.origin))
+        };
         let keys = match credentials {
             Credentials::OAuth1 { .. } => &v::TOKEN,
             Credentials::OAuth2 { .. } => &v::CLIENT_ID,
@@ -27,7 +31,14 @@ impl Origins {
     /// The error with the place of the setting it is about.
     pub(crate) fn add(&self, error: Error) -> Error {
         let place = match error.code() {
-            Some(codes::TOKEN | codes::LOGIN | codes::UNAUTHORIZED | codes::PERMISSION | codes::ENROLL | codes::CREDITS) => &self.keys,
+            Some(
+                codes::TOKEN
+                | codes::LOGIN
+                | codes::UNAUTHORIZED
+                | codes::PERMISSION
+                | codes::ENROLL
+                | codes::CREDITS,
+            ) => &self.keys,
             Some(codes::CONNECT | codes::TIMEOUT | codes::GARBAGE) => &self.root,
             Some(codes::DRY_RUN) => &self.dry_run,
             _ => &None,

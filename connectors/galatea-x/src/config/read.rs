@@ -1,6 +1,9 @@
 //! Settings → [`XConfig`]. Pure.
 
-use galatea_core::{Error, Result, Settings, Variable};
+use galatea_core::{
+    Error, People, Result, Settings, Variable,
+    people::{Listed, is_number},
+};
 use std::time::Duration;
 use url::Url;
 
@@ -31,51 +34,81 @@ pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
         config.poll = PollPace { fastest: PollPace::default().fastest.min(slowest), slowest };
     }
     config.posting = posting(settings)?;
-    config.tier = match settings.text(&v::TIER).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "self-serve" => Tier::SelfServe,
-        "enterprise" => Tier::Enterprise,
-        _ => return Err(settings.complain(&v::TIER, "is neither self-serve nor enterprise")),
-    };
+    config.notices = settings.flag(&v::NOTICES)?;
+    config.may_mention = settings
+        .list(&v::MAY_MENTION)?
+        .unwrap_or_default()
+        .iter()
+        .map(|name| name.trim().trim_start_matches('@').to_lowercase())
+        .collect();
+    config.tier =
+        match settings.text(&v::TIER).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            "self-serve" => Tier::SelfServe,
+            "enterprise" => Tier::Enterprise,
+            _ => return Err(settings.complain(&v::TIER, "is neither self-serve nor enterprise")),
+        };
     if let Some(limit) = settings.parse(&v::LIMIT, "an amount such as 1.00")? {
         config.daily_limit = limit;
     }
     if let Some(list) = settings.list(&v::PRICES)? {
         for item in &list {
-            let known = item.split_once('=').is_some_and(|(kind, price)| price.trim().parse().is_ok_and(|price| config.prices.set(kind.trim(), price)));
+            let known = item.split_once('=').is_some_and(|(kind, price)| {
+                price.trim().parse().is_ok_and(|price| config.prices.set(kind.trim(), price))
+            });
             if !known {
-                return Err(settings.complain(&v::PRICES, "is not a list such as post=0.015,link=0.200"));
+                return Err(
+                    settings.complain(&v::PRICES, "is not a list such as post=0.015,link=0.200")
+                );
             }
         }
     }
     Ok(Some(config))
 }
 
-/// Handles that are answered; none means everybody.
-pub(super) fn target_users(settings: &Settings) -> Result<Vec<String>> {
-    let users: Vec<String> = settings.list(&v::TARGET_USERS)?.unwrap_or_default().iter().map(|name| handle(name)).collect();
-    Ok(if users.iter().any(|name| name == "*") { Vec::new() } else { users })
-}
-
-fn handle(name: &str) -> String {
-    name.trim().trim_start_matches('@').to_lowercase()
+/// People who are answered; none means everybody. elizaOS lists handles without `@`; digits alone are an id.
+pub(super) fn target_users(settings: &Settings) -> Result<People> {
+    let listed = settings.list(&v::TARGET_USERS)?.unwrap_or_default();
+    if listed.iter().any(|name| name.trim().trim_start_matches('@') == "*") {
+        return Ok(People::default());
+    }
+    let person = |name: &String| match Listed::parse(name)? {
+        Listed::Id(text) if !is_number(&text) => Some(Listed::Handle(text.to_lowercase())),
+        other => Some(other),
+    };
+    Ok(listed.iter().filter_map(person).collect())
 }
 
 fn credentials(settings: &Settings) -> Result<Option<Credentials>> {
-    let keys = [v::API_KEY, v::API_SECRET, v::TOKEN, v::TOKEN_SECRET].map(|variable| (variable, settings.secret(&variable)));
-    let missing: Vec<&str> = keys.iter().filter(|(_, value)| value.is_none()).map(|(variable, _)| variable.name).collect();
-    if let [(_, Some(api_key)), (_, Some(api_secret)), (_, Some(token)), (_, Some(token_secret))] = keys {
+    let keys = [v::API_KEY, v::API_SECRET, v::TOKEN, v::TOKEN_SECRET]
+        .map(|variable| (variable, settings.secret(&variable)));
+    let missing: Vec<&str> = keys
+        .iter()
+        .filter(|(_, value)| value.is_none())
+        .map(|(variable, _)| variable.name)
+        .collect();
+    if let [(_, Some(api_key)), (_, Some(api_secret)), (_, Some(token)), (_, Some(token_secret))] =
+        keys
+    {
         return Ok(Some(Credentials::OAuth1 { api_key, api_secret, token, token_secret }));
     }
     if let Some(client_id) = settings.text(&v::CLIENT_ID).map(|id| id.trim().to_owned()) {
-        let redirect = address(settings, &v::REDIRECT)?.ok_or_else(|| settings.complain(&v::REDIRECT, "is missing"))?;
-        return Ok(Some(Credentials::OAuth2 { client_id, client_secret: settings.secret(&v::CLIENT_SECRET), redirect }));
+        let redirect = address(settings, &v::REDIRECT)?
+            .ok_or_else(|| settings.complain(&v::REDIRECT, "is missing"))?;
+        return Ok(Some(Credentials::OAuth2 {
+            client_id,
+            client_secret: settings.secret(&v::CLIENT_SECRET),
+            redirect,
+        }));
     }
     // The access token is the account's own; the app's keys alone may be there for other programs.
     if missing.len() < 4 && !missing.contains(&v::TOKEN.name) {
         return Err(Error::invalid("X needs four keys, and some are missing")
             .with_code("GAL-CFG-VALUE")
             .with("missing", missing.join(", "))
-            .with_fix(format!("set {}; all four are under Keys and tokens of the app in console.x.com", missing.join(" and "))));
+            .with_fix(format!(
+                "set {}; all four are under Keys and tokens of the app in console.x.com",
+                missing.join(" and ")
+            )));
     }
     Ok(None)
 }
@@ -96,30 +129,46 @@ fn posting(settings: &Settings) -> Result<Option<Posting>> {
     }
     let quiet = match settings.text(&v::QUIET) {
         None => None,
-        Some(text) => Some(quiet(&text).ok_or_else(|| settings.complain(&v::QUIET, "is not two different hours such as 22-7"))?),
+        Some(text) => Some(quiet(&text).ok_or_else(|| {
+            settings.complain(&v::QUIET, "is not two different hours such as 22-7")
+        })?),
     };
     Ok(enabled.then_some(Posting { least, most, immediately, quiet }))
 }
 
 fn quiet(text: &str) -> Option<Quiet> {
     let (from, to) = text.split_once('-')?;
-    let hour = |text: &str| text.trim().trim_end_matches(":00").parse::<u8>().ok().filter(|hour| *hour < 24);
+    let hour = |text: &str| {
+        text.trim().trim_end_matches(":00").parse::<u8>().ok().filter(|hour| *hour < 24)
+    };
     let quiet = Quiet { from: hour(from)?, to: hour(to)? };
     (quiet.from != quiet.to).then_some(quiet)
 }
 
 fn minutes(settings: &Settings, variable: &Variable) -> Result<Option<Duration>> {
-    let Some(minutes) = settings.parse::<f64>(variable, "a number of minutes")? else { return Ok(None) };
+    let Some(minutes) = settings.parse::<f64>(variable, "a number of minutes")? else {
+        return Ok(None);
+    };
     if !minutes.is_finite() || minutes <= 0.0 || minutes > LONGEST {
-        return Err(settings.complain(variable, "has to be more than 0 and at most 30 days, in minutes"));
+        return Err(
+            settings.complain(variable, "has to be more than 0 and at most 30 days, in minutes")
+        );
     }
     Ok(Some(Duration::from_secs_f64(minutes * 60.0)))
 }
 
 fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
-    let Some(url) = settings.parse::<Url>(variable, "an address such as https://host")? else { return Ok(None) };
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() || !url.username().is_empty() || url.password().is_some() {
-        return Err(settings.complain(variable, "is not an http or https address without a user name"));
+    let Some(url) = settings.parse::<Url>(variable, "an address such as https://host")? else {
+        return Ok(None);
+    };
+    if !matches!(url.scheme(), "http" | "https")
+        || url.host_str().is_none()
+        || !url.username().is_empty()
+        || url.password().is_some()
+    {
+        return Err(
+            settings.complain(variable, "is not an http or https address without a user name")
+        );
     }
     Ok(Some(url))
 }

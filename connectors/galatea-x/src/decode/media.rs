@@ -17,7 +17,12 @@ fn attachment(media: &Theirs) -> Option<Media> {
         MediaType::AnimatedGif => (MediaKind::Video, "GIF", Some("video/mp4")),
         MediaType::Video => (MediaKind::Video, "Video", Some("video/mp4")),
     };
-    let film = media.variants.iter().flatten().filter(|v| v.content_type.as_deref() == Some("video/mp4")).max_by_key(|v| v.bit_rate.unwrap_or(0));
+    let film = media
+        .variants
+        .iter()
+        .flatten()
+        .filter(|v| v.content_type.as_deref() == Some("video/mp4"))
+        .max_by_key(|v| v.bit_rate.unwrap_or(0));
     let (url, kind, mime) = match (&media.url, film.and_then(|v| v.url.as_ref())) {
         (Some(url), _) => (url, kind, mime),
         (None, Some(url)) => (url, kind, mime),

@@ -7,7 +7,10 @@ pub(crate) mod snowflake;
 mod tests;
 pub(crate) mod text;
 
-use galatea_core::{Addressed, ChannelType, Connection, Content, EntityRef, Incoming, IncomingEvent, IncomingMessage, RemoteId, RoomRef, Timestamp, WorldRef};
+use galatea_core::{
+    Addressed, ChannelType, Connection, Content, EntityRef, Incoming, IncomingEvent,
+    IncomingMessage, Quote, QuoteKind, RemoteId, RoomRef, Timestamp, WorldRef,
+};
 use serde_json::json;
 use twitter_v2::data::{ReferencedTweetKind, User};
 use url::Url;
@@ -37,7 +40,9 @@ pub(crate) fn post_id(id: &RemoteId) -> Option<u64> {
 
 /// A number as X writes ids: digits only, at most 19 (X API, id pattern).
 pub(crate) fn number(text: &str) -> Option<u64> {
-    (!text.is_empty() && text.len() <= 19 && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+    (!text.is_empty() && text.len() <= 19 && text.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 /// One post → one message; none for a repost, which says nothing of its own, and for one without author.
@@ -48,7 +53,10 @@ pub(crate) fn decode(post: &Post, includes: &Includes, me: &Me) -> Option<Incomi
     }
     let (id, author) = (tweet.id.as_u64(), tweet.author_id?.as_u64());
     let user = includes.user(author);
-    let at = tweet.created_at.map_or_else(|| snowflake::made_at(id), |at| Timestamp(i64::try_from(at.unix_timestamp_nanos() / 1_000_000).unwrap_or_default()));
+    let at = tweet.created_at.map_or_else(
+        || snowflake::made_at(id),
+        |at| Timestamp(i64::try_from(at.unix_timestamp_nanos() / 1_000_000).unwrap_or_default()),
+    );
     let event = IncomingEvent::Message(IncomingMessage {
         id: RemoteId::new(id),
         legacy_id: None,
@@ -69,12 +77,23 @@ pub(crate) fn decode(post: &Post, includes: &Includes, me: &Me) -> Option<Incomi
 fn connection(conversation: u64, author: u64, user: Option<&User>) -> Connection {
     let name = user.map(|u| u.name.clone());
     let user_name = user.map(|u| u.username.clone());
-    let mut room = RoomRef::new(RemoteId::new(conversation), user_name.as_ref().map(|n| format!("Conversation with @{n}")), ChannelType::Feed);
+    let mut room = RoomRef::new(
+        RemoteId::new(conversation),
+        user_name.as_ref().map(|n| format!("Conversation with @{n}")),
+        ChannelType::Feed,
+    );
     room.metadata.insert("conversationId".into(), json!(conversation.to_string()));
     Connection {
-        world: WorldRef::new(RemoteId::new(author), user_name.as_ref().map(|n| format!("@{n} on X"))),
+        world: WorldRef::new(
+            RemoteId::new(author),
+            user_name.as_ref().map(|n| format!("@{n} on X")),
+        ),
         room,
-        entity: Some(EntityRef::new(RemoteId::new(author), name.or_else(|| user_name.clone()), user_name)),
+        entity: Some(EntityRef::new(
+            RemoteId::new(author),
+            name.or_else(|| user_name.clone()),
+            user_name,
+        )),
     }
 }
 
@@ -97,52 +116,61 @@ pub(crate) fn mentions(post: &Post, me: &Me) -> bool {
 fn names(text: &str, me: &Me) -> bool {
     let name = format!("@{}", me.user_name.to_ascii_lowercase());
     let text = text.to_ascii_lowercase();
-    name.len() > 1 && text.match_indices(&name).any(|(at, found)| !text[at + found.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+    name.len() > 1
+        && text.match_indices(&name).any(|(at, found)| {
+            !text[at + found.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        })
 }
 
 /// Whether it quotes a post of ours.
 pub(crate) fn quotes(post: &Post, includes: &Includes, me: &Me) -> bool {
     let quoted = refers(post, &ReferencedTweetKind::Quoted).and_then(|id| includes.post(id));
-    quoted.is_some_and(|quoted| quoted.tweet.author_id.is_some_and(|author| author.as_u64() == me.id))
+    quoted
+        .is_some_and(|quoted| quoted.tweet.author_id.is_some_and(|author| author.as_u64() == me.id))
 }
 
 fn content(post: &Post, includes: &Includes, me: &Me, user: Option<&User>) -> Content {
-    let mut text = text::words(post);
-    for kind in [ReferencedTweetKind::RepliedTo, ReferencedTweetKind::Quoted] {
-        let Some(other) = refers(post, &kind).and_then(|id| includes.post(id)) else { continue };
-        if let Some(quote) = context(other, &kind, includes, me) {
-            text.push_str("\n\n");
-            text.push_str(&quote);
-        }
-    }
+    let kinds = [
+        (ReferencedTweetKind::RepliedTo, QuoteKind::Reply),
+        (ReferencedTweetKind::Quoted, QuoteKind::Quote),
+    ];
+    let other = |kind| refers(post, kind).and_then(|id| includes.post(id));
+    let quotes =
+        kinds.iter().filter_map(|(kind, how)| context(other(kind)?, *how, includes, me)).collect();
     let id = post.tweet.id;
     Content {
-        text,
+        text: text::words(post),
+        quotes,
         source: Some(crate::SOURCE_NAME.to_owned()),
-        url: Some(format!("https://x.com/{}/status/{id}", user.map_or("i", |u| u.username.as_str()))),
+        url: Some(format!(
+            "https://x.com/{}/status/{id}",
+            user.map_or("i", |u| u.username.as_str())
+        )),
         attachments: media::attachments(post, includes),
         ..Content::default()
     }
 }
 
-/// What a post talks about, as a quotation: without it "is this true?" means nothing. What was said to us or by us is known already.
-fn context(other: &Post, kind: &ReferencedTweetKind, includes: &Includes, me: &Me) -> Option<String> {
+/// What a post talks about: without it "is this true?" means nothing.
+fn context(other: &Post, kind: QuoteKind, includes: &Includes, me: &Me) -> Option<Quote> {
     let author = other.tweet.author_id.map(twitter_v2::id::NumericId::as_u64);
-    if author == Some(me.id) || (*kind == ReferencedTweetKind::RepliedTo && mentions(other, me)) {
-        return None;
-    }
-    let words = text::words(other);
-    if words.is_empty() {
-        return None;
-    }
-    let who = author.and_then(|id| includes.user(id)).map_or_else(String::new, |u| format!("@{}: ", u.username));
-    Some(format!("> {who}{}", words.replace('\n', "\n> ")))
+    let by = author.and_then(|id| includes.user(id)).map(|user| format!("@{}", user.username));
+    let quote = Quote {
+        own: author == Some(me.id),
+        attachments: media::attachments(other, includes),
+        ..Quote::new(kind, by, text::words(other))
+    };
+    (!quote.is_empty()).then_some(quote)
 }
 
 /// The id of a post in its address, as people copy it: `https://x.com/name/status/123`. The address does not tell the conversation.
 pub fn parse_link(link: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     let url = Url::parse(link.trim()).ok()?;
-    let host = url.host_str()?.trim_start_matches("www.").trim_start_matches("mobile.").to_ascii_lowercase();
+    let host = url
+        .host_str()?
+        .trim_start_matches("www.")
+        .trim_start_matches("mobile.")
+        .to_ascii_lowercase();
     if !matches!(host.as_str(), "x.com" | "twitter.com") {
         return None;
     }

@@ -5,6 +5,8 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use twitter_v2::data::{FullTextEntities, Media, Tweet, User};
 
+use super::number;
+
 /// One page of a timeline.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
@@ -14,8 +16,8 @@ pub(crate) struct Page {
     pub(crate) includes: Includes,
     /// Where older ones go on.
     pub(crate) next: Option<String>,
-    /// Posts that could not be read at all.
-    pub(crate) unreadable: usize,
+    /// Ids of posts that could not be read at all, where even those can be told.
+    pub(crate) unreadable: Vec<Option<u64>>,
 }
 
 /// One post.
@@ -61,16 +63,24 @@ impl Includes {
 /// Reads a page; `data` may be a list, one post, or missing.
 pub(crate) fn page(body: Value) -> Page {
     let Value::Object(mut body) = body else { return Page::default() };
-    let mut page = Page { next: body.get("meta").and_then(|m| m.get("next_token")).and_then(Value::as_str).map(str::to_owned), ..Page::default() };
+    let mut page = Page {
+        next: body
+            .get("meta")
+            .and_then(|m| m.get("next_token"))
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        ..Page::default()
+    };
     let items = match body.remove("data") {
         Some(Value::Array(items)) => items,
         Some(one @ Value::Object(_)) => vec![one],
         _ => Vec::new(),
     };
     for item in items {
+        let id = item.get("id").and_then(Value::as_str).and_then(number);
         match post(item) {
             Some(post) => page.posts.push(post),
-            None => page.unreadable += 1,
+            None => page.unreadable.push(id),
         }
     }
     if let Some(Value::Object(mut includes)) = body.remove("includes") {
@@ -78,9 +88,21 @@ pub(crate) fn page(body: Value) -> Page {
             Some(Value::Array(items)) => items,
             _ => Vec::new(),
         };
-        page.includes.users = list("users").into_iter().filter_map(lenient::<User>).map(|user| (user.id.as_u64(), user)).collect();
-        page.includes.posts = list("tweets").into_iter().filter_map(post).map(|post| (post.tweet.id.as_u64(), post)).collect();
-        page.includes.media = list("media").into_iter().filter_map(lenient::<Media>).map(|media| (media.media_key.to_string(), media)).collect();
+        page.includes.users = list("users")
+            .into_iter()
+            .filter_map(lenient::<User>)
+            .map(|user| (user.id.as_u64(), user))
+            .collect();
+        page.includes.posts = list("tweets")
+            .into_iter()
+            .filter_map(post)
+            .map(|post| (post.tweet.id.as_u64(), post))
+            .collect();
+        page.includes.media = list("media")
+            .into_iter()
+            .filter_map(lenient::<Media>)
+            .map(|media| (media.media_key.to_string(), media))
+            .collect();
     }
     page
 }
@@ -88,7 +110,8 @@ pub(crate) fn page(body: Value) -> Page {
 fn post(item: Value) -> Option<Post> {
     let long = item.get("note_tweet");
     let note = long.and_then(|note| note.get("text")).and_then(Value::as_str).map(str::to_owned);
-    let note_entities = long.and_then(|note| note.get("entities")).cloned().and_then(lenient::<FullTextEntities>);
+    let note_entities =
+        long.and_then(|note| note.get("entities")).cloned().and_then(lenient::<FullTextEntities>);
     Some(Post { tweet: lenient(item)?, note, note_entities })
 }
 
@@ -99,8 +122,10 @@ fn lenient<T: DeserializeOwned>(item: Value) -> Option<T> {
     }
     let Value::Object(whole) = item else { return None };
     // Fields that are fine together, added one by one: the required ones first, or nothing can be read at all.
-    let required = |name: &str| matches!(name, "id" | "text" | "name" | "username" | "media_key" | "type");
-    let (mut kept, optional): (Map<String, Value>, Map<String, Value>) = whole.into_iter().partition(|(name, _)| required(name));
+    let required =
+        |name: &str| matches!(name, "id" | "text" | "name" | "username" | "media_key" | "type");
+    let (mut kept, optional): (Map<String, Value>, Map<String, Value>) =
+        whole.into_iter().partition(|(name, _)| required(name));
     let mut read = T::deserialize(Value::Object(kept.clone())).ok()?;
     for (name, value) in optional {
         kept.insert(name.clone(), value);
@@ -125,9 +150,12 @@ mod tests {
         let page = page(json!({"data": [
             {"id": "7", "text": "hi", "author_id": "1", "reply_settings": "martians", "referenced_tweets": [{"type": "liked", "id": "3"}], "conversation_id": "5"},
             {"id": "8", "text": "two", "note_tweet": {"text": "two and much more"}},
-            {"text": "no id"}, 17
+            {"text": "no id"}, 17, {"id": "9", "text": ["no", "words"]}
         ], "includes": {"users": [{"id": "1", "name": "Ann", "username": "ann", "public_metrics": 5}]}, "meta": {"next_token": "n"}}));
-        assert_eq!((page.posts.len(), page.unreadable, page.next.as_deref()), (2, 2, Some("n")));
+        assert_eq!(
+            (page.posts.len(), &page.unreadable[..], page.next.as_deref()),
+            (2, &[None, None, Some(9)][..], Some("n"))
+        );
         assert_eq!(page.posts[0].tweet.author_id.unwrap().as_u64(), 1);
         assert_eq!(page.posts[0].tweet.conversation_id.unwrap().as_u64(), 5);
         assert!(page.posts[0].tweet.referenced_tweets.is_none());
@@ -137,7 +165,14 @@ mod tests {
 
     #[test]
     fn anything_can_be_read() {
-        for body in [json!(null), json!([]), json!({}), json!({"data": 5}), json!({"data": {"id": "1", "text": "x"}}), json!({"includes": []})] {
+        for body in [
+            json!(null),
+            json!([]),
+            json!({}),
+            json!({"data": 5}),
+            json!({"data": {"id": "1", "text": "x"}}),
+            json!({"includes": []}),
+        ] {
             let _ = page(body);
         }
     }

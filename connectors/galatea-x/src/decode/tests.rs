@@ -42,18 +42,35 @@ fn mention() -> Value {
 fn a_mention_has_elizaos_ids() {
     let incoming = one(mention()).unwrap();
     let connection = &incoming.connection;
-    assert_eq!((connection.world.remote.as_str(), connection.room.remote.as_str(), connection.room.kind), ("5", "1541815603606036000", ChannelType::Feed));
+    assert_eq!(
+        (connection.world.remote.as_str(), connection.room.remote.as_str(), connection.room.kind),
+        ("5", "1541815603606036000", ChannelType::Feed)
+    );
     let entity = connection.entity.as_ref().unwrap();
-    assert_eq!((entity.remote.as_str(), entity.name.as_deref(), entity.user_name.as_deref()), ("5", Some("Ann"), Some("ann")));
+    assert_eq!(
+        (entity.remote.as_str(), entity.name.as_deref(), entity.user_name.as_deref()),
+        ("5", Some("Ann"), Some("ann"))
+    );
     assert_eq!(incoming.at, Timestamp(1_656_432_460_000));
     let message = message(&incoming);
     assert_eq!(message.id.as_str(), "1541815603606036480");
     assert_eq!(message.reply_to.as_ref().unwrap().as_str(), "1541815603606036000");
-    assert_eq!((message.addressed.mention, message.addressed.reply, message.from_self), (true, false, false));
-    assert_eq!(message.content.text, "@galatea_x is this true?\n\n> @bob: The moon is\n> cheese");
-    assert_eq!(message.content.url.as_deref(), Some("https://x.com/ann/status/1541815603606036480"));
     assert_eq!(
-        (message.content.attachments[0].url.as_str(), message.content.attachments[0].description.as_str()),
+        (message.addressed.mention, message.addressed.reply, message.from_self),
+        (true, false, false)
+    );
+    assert_eq!(message.content.text, "@galatea_x is this true?");
+    let quote = &message.content.quotes[0];
+    assert_eq!((quote.by.as_deref(), quote.text.as_str()), (Some("@bob"), "The moon is\ncheese"));
+    assert_eq!(
+        message.content.url.as_deref(),
+        Some("https://x.com/ann/status/1541815603606036480")
+    );
+    assert_eq!(
+        (
+            message.content.attachments[0].url.as_str(),
+            message.content.attachments[0].description.as_str()
+        ),
         ("https://pbs.twimg.com/media/a.jpg", "a moon")
     );
 }
@@ -76,7 +93,11 @@ fn a_quotation_of_ours_is_a_summons() {
     }))
     .unwrap();
     assert!(message(&incoming).addressed.mention && !message(&incoming).addressed.reply);
-    assert_eq!(incoming.connection.room.remote.as_str(), "7", "without a conversation it begins one");
+    assert_eq!(
+        incoming.connection.room.remote.as_str(),
+        "7",
+        "without a conversation it begins one"
+    );
 }
 
 #[test]
@@ -89,7 +110,9 @@ fn reposts_and_posts_of_nobody_are_nothing() {
 
 #[test]
 fn names_are_whole_words() {
-    let post = |text: &str| raw::page(json!({"data": [{"id": "7", "text": text, "author_id": "5"}]})).posts.remove(0);
+    let post = |text: &str| {
+        raw::page(json!({"data": [{"id": "7", "text": text, "author_id": "5"}]})).posts.remove(0)
+    };
     assert!(mentions(&post("hi @GALATEA_X!"), &me()));
     assert!(!mentions(&post("hi @galatea_x2"), &me()) && !mentions(&post("galatea_x"), &me()));
 }
@@ -98,7 +121,10 @@ fn names_are_whole_words() {
 fn long_posts_are_read_whole() {
     let incoming =
         one(json!({"data": [{"id": "7", "text": "short…", "author_id": "5", "note_tweet": {"text": "short and long @galatea_x"}, "entities": {}}]})).unwrap();
-    assert_eq!((message(&incoming).content.text.as_str(), message(&incoming).addressed.mention), ("short and long @galatea_x", true));
+    assert_eq!(
+        (message(&incoming).content.text.as_str(), message(&incoming).addressed.mention),
+        ("short and long @galatea_x", true)
+    );
 }
 
 #[test]
@@ -111,7 +137,11 @@ fn links_to_posts_are_understood() {
         ("https://y.com/ann/status/123", None),
         ("https://x.com/ann/status/12a", None),
     ] {
-        assert_eq!(parse_link(link).map(|(room, id)| (room, id.0)), id.map(|id| (None, id.to_owned())), "{link}");
+        assert_eq!(
+            parse_link(link).map(|(room, id)| (room, id.0)),
+            id.map(|id| (None, id.to_owned())),
+            "{link}"
+        );
     }
 }
 
@@ -121,8 +151,15 @@ fn replay() {
     let me = Me { id: 1_500_000_000_000_000_099, user_name: "acme_helper".into() };
     for recording in recordings("x") {
         let pages = recording.events.iter().map(|body| raw::page(body.clone()));
-        let found: Vec<Value> =
-            pages.flat_map(|p| p.posts.iter().filter_map(|post| decode(post, &p.includes, &me)).map(|i| show(&i)).collect::<Vec<_>>()).collect();
+        let found: Vec<Value> = pages
+            .flat_map(|p| {
+                p.posts
+                    .iter()
+                    .filter_map(|post| decode(post, &p.includes, &me))
+                    .map(|i| show(&i))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
         recording.check(&found);
     }
 }

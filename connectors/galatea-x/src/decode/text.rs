@@ -22,9 +22,12 @@ pub(crate) fn words(post: &Post) -> String {
 pub(crate) fn own_words(post: &Post) -> String {
     let words = words(post);
     let mut rest = words.as_str();
-    while let Some((first, after)) = rest.split_once(char::is_whitespace).or_else(|| (!rest.is_empty()).then_some((rest, "")))
+    while let Some((first, after)) =
+        rest.split_once(char::is_whitespace).or_else(|| (!rest.is_empty()).then_some((rest, "")))
         && first.len() > 1
-        && first.strip_prefix('@').is_some_and(|name| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
+        && first
+            .strip_prefix('@')
+            .is_some_and(|name| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
     {
         rest = after.trim_start();
     }
@@ -47,7 +50,13 @@ fn unescape(text: &str) -> String {
 /// Two texts say the same: white space, composition, and the scheme that X writes in front of a bare name (`example.com`, `README.md`) aside.
 pub(crate) fn same(one: &str, other: &str) -> bool {
     use unicode_normalization::UnicodeNormalization;
-    let bare = |text: &str| text.nfc().filter(|c| !c.is_whitespace()).collect::<String>().replace("https://", "").replace("http://", "");
+    let bare = |text: &str| {
+        text.nfc()
+            .filter(|c| !c.is_whitespace())
+            .collect::<String>()
+            .replace("https://", "")
+            .replace("http://", "")
+    };
     bare(one) == bare(other)
 }
 
@@ -67,15 +76,27 @@ mod tests {
             {"start": 0, "end": 1, "url": "https://t.co/a", "expanded_url": "https://example.org/long?x=1&y=2", "display_url": "example.org/long"},
             {"start": 0, "end": 1, "url": "https://t.co/b", "expanded_url": "https://x.com/a/status/1/photo/1", "display_url": "pic.x.com/b"}
         ]);
-        assert_eq!(words(&post("@g 1 &lt; 2 &amp;amp; https://t.co/a https://t.co/b", urls)), "@g 1 < 2 &amp; https://example.org/long?x=1&y=2");
+        assert_eq!(
+            words(&post("@g 1 &lt; 2 &amp;amp; https://t.co/a https://t.co/b", urls)),
+            "@g 1 < 2 &amp; https://example.org/long?x=1&y=2"
+        );
     }
 
     #[test]
     fn mentions_in_front_are_not_own_words() {
-        for (text, own) in [("@a @b_1 hello @c", "hello @c"), ("hello", "hello"), ("@a", ""), ("@ a", "@ a"), ("@a, b", "@a, b")] {
+        for (text, own) in [
+            ("@a @b_1 hello @c", "hello @c"),
+            ("hello", "hello"),
+            ("@a", ""),
+            ("@ a", "@ a"),
+            ("@a, b", "@a, b"),
+        ] {
             assert_eq!(own_words(&post(text, json!([]))), own);
         }
         assert!(same("a\u{301} b", "á\nb") && !same("a", "b"));
-        assert!(same("see http://example.com and http://README.md", "see example.com and README.md") && !same("see http://example.com", "see"));
+        assert!(
+            same("see http://example.com and http://README.md", "see example.com and README.md")
+                && !same("see http://example.com", "see")
+        );
     }
 }

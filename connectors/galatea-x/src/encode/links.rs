@@ -16,9 +16,10 @@ pub(super) struct Link {
 
 /// Endings that X certainly knows (IANA root zone; the commonest). Links with others are weighed for every reading.
 const ENDINGS: &[&str] = &[
-    "com", "org", "net", "edu", "gov", "info", "biz", "app", "dev", "xyz", "blog", "news", "io", "co", "ai", "me", "tv", "eu", "uk", "de", "fr", "it", "es",
-    "nl", "be", "ch", "at", "se", "no", "dk", "fi", "pl", "cz", "pt", "ie", "gr", "ru", "ua", "us", "ca", "mx", "br", "ar", "au", "nz", "in", "cn", "jp", "kr",
-    "za", "gg", "ly", "sh",
+    "com", "org", "net", "edu", "gov", "info", "biz", "app", "dev", "xyz", "blog", "news", "io",
+    "co", "ai", "me", "tv", "eu", "uk", "de", "fr", "it", "es", "nl", "be", "ch", "at", "se", "no",
+    "dk", "fi", "pl", "cz", "pt", "ie", "gr", "ru", "ua", "us", "ca", "mx", "br", "ar", "au", "nz",
+    "in", "cn", "jp", "kr", "za", "gg", "ly", "sh",
 ];
 
 /// Every link, in order.
@@ -48,14 +49,22 @@ fn in_word(text: &str, word: Range<usize>, found: &mut Vec<Link>) {
         let rest = &text[at..word.end];
         let Some(from) = rest.find(host_char).map(|n| at + n) else { return };
         let run = text[from..word.end].find(|c: char| !host_char(c)).map_or(word.end, |n| from + n);
-        let begins = |scheme: &&&str| text[from..word.end].get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+        let begins = |scheme: &&&str| {
+            text[from..word.end]
+                .get(..scheme.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        };
         let scheme = ["https://", "http://"].iter().find(begins).map_or(0, |scheme| scheme.len());
         if scheme > 0 {
             let host = from + scheme;
-            let host_end = text[host..word.end].find(|c: char| !host_char(c) && c != '_').map_or(word.end, |n| host + n);
+            let host_end = text[host..word.end]
+                .find(|c: char| !host_char(c) && c != '_')
+                .map_or(word.end, |n| host + n);
             let host_end = host + text[host..host_end].trim_end_matches(['.', '-', '_']).len();
             let end = host_end + tail(&text[host_end..word.end]);
-            let sure = free(text, from) && clean(&text[host..host_end]) && plain_tail(&text[host_end..end]);
+            let sure = free(text, from)
+                && clean(&text[host..host_end])
+                && plain_tail(&text[host_end..end]);
             let weight = if sure { LINK } else { most(&text[from..end]) };
             found.push(Link { range: from..end, weight });
             at = end.max(from + scheme);
@@ -72,15 +81,38 @@ fn host_char(c: char) -> bool {
     c.is_alphanumeric() || c == '-' || c == '.'
 }
 
+/// Whether X takes all of this link for one, `@` in its path included, so that nobody is mentioned by it.
+pub(super) fn swallows_at(text: &str, range: &Range<usize>) -> bool {
+    let link = &text[range.clone()];
+    let Some(rest) = link.strip_prefix("https://").or_else(|| link.strip_prefix("http://")) else {
+        return false;
+    };
+    let Some((host, path)) = rest.split_once('/') else { return false };
+    free(text, range.start)
+        && clean(host)
+        && path
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'.' | b'@' | b'-'))
+}
+
 /// Letters, `@`, `$`, `#` and `.` in front make a link something else (twitter-text, `validUrlPrecedingChars`).
 fn free(text: &str, at: usize) -> bool {
-    text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '"' | ',' | ';' | ':' | '['))
+    text[..at]
+        .chars()
+        .next_back()
+        .is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '"' | ',' | ';' | ':' | '['))
 }
 
 fn clean(host: &str) -> bool {
     let labels: Vec<&str> = host.split('.').collect();
-    let plain = |label: &&str| !label.is_empty() && label.len() < 40 && label.bytes().all(|b| b.is_ascii_alphanumeric());
-    labels.len() > 1 && labels.iter().all(plain) && labels.last().is_some_and(|ending| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
+    let plain = |label: &&str| {
+        !label.is_empty() && label.len() < 40 && label.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    labels.len() > 1
+        && labels.iter().all(plain)
+        && labels
+            .last()
+            .is_some_and(|ending| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
 }
 
 /// What a name without `http` counts at most; none when it cannot be a link.
@@ -112,11 +144,17 @@ fn weigh(text: &str) -> usize {
 /// Bytes of port, path and query after the name.
 fn tail(rest: &str) -> usize {
     let first = rest.chars().next();
-    if !matches!(first, Some('/' | '?' | ':' | '#')) || (first == Some(':') && !rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
+    if !matches!(first, Some('/' | '?' | ':' | '#'))
+        || (first == Some(':') && !rest[1..].starts_with(|c: char| c.is_ascii_digit()))
+    {
         return 0;
     }
     const MARKS: [char; 8] = ['.', ',', ';', ':', '!', '?', '\'', '*'];
-    let stops = |c: char| !c.is_ascii() || c.is_ascii_control() || matches!(c, '"' | '<' | '>' | '`' | '{' | '}' | '\\' | '^' | '|');
+    let stops = |c: char| {
+        !c.is_ascii()
+            || c.is_ascii_control()
+            || matches!(c, '"' | '<' | '>' | '`' | '{' | '}' | '\\' | '^' | '|')
+    };
     let mut seen = rest[..rest.find(stops).unwrap_or(rest.len())].trim_end_matches(MARKS);
     // `(see https://a.com/b)` ends before the parenthesis.
     while seen.ends_with(')') && seen.matches(')').count() > seen.matches('(').count() {
@@ -128,12 +166,20 @@ fn tail(rest: &str) -> usize {
 /// Whether X certainly takes all of the tail for the link's. With rarer characters it may end earlier, and the rest counts.
 fn plain_tail(tail: &str) -> bool {
     let Some(path) = tail.strip_prefix('/') else { return tail.is_empty() };
-    let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-    let plain = |text: &str, more: &[u8]| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || more.contains(&b));
+    let (path, query) =
+        path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+    let plain = |text: &str, more: &[u8]| {
+        text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || more.contains(&b))
+    };
     let ends = |text: &str| text.bytes().last().is_some_and(|b| b.is_ascii_alphanumeric());
     match query {
         None => plain(path, b"/_.") && (path.is_empty() || ends(path) || path.ends_with('/')),
-        Some(query) => plain(path, b"/_.") && (path.is_empty() || ends(path)) && plain(query, b"_=&") && ends(query),
+        Some(query) => {
+            plain(path, b"/_.")
+                && (path.is_empty() || ends(path))
+                && plain(query, b"_=&")
+                && ends(query)
+        }
     }
 }
 
@@ -147,7 +193,10 @@ mod tests {
 
     #[test]
     fn links_are_found_whole_and_without_the_punctuation_after_them() {
-        assert_eq!(seen("see https://example.com/a?b=c, or (http://x.org/y)."), ["https://example.com/a?b=c", "http://x.org/y"]);
+        assert_eq!(
+            seen("see https://example.com/a?b=c, or (http://x.org/y)."),
+            ["https://example.com/a?b=c", "http://x.org/y"]
+        );
         assert_eq!(seen("https://a.com/x_(y) z"), ["https://a.com/x_(y)"]);
         assert_eq!(seen("1.5 and e.g. v2.0"), Vec::<&str>::new());
     }

@@ -70,15 +70,25 @@ pub(super) fn upload(media: &Media) -> Result<Option<Upload>> {
             .with_fix("use an https:, data: or file: address"));
     }
     if media.url.len() > category.limit() / 3 * 4 + 1024 {
-        return Err(Error::invalid("an attachment is larger than X takes").with_code(codes::MEDIA).with("bytes", category.limit()));
+        return Err(Error::invalid("an attachment is larger than X takes")
+            .with_code(codes::MEDIA)
+            .with("bytes", category.limit()));
     }
-    let alt = Some(media.description.trim()).filter(|d| !d.is_empty()).map(|d| d.chars().take(ALT_TEXT).collect());
+    let alt = Some(media.description.trim())
+        .filter(|d| !d.is_empty())
+        .map(|d| d.chars().take(ALT_TEXT).collect());
     Ok(Some(Upload { url: media.url.clone(), mime, category, alt }))
 }
 
 fn kind(media: &Media) -> Option<(String, Category)> {
     let named = media.mime.as_deref().map(str::to_ascii_lowercase);
-    let inline = || media.url.strip_prefix("data:").and_then(|rest| rest.split([';', ',']).next()).map(str::to_ascii_lowercase);
+    let inline = || {
+        media
+            .url
+            .strip_prefix("data:")
+            .and_then(|rest| rest.split([';', ',']).next())
+            .map(str::to_ascii_lowercase)
+    };
     let mime = named.or_else(inline).filter(|mime| !mime.is_empty());
     let mime = match (mime, media.content_type) {
         (Some(mime), _) => mime,
@@ -101,7 +111,13 @@ pub(super) fn groups(uploads: Vec<Upload>) -> Vec<Vec<Upload>> {
     let mut groups: Vec<Vec<Upload>> = Vec::new();
     for upload in uploads {
         match groups.last_mut() {
-            Some(group) if upload.category == Category::Image && group[0].category == Category::Image && group.len() < PICTURES => group.push(upload),
+            Some(group)
+                if upload.category == Category::Image
+                    && group[0].category == Category::Image
+                    && group.len() < PICTURES =>
+            {
+                group.push(upload)
+            }
             _ => groups.push(vec![upload]),
         }
     }

@@ -2,13 +2,17 @@
 
 mod links;
 mod media;
+pub(crate) mod mentions;
 mod plain;
 mod split;
+mod table;
 #[cfg(test)]
 mod tests;
 mod weigh;
 
-use galatea_core::{Button, Content, Encoded, Error, ErrorKind, MediaKind, Outgoing, Press, RemoteId, Result};
+use galatea_core::{
+    Button, Content, Encoded, Error, ErrorKind, MediaKind, Outgoing, Press, RemoteId, Result,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{config::Tier, decode::post_id, error::codes, receive::posts};
@@ -62,18 +66,30 @@ impl Part {
     /// # Errors
     /// `Invalid` for a body of another connector or version.
     pub(crate) fn read(body: &Encoded) -> Result<Self> {
-        Self::deserialize(&body.0).map_err(|e| Error::invalid("this delivery is not in X's form").with_code(codes::INVALID).with("cause", e))
+        Self::deserialize(&body.0).map_err(|e| {
+            Error::invalid("this delivery is not in X's form")
+                .with_code(codes::INVALID)
+                .with("cause", e)
+        })
     }
 }
 
-/// Renders and splits for X.
+/// Renders and splits for X. Without `notices` nothing is said of the house's own trouble: everybody would read it, under every mention, for
+/// money.
 ///
 /// # Errors
 /// `Invalid` for nothing to say or an id that is no post's, `Unsupported` for what X or the account's tier does not allow.
-pub(crate) fn encode(outgoing: &Outgoing, tier: Tier) -> Result<Vec<Encoded>> {
+pub(crate) fn encode(outgoing: &Outgoing, tier: Tier, notices: bool) -> Result<Vec<Encoded>> {
+    if !notices && matches!(outgoing, Outgoing::Message { content, .. } if is_notice(content)) {
+        return Ok(Vec::new());
+    }
     parts(outgoing, tier)?
         .iter()
-        .map(|part| serde_json::to_value(part).map(Encoded).map_err(|e| Error::unexpected("an encoded part is not JSON").with("cause", e)))
+        .map(|part| {
+            serde_json::to_value(part)
+                .map(Encoded)
+                .map_err(|e| Error::unexpected("an encoded part is not JSON").with("cause", e))
+        })
         .collect()
 }
 
@@ -82,11 +98,14 @@ pub(crate) fn parts(outgoing: &Outgoing, tier: Tier) -> Result<Vec<Part>> {
     match outgoing {
         Outgoing::Message { content, reply_to } => message(content, reply_to.as_ref()),
         Outgoing::Delete { id } => Ok(vec![Part::Delete { id: number(id)? }]),
-        Outgoing::React { id, emoji } if tier == Tier::Enterprise => Ok(vec![Part::Like { id: number(id)?, on: emoji.is_some() }]),
-        Outgoing::React { .. } => {
-            Err(unsupported("X took likes from self-serve apps").with_fix("only Enterprise contracts have them: TWITTER_TIER=enterprise"))
+        Outgoing::React { id, emoji } if tier == Tier::Enterprise => {
+            Ok(vec![Part::Like { id: number(id)?, on: emoji.is_some() }])
         }
-        Outgoing::Edit { .. } => Err(unsupported("posts cannot be edited by apps; delete it and say it again")),
+        Outgoing::React { .. } => Err(unsupported("X took likes from self-serve apps")
+            .with_fix("only Enterprise contracts have them: TWITTER_TIER=enterprise")),
+        Outgoing::Edit { .. } => {
+            Err(unsupported("posts cannot be edited by apps; delete it and say it again"))
+        }
         Outgoing::Typing => Ok(Vec::new()),
     }
 }
@@ -96,12 +115,14 @@ fn unsupported(what: &'static str) -> Error {
 }
 
 fn number(id: &RemoteId) -> Result<String> {
-    post_id(id).map(|id| id.to_string()).ok_or_else(|| Error::invalid("not the id of a post").with_code(codes::INVALID).with("message", id))
+    post_id(id).map(|id| id.to_string()).ok_or_else(|| {
+        Error::invalid("not the id of a post").with_code(codes::INVALID).with("message", id)
+    })
 }
 
 fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> {
     // "I cannot think right now" is said to somebody who asked, never to everybody.
-    if content.extra.get(NOTICE).is_some_and(|mark| mark == true) && reply_to.is_some_and(posts::is_request) {
+    if is_notice(content) && reply_to.is_some_and(posts::is_request) {
         return Ok(Vec::new());
     }
     let mut text = plain::plain(&content.text);
@@ -116,7 +137,10 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
         let words: Vec<String> = row.iter().map(button).collect();
         add_line(&mut text, &words.join(" · "));
     }
-    let mut posts: Vec<Post> = split::split(&text).into_iter().map(|text| Post { text, ..Post::default() }).collect();
+    let mut posts: Vec<Post> = split::split(&mentions::defuse(&text))
+        .into_iter()
+        .map(|text| Post { text, ..Post::default() })
+        .collect();
     for (n, group) in media::groups(uploads).into_iter().enumerate() {
         match posts.get_mut(n) {
             Some(post) => post.media = group,
@@ -124,7 +148,10 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
         }
     }
     if posts.is_empty() {
-        return Err(Error::invalid("there is nothing to say: the message has neither words nor files").with_code(codes::INVALID));
+        return Err(Error::invalid(
+            "there is nothing to say: the message has neither words nor files",
+        )
+        .with_code(codes::INVALID));
     }
     // A reply to something that is no post, such as the prompt of a scheduled one, answers nothing on X.
     let answers = reply_to.and_then(post_id).map(|id| id.to_string());
@@ -133,6 +160,10 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
         post.answers.clone_from(&answers);
     }
     Ok(posts.into_iter().map(Part::Post).collect())
+}
+
+fn is_notice(content: &Content) -> bool {
+    content.extra.get(NOTICE).is_some_and(|mark| mark == true)
 }
 
 /// X has no buttons: people see what they would say, and answer in words.

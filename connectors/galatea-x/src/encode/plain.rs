@@ -1,25 +1,36 @@
 //! Markdown → the plain text X shows. Markup that X cannot show is left out; no word is.
 
+use galatea_core::markdown::is_arithmetic;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// Renders CommonMark as plain text: bullets for lists, `> ` for quotations, addresses in parentheses after the words of a link.
+use super::table::Table;
+
+/// Renders CommonMark with tables as plain text: bullets for lists, `> ` for quotations, addresses in parentheses after the words of a link,
+/// `head: cell` lines for the rows of a table.
 pub(super) fn plain(markdown: &str) -> String {
     let escaped = keep_definitions(markdown);
     let mut out = Plain::default();
-    for event in Parser::new_ext(&escaped, options()) {
-        out.event(event);
+    for (event, range) in Parser::new_ext(&escaped, options()).into_offset_iter() {
+        let stars = match event {
+            Event::Start(Tag::Emphasis) | Event::End(TagEnd::Emphasis) => "*",
+            Event::Start(Tag::Strong) | Event::End(TagEnd::Strong) => "**",
+            _ => "",
+        };
+        let literal = !stars.is_empty() && is_arithmetic(&escaped, &range);
+        out.event(if literal { Event::Text(stars.into()) } else { event });
     }
     out.text.trim().to_owned()
 }
 
 fn options() -> Options {
-    Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
 /// A line such as `[note]: hello` is a link definition to CommonMark and would vanish: it stays as text, unless a link uses it.
 fn keep_definitions(markdown: &str) -> String {
     let parser = Parser::new_ext(markdown, options());
-    let mut starts: Vec<usize> = parser.reference_definitions().iter().map(|(_, def)| def.span.start).collect();
+    let mut starts: Vec<usize> =
+        parser.reference_definitions().iter().map(|(_, def)| def.span.start).collect();
     starts.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
     let mut text = markdown.to_owned();
     for at in starts {
@@ -41,6 +52,9 @@ struct Plain {
     quotes: usize,
     code: bool,
     links: Vec<(usize, String)>,
+    table: Option<Table>,
+    /// Where the cell being read begins.
+    cell: usize,
 }
 
 impl Plain {
@@ -49,7 +63,12 @@ impl Plain {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) if self.code => self.lines(&text),
-            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+            Event::Text(text)
+            | Event::Code(text)
+            | Event::Html(text)
+            | Event::InlineHtml(text)
+            | Event::InlineMath(text)
+            | Event::DisplayMath(text) => {
                 self.write(&text);
             }
             Event::FootnoteReference(name) => self.write(&format!("[^{name}]")),
@@ -95,6 +114,19 @@ impl Plain {
                 };
                 self.write(&format!("{}{mark}", "  ".repeat(depth)));
             }
+            Tag::Table(_) => {
+                self.block();
+                self.table = Some(Table::default());
+            }
+            Tag::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.row();
+                }
+            }
+            Tag::TableCell => {
+                self.flush();
+                self.cell = self.text.len();
+            }
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.flush();
                 self.links.push((self.text.len(), dest_url.into_string()));
@@ -118,10 +150,19 @@ impl Plain {
                 self.lists.pop();
                 self.owed = if self.lists.is_empty() { 2 } else { 1 };
             }
+            TagEnd::TableCell => {
+                let words = self.text.split_off(self.cell.min(self.text.len()));
+                if let Some(table) = &mut self.table {
+                    table.cell(&words);
+                }
+            }
+            TagEnd::Table => self.table(),
             TagEnd::Link | TagEnd::Image => {
                 let Some((start, url)) = self.links.pop() else { return };
                 let words = self.text.get(start..).unwrap_or("").trim().to_owned();
-                let bare = |text: &str| text.trim_start_matches("mailto:").trim_end_matches('/').to_owned();
+                let bare = |text: &str| {
+                    text.trim_start_matches("mailto:").trim_end_matches('/').to_owned()
+                };
                 if bare(&words) == bare(&url) || url.is_empty() {
                     return;
                 }
@@ -136,6 +177,21 @@ impl Plain {
         if !self.text.is_empty() && self.lists.is_empty() {
             self.owed = self.owed.max(2);
         }
+    }
+
+    /// Writes the table that ended: a blank line between rows of several columns, at which a split cuts first.
+    fn table(&mut self) {
+        let Some(table) = self.table.take() else { return };
+        let rows = table.rows();
+        let between = if rows.iter().any(|row| row.len() > 1) { 2 } else { 1 };
+        for row in rows {
+            for line in row {
+                self.write(&line);
+                self.owed = 1;
+            }
+            self.owed = between;
+        }
+        self.owed = 2;
     }
 
     fn lines(&mut self, text: &str) {
@@ -173,7 +229,9 @@ mod tests {
     #[test]
     fn markup_goes_and_words_stay() {
         assert_eq!(
-            plain("# Tide\n\n**low** at _6:40_ and `x = 1`\n\n- one\n- two\n  - deeper\n\n1. a\n2. b\n\n> said\n> so\n\n---\nend"),
+            plain(
+                "# Tide\n\n**low** at _6:40_ and `x = 1`\n\n- one\n- two\n  - deeper\n\n1. a\n2. b\n\n> said\n> so\n\n---\nend"
+            ),
             "Tide\n\nlow at 6:40 and x = 1\n\n• one\n• two\n  • deeper\n\n1. a\n2. b\n\n> said\n> so\n\n———\n\nend"
         );
     }
@@ -181,15 +239,40 @@ mod tests {
     #[test]
     fn links_are_written_out() {
         assert_eq!(
-            plain("[wrack](https://a.org/b) <https://a.org/> [https://a.org](https://a.org/) ![pic](https://a.org/p.png)"),
+            plain(
+                "[wrack](https://a.org/b) <https://a.org/> [https://a.org](https://a.org/) ![pic](https://a.org/p.png)"
+            ),
             "wrack (https://a.org/b) https://a.org/ https://a.org pic (https://a.org/p.png)"
         );
         assert_eq!(plain("[note]: hello"), "[note]: hello");
     }
 
     #[test]
+    fn arithmetic_keeps_its_stars() {
+        assert_eq!(plain("2*3*4=24 and *this* is **bold**"), "2*3*4=24 and this is bold");
+    }
+
+    #[test]
+    fn a_table_is_a_list() {
+        assert_eq!(
+            plain("| name | `n` |\n|---|--:|\n| **é** | 1 |\n| [x](https://a.b/) | |\n\nend"),
+            "name: é\nn: 1\n\nname: x (https://a.b/)\nn: –\n\nend"
+        );
+        assert_eq!(plain("| a |\n|---|\n| 1 |\n| 2 |"), "a: 1\na: 2");
+        assert_eq!(plain("before\n\n| a | b |\n|---|---|"), "before\n\na · b");
+        assert_eq!(
+            plain("> | a | |\n> |---|---|\n> | 1 | 2 |\n> | 3 | 4 |"),
+            "> a: 1\n> 2\n\n> a: 3\n> 4"
+        );
+        assert_eq!(plain("a | b and || c"), "a | b and || c");
+    }
+
+    #[test]
     fn code_keeps_its_lines() {
-        assert_eq!(plain("Look:\n\n```rust\nfn a() {\n    b();\n\n}\n```\nDone"), "Look:\n\nfn a() {\n    b();\n\n}\n\nDone");
+        assert_eq!(
+            plain("Look:\n\n```rust\nfn a() {\n    b();\n\n}\n```\nDone"),
+            "Look:\n\nfn a() {\n    b();\n\n}\n\nDone"
+        );
     }
 
     #[test]

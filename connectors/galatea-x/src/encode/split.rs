@@ -36,7 +36,8 @@ pub(super) fn split(text: &str) -> Vec<String> {
 
 fn slice<'a>(text: &'a str, pieces: &[Piece], first: usize, end: usize) -> &'a str {
     let from = pieces.get(first).map_or(text.len(), |piece| piece.range.start);
-    let to = end.checked_sub(1).and_then(|last| pieces.get(last)).map_or(from, |piece| piece.range.end);
+    let to =
+        end.checked_sub(1).and_then(|last| pieces.get(last)).map_or(from, |piece| piece.range.end);
     text[from..to].trim()
 }
 
@@ -79,7 +80,11 @@ fn rank(text: &str, pieces: &[Piece], at: usize) -> Option<u8> {
     }
     let head = &text[..before.range.end];
     if last.contains('\n') {
-        return Some(if head.trim_end_matches([' ', '\t', '\r']).ends_with("\n\n") { 4 } else { 3 });
+        return Some(if head.trim_end_matches([' ', '\t', '\r']).ends_with("\n\n") {
+            4
+        } else {
+            3
+        });
     }
     let sentence = head.trim_end().ends_with(['.', '!', '?', '…', ':', ';']);
     Some(if sentence { 2 } else { 1 })
@@ -95,7 +100,11 @@ fn crumble(text: &str) -> Vec<String> {
     let mut part = String::new();
     for seen in text.graphemes(true) {
         let heavy = weight(seen) > MAX_WEIGHT;
-        let pieces: Vec<&str> = if heavy { seen.char_indices().map(|(at, c)| &seen[at..at + c.len_utf8()]).collect() } else { vec![seen] };
+        let pieces: Vec<&str> = if heavy {
+            seen.char_indices().map(|(at, c)| &seen[at..at + c.len_utf8()]).collect()
+        } else {
+            vec![seen]
+        };
         for piece in pieces {
             if !part.is_empty() && weight(&format!("{part}{piece}")) > MAX_WEIGHT {
                 parts.push(std::mem::take(&mut part));
@@ -136,7 +145,11 @@ mod tests {
     fn nine_thousand_eight_hundred_characters_arrive_in_order() {
         let text = "A sentence of some length stands here. ".repeat(252);
         let parts = check(&text);
-        assert!(parts.len() <= 42 && parts.iter().all(|p| p.ends_with('.')), "{} parts, cut after sentences", parts.len());
+        assert!(
+            parts.len() <= 42 && parts.iter().all(|p| p.ends_with('.')),
+            "{} parts, cut after sentences",
+            parts.len()
+        );
     }
 
     #[test]

@@ -24,7 +24,11 @@ pub(super) struct Piece {
 
 /// The weight of a text as X counts it, never less. What merely looks like a link counts as the heaviest of its readings.
 pub fn weight(text: &str) -> usize {
-    if is_nfc(text) { pieces(text).iter().map(|piece| piece.weight).sum() } else { weight(&text.nfc().collect::<String>()) }
+    if is_nfc(text) {
+        pieces(text).iter().map(|piece| piece.weight).sum()
+    } else {
+        weight(&text.nfc().collect::<String>())
+    }
 }
 
 /// Cuts into links and characters. `text` has to be in NFC for the weights to be X's.
@@ -41,7 +45,9 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
         // Too heavy in its worst reading to stay whole: every dot in it may be a link's, wherever it is cut.
         let first = pieces.len();
         characters(text, link.range, &mut pieces);
-        for piece in pieces.iter_mut().skip(first).filter(|piece| text[piece.range.clone()].starts_with('.')) {
+        for piece in
+            pieces.iter_mut().skip(first).filter(|piece| text[piece.range.clone()].starts_with('.'))
+        {
             piece.weight += LINK;
         }
     }
@@ -83,7 +89,13 @@ mod tests {
     /// twitter-text's own reading.
     fn theirs(text: &str) -> usize {
         usize::try_from(
-            twitter_text::parse_with_parser_backend(text, twitter_text_config::config_v3(), true, twitter_text::ParserBackend::External).weighted_length,
+            twitter_text::parse_with_parser_backend(
+                text,
+                twitter_text_config::config_v3(),
+                true,
+                twitter_text::ParserBackend::External,
+            )
+            .weighted_length,
         )
         .unwrap()
     }
@@ -101,7 +113,10 @@ mod tests {
             ("🙋🏽👨‍🎤", 4),
             ("http://test.com", 23),
             ("Unicode emoji 15: 🫨🫸🏽", 22),
-            ("https://example.com/a/very/long/path/that/goes/on/and/on?with=a&query=too and https://t.co/x", 51),
+            (
+                "https://example.com/a/very/long/path/that/goes/on/and/on?with=a&query=too and https://t.co/x",
+                51,
+            ),
             ("á", 1),
             ("🇩🇪🏴󠁧󠁢󠁥󠁮󠁧󠁿1️⃣", 6),
         ] {

@@ -31,7 +31,14 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    pub(crate) fn new(api: Arc<Api>, config: Arc<XConfig>, journal: Arc<Journal>, me: Me, gateway: Gateway, stop: CancellationToken) -> Self {
+    pub(crate) fn new(
+        api: Arc<Api>,
+        config: Arc<XConfig>,
+        journal: Arc<Journal>,
+        me: Me,
+        gateway: Gateway,
+        stop: CancellationToken,
+    ) -> Self {
         Self { api, config, journal, me, gateway, stop, told: Arc::default() }
     }
 
@@ -47,7 +54,8 @@ impl Intake {
     /// After a look that worked: up, unless something keeps posts back.
     pub(crate) fn going(&self) {
         let held = self.api.budget.exhausted().or_else(|| self.api.latched());
-        let held = held.or_else(|| (self.api.is_read_only() && !self.config.dry_run).then(error::read_only));
+        let held = held
+            .or_else(|| (self.api.is_read_only() && !self.config.dry_run).then(error::read_only));
         self.report(match held {
             Some(error) => degraded(&error),
             None => Health::Up { detail: detail(&self.me, &self.config) },
@@ -83,15 +91,29 @@ fn degraded(error: &Error) -> Health {
 
 /// One line for people.
 fn detail(me: &Me, config: &XConfig) -> String {
-    let name = if me.user_name.is_empty() { me.id.to_string() } else { format!("@{}", me.user_name) };
+    let name =
+        if me.user_name.is_empty() { me.id.to_string() } else { format!("@{}", me.user_name) };
     let reading = if config.replies { "polling mentions" } else { "not reading mentions" };
     let posting = if config.posting.is_some() { ", posting" } else { "" };
-    let dry = if config.dry_run { "; DRY RUN: nothing is posted until TWITTER_DRY_RUN=false" } else { "" };
+    let dry = if config.dry_run {
+        "; DRY RUN: nothing is posted until TWITTER_DRY_RUN=false"
+    } else {
+        ""
+    };
     format!("{name}, {reading}{posting}{dry}")
 }
 
 /// Only a person can repair it.
 fn is_final(error: &Error) -> bool {
     error.retry() == Retry::Never
-        && matches!(error.code(), Some(codes::UNAUTHORIZED | codes::LOGIN | codes::ENROLL | codes::FORBIDDEN | codes::INVALID | codes::NOT_FOUND))
+        && matches!(
+            error.code(),
+            Some(
+                codes::UNAUTHORIZED
+                    | codes::LOGIN
+                    | codes::ENROLL
+                    | codes::INVALID
+                    | codes::NOT_FOUND
+            )
+        )
 }

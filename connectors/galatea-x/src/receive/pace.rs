@@ -35,7 +35,8 @@ mod tests {
     #[test]
     fn quiet_slows_down_and_a_mention_speeds_up() {
         let mut pace = Pace::new(PollPace::default());
-        let pauses: Vec<u64> = [0, 0, 0, 0, 0, 3, 0].into_iter().map(|found| pace.after(found).as_secs()).collect();
+        let pauses: Vec<u64> =
+            [0, 0, 0, 0, 0, 3, 0].into_iter().map(|found| pace.after(found).as_secs()).collect();
         assert_eq!(pauses, [15, 30, 60, 120, 120, 15, 30]);
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     error::codes,
     send::{calls, heard},
 };
+use galatea_http::error::codes::TOO_BIG;
 
 /// Name of the stream whose cursor is the newest post seen (X calls it `since_id`).
 pub(crate) const STREAM: &str = "mentions";
@@ -32,6 +33,12 @@ const REACH: usize = 800;
 const PAGES: usize = 32;
 /// Longest pause after failures.
 const LONGEST: Duration = Duration::from_secs(120);
+/// First and longest pause after X did not let us read: one window of its limits, doubled. What stands behind it, such as a suspension or a
+/// changed plan, ends without anybody here being told.
+const REFUSED: Duration = Duration::from_secs(15 * 60);
+const LONG_REFUSED: Duration = Duration::from_secs(3600);
+/// Ids that a gap names; of more the number is told.
+const NAMED: usize = 10;
 
 /// Polls until stopped, or until a person has to act.
 ///
@@ -43,11 +50,16 @@ pub(crate) async fn run(intake: Intake) -> Result<()> {
         intake.stop.cancelled().await;
         return Ok(());
     }
-    let mut look = Look { newest: intake.gateway.cursor(STREAM).await?.and_then(|c| number(&c.position)), seen: BTreeSet::new() };
+    let mut look = Look {
+        newest: intake.gateway.cursor(STREAM).await?.and_then(|c| number(&c.position)),
+        seen: BTreeSet::new(),
+    };
     let mut pace = Pace::new(intake.config.poll);
     let mut failures = Failures::default();
     loop {
-        let Some(found) = intake.stop.run_until_cancelled(look.once(&intake)).await else { return Ok(()) };
+        let Some(found) = intake.stop.run_until_cancelled(look.once(&intake)).await else {
+            return Ok(());
+        };
         let pause = match found {
             Ok(found) => {
                 failures = Failures::default();
@@ -82,66 +94,147 @@ impl Look {
         let begun = intake.gateway.clock().now();
         let since = match self.newest {
             Some(newest) => earlier(newest, OVERLAP),
-            None => first_at(galatea_core::Timestamp(begun.0.saturating_sub(i64::try_from(FIRST_LOOK.as_millis()).unwrap_or_default()))),
+            None => first_at(galatea_core::Timestamp(
+                begun.0.saturating_sub(i64::try_from(FIRST_LOOK.as_millis()).unwrap_or_default()),
+            )),
         };
-        let (posts, includes, whole) = self.fetch(intake, since).await?;
-        if let (false, Some(newest), Some(oldest)) = (whole, self.newest, posts.first()) {
-            let reason = format!("X lists the last {REACH} mentions only, and there were more while nobody looked");
-            let gap = Gap { from: Some(made_at(newest)), to: Some(made_at(oldest.tweet.id.as_u64())), ..Gap::new(begun, reason) };
-            // Before the cursor moves past it.
-            intake.gateway.note_gap(gap).await?;
+        let Found { posts, includes, unreadable, cut } = self.fetch(intake, since).await?;
+        // Before the cursor moves past them.
+        if let (Some(reason), Some(newest)) = (&cut, self.newest) {
+            let to = posts.first().map_or(begun, |oldest| made_at(oldest.tweet.id.as_u64()));
+            intake
+                .gateway
+                .note_gap(Gap {
+                    from: Some(made_at(newest)),
+                    to: Some(to),
+                    ..Gap::new(begun, reason.clone())
+                })
+                .await?;
+        }
+        if let (Some(first), Some(last)) = (unreadable.first(), unreadable.last()) {
+            tracing::warn!(
+                count = unreadable.len(),
+                first,
+                last,
+                "mentions on X cannot be read and are passed over"
+            );
+            let named =
+                unreadable.iter().take(NAMED).map(u64::to_string).collect::<Vec<_>>().join(", ");
+            let reason = format!(
+                "{} mentions cannot be read and are passed over: {named}",
+                unreadable.len()
+            );
+            intake
+                .gateway
+                .note_gap(Gap {
+                    from: Some(made_at(*first)),
+                    to: Some(made_at(*last)),
+                    ..Gap::new(begun, reason)
+                })
+                .await?;
         }
         // A cursor from the first look on, or what is said while we are away before the first mention would be lost.
-        let newest = posts.last().map(|post| post.tweet.id.as_u64()).max(self.newest).unwrap_or_else(|| first_at(begun));
-        if posts.is_empty() && self.newest.is_some() {
+        let listed =
+            posts.last().map(|post| post.tweet.id.as_u64()).max(unreadable.last().copied());
+        let unlisted = cut.is_some().then(|| first_at(begun));
+        let newest = listed
+            .max(self.newest)
+            .max(unlisted.filter(|_| listed.is_none()))
+            .unwrap_or_else(|| first_at(begun));
+        if listed.is_none() && cut.is_none() && self.newest.is_some() {
             return Ok(0);
         }
-        let events = posts.iter().filter_map(|post| take(intake, post, &includes)).collect::<Vec<_>>();
+        let events =
+            posts.iter().filter_map(|post| take(intake, post, &includes)).collect::<Vec<_>>();
         let cursor = Cursor { stream: STREAM.to_owned(), position: newest.to_string() };
         intake.gateway.receive(Batch { events, cursor: Some(cursor) }).await?;
         intake.api.budget.add(intake.config.prices.mention, posts.len());
         self.newest = Some(newest);
-        self.seen.extend(posts.iter().map(|post| post.tweet.id.as_u64()));
+        self.seen.extend(posts.iter().map(|post| post.tweet.id.as_u64()).chain(unreadable));
         let kept = earlier(newest, OVERLAP);
         self.seen.retain(|id| *id >= kept);
         Ok(posts.len())
     }
 
-    /// Everything new, oldest first, to the last page: newer ones may not be stored before older ones. Also whether that is all there was.
-    async fn fetch(&self, intake: &Intake, since: u64) -> Result<(Vec<Post>, Includes, bool)> {
-        let (mut posts, mut includes, mut token) = (Vec::new(), Includes::default(), None::<String>);
-        let (mut listed, mut whole) = (0, true);
+    /// Everything new, oldest first, to the last page: newer ones may not be stored before older ones.
+    async fn fetch(&self, intake: &Intake, since: u64) -> Result<Found> {
+        let mut found = Found::default();
+        let (mut token, mut listed, mut most) = (None::<String>, 0, 0);
         for turned in 0.. {
-            let page = calls::mentions(&intake.api, intake.me.id, since, token.as_deref()).await?;
-            if page.unreadable > 0 {
-                tracing::warn!(count = page.unreadable, "mentions on X could not be read and are passed over");
-            }
-            listed += page.posts.len() + page.unreadable;
-            posts.extend(page.posts.into_iter().filter(|post| !self.seen.contains(&post.tweet.id.as_u64())));
-            includes.extend(page.includes);
+            let page = match calls::mentions(
+                &intake.api,
+                intake.me.id,
+                since,
+                token.as_deref(),
+                calls::PAGE[most],
+            )
+            .await
+            {
+                // Fewer at once may fit.
+                Err(error) if error.code() == Some(TOO_BIG) && most + 1 < calls::PAGE.len() => {
+                    most += 1;
+                    continue;
+                }
+                Err(error) if error.code() == Some(TOO_BIG) => {
+                    found.cut = Some(
+                        "X answered more than can be read at once, also for a few mentions"
+                            .to_owned(),
+                    );
+                    break;
+                }
+                page => page?,
+            };
+            listed += page.posts.len() + page.unreadable.len();
+            found.posts.extend(
+                page.posts.into_iter().filter(|post| !self.seen.contains(&post.tweet.id.as_u64())),
+            );
+            found
+                .unreadable
+                .extend(page.unreadable.into_iter().flatten().filter(|id| !self.seen.contains(id)));
+            found.includes.extend(page.includes);
             token = page.next;
             if token.is_none() {
                 break;
             }
             if turned + 1 >= PAGES {
-                whole = false;
+                listed = REACH;
                 break;
             }
         }
-        whole &= listed < REACH;
-        posts.sort_by_key(|post| post.tweet.id.as_u64());
-        posts.dedup_by_key(|post| post.tweet.id.as_u64());
-        Ok((posts, includes, whole))
+        // What the overlap brings again is no news.
+        if listed >= REACH && !found.posts.is_empty() {
+            found.cut = Some(format!(
+                "X lists the last {REACH} mentions only, and there were more while nobody looked"
+            ));
+        }
+        found.posts.sort_by_key(|post| post.tweet.id.as_u64());
+        found.posts.dedup_by_key(|post| post.tweet.id.as_u64());
+        found.unreadable.sort_unstable();
+        found.unreadable.dedup();
+        Ok(found)
     }
+}
+
+/// What a look found.
+#[derive(Default)]
+struct Found {
+    /// Oldest first.
+    posts: Vec<Post>,
+    includes: Includes,
+    /// Ids of posts that cannot be read, oldest first.
+    unreadable: Vec<u64>,
+    /// Why what is older than these was not read.
+    cut: Option<String>,
 }
 
 fn take(intake: &Intake, post: &Post, includes: &Includes) -> Option<Incoming> {
     let id = post.tweet.id.as_u64();
     // A post that makes the decoder panic must not stop all that follow: it would come again and again.
-    let incoming = catch_unwind(AssertUnwindSafe(|| decode(post, includes, &intake.me))).unwrap_or_else(|_| {
-        tracing::error!(post = id, "a post on X could not be decoded and is passed over");
-        None
-    })?;
+    let incoming = catch_unwind(AssertUnwindSafe(|| decode(post, includes, &intake.me)))
+        .unwrap_or_else(|_| {
+            tracing::error!(post = id, "a post on X could not be decoded and is passed over");
+            None
+        })?;
     if post.tweet.author_id.is_some_and(|author| author.as_u64() != intake.me.id) {
         // Noted first: the answer may be on its way before `receive` returns.
         intake.journal.hear(id, &heard(post, includes));
@@ -153,15 +246,25 @@ fn take(intake: &Intake, post: &Post, includes: &Includes) -> Option<Incoming> {
 #[derive(Default)]
 struct Failures {
     backoff: Option<ExponentialBackoff>,
+    refused: u32,
     told: Option<&'static str>,
 }
 
 impl Failures {
     fn pause(&mut self, error: &Error, first: Duration) -> Duration {
         let backoff = self.backoff.get_or_insert_with(|| {
-            ExponentialBuilder::default().with_min_delay(first.min(LONGEST)).with_max_delay(LONGEST).with_jitter().without_max_times().build()
+            ExponentialBuilder::default()
+                .with_min_delay(first.min(LONGEST))
+                .with_max_delay(LONGEST)
+                .with_jitter()
+                .without_max_times()
+                .build()
         });
         let pause = match error.retry() {
+            _ if error.code() == Some(codes::FORBIDDEN) && error.retry() == Retry::Never => {
+                self.refused += 1;
+                (REFUSED * (1 << (self.refused - 1).min(2))).min(LONG_REFUSED)
+            }
             Retry::After(wait) => wait,
             _ => backoff.next().unwrap_or(LONGEST).min(LONGEST),
         };

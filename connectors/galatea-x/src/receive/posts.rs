@@ -2,8 +2,8 @@
 //! one verdict, the outbox. The time of the next one is stored in the same commit, so that a restart neither skips nor doubles one.
 
 use galatea_core::{
-    Addressed, Batch, ChannelType, Command, Connection, Content, Cursor, EntityRef, Incoming, IncomingEvent, IncomingMessage, RemoteId, Result, RoomRef,
-    Timestamp, WorldRef,
+    Addressed, Batch, ChannelType, Command, Connection, Content, Cursor, EntityRef, Incoming,
+    IncomingEvent, IncomingMessage, RemoteId, Result, RoomRef, Timestamp, WorldRef,
 };
 use rand::Rng;
 use std::time::Duration;
@@ -13,7 +13,6 @@ use crate::{
     SCHEDULE,
     config::{Posting, Quiet},
     decode::Me,
-    error::read_only,
 };
 
 /// Name of the stream whose cursor tells when the last post was asked for and when the next is due.
@@ -71,7 +70,8 @@ fn between(posting: &Posting, share: f64) -> Duration {
 /// The time itself, or the end of the quiet hours it lies in.
 fn after_quiet(at: Timestamp, quiet: Option<Quiet>) -> Timestamp {
     let Some(quiet) = quiet else { return at };
-    let (hour, from, to) = (at.0.div_euclid(HOUR).rem_euclid(24), i64::from(quiet.from), i64::from(quiet.to));
+    let (hour, from, to) =
+        (at.0.div_euclid(HOUR).rem_euclid(24), i64::from(quiet.from), i64::from(quiet.to));
     // Counted from the first quiet hour, so that midnight is nothing special.
     let (passed, length) = ((hour - from).rem_euclid(24), (to - from).rem_euclid(24));
     if passed >= length {
@@ -104,7 +104,7 @@ pub(crate) async fn run(intake: Intake) -> Result<()> {
             continue;
         }
         // A post that could not go out would cost the model's money for nothing.
-        let held = intake.api.budget.exhausted().or_else(|| intake.api.latched()).or_else(|| intake.api.is_read_only().then(read_only));
+        let held = intake.api.budget.exhausted().or_else(|| intake.api.latched());
         if let Some(error) = held.filter(|_| !intake.config.dry_run) {
             tracing::info!(code = error.code(), "an original post for X waits");
             if intake.stopped_within(NAP).await {
@@ -113,7 +113,13 @@ pub(crate) async fn run(intake: Intake) -> Result<()> {
             continue;
         }
         let next = Plan::after(now, &posting, share());
-        intake.gateway.receive(Batch { events: vec![request(&intake.me, plan.due, now)], cursor: Some(cursor(next)) }).await?;
+        intake
+            .gateway
+            .receive(Batch {
+                events: vec![request(&intake.me, plan.due, now)],
+                cursor: Some(cursor(next)),
+            })
+            .await?;
         plan = next;
     }
 }
@@ -134,7 +140,11 @@ pub(crate) fn is_request(id: &RemoteId) -> bool {
 /// What asks the agent for a post: a command of the schedule in the agent's own feed.
 fn request(me: &Me, due: Timestamp, now: Timestamp) -> Incoming {
     let name = format!("@{}", me.user_name);
-    let mut clock = EntityRef::new(RemoteId(format!("{}-schedule", me.id)), Some("Schedule".to_owned()), Some(SCHEDULE.to_owned()));
+    let mut clock = EntityRef::new(
+        RemoteId(format!("{}-schedule", me.id)),
+        Some("Schedule".to_owned()),
+        Some(SCHEDULE.to_owned()),
+    );
     clock.metadata.insert("schedule".into(), serde_json::Value::Bool(true));
     Incoming {
         connection: Connection {
@@ -146,7 +156,10 @@ fn request(me: &Me, due: Timestamp, now: Timestamp) -> Incoming {
             // The same request twice has the same id.
             id: RemoteId(format!("{REQUEST}{}-{}", me.id, due.0)),
             legacy_id: None,
-            content: Content { source: Some(crate::SOURCE_NAME.to_owned()), ..Content::text(PROMPT) },
+            content: Content {
+                source: Some(crate::SOURCE_NAME.to_owned()),
+                ..Content::text(PROMPT)
+            },
             addressed: Addressed::default(),
             reply_to: None,
             command: Some(Command { name: "ask".to_owned(), args: PROMPT.to_owned() }),
@@ -169,7 +182,10 @@ mod tests {
 
     #[test]
     fn plans_survive_being_stored() {
-        for plan in [Plan { last: None, due: Timestamp(7) }, Plan { last: Some(Timestamp(3)), due: Timestamp(9) }] {
+        for plan in [
+            Plan { last: None, due: Timestamp(7) },
+            Plan { last: Some(Timestamp(3)), due: Timestamp(9) },
+        ] {
             assert_eq!(Plan::read(&plan.write()), Some(plan));
         }
         assert!(Plan::read("x").is_none() && Plan::read("1:x").is_none());
@@ -179,16 +195,25 @@ mod tests {
     fn a_start_keeps_what_was_planned_and_does_not_post_each_time() {
         let now = Timestamp(1_000_000_000);
         let stored = Plan { last: Some(Timestamp(now.0 - 60_000)), due: now.plus(MINUTE) };
-        assert_eq!(Plan::at_start(Some(stored), &posting(true), now, 0.5), stored, "posted a minute ago");
+        assert_eq!(
+            Plan::at_start(Some(stored), &posting(true), now, 0.5),
+            stored,
+            "posted a minute ago"
+        );
         assert_eq!(Plan::at_start(None, &posting(true), now, 0.5).due, now);
         assert_eq!(Plan::at_start(None, &posting(false), now, 0.5).due, now.plus(120 * MINUTE));
         let far = Plan { last: None, due: now.plus(9000 * MINUTE) };
-        assert_eq!(Plan::at_start(Some(far), &posting(false), now, 0.5).due, now.plus(150 * MINUTE), "the interval became shorter");
+        assert_eq!(
+            Plan::at_start(Some(far), &posting(false), now, 0.5).due,
+            now.plus(150 * MINUTE),
+            "the interval became shorter"
+        );
     }
 
     #[test]
     fn quiet_hours_are_waited_for() {
-        let at = |hour: i64, minute: i64| Timestamp(20_000 * 24 * HOUR + hour * HOUR + minute * 60_000);
+        let at =
+            |hour: i64, minute: i64| Timestamp(20_000 * 24 * HOUR + hour * HOUR + minute * 60_000);
         let night = Some(Quiet { from: 22, to: 7 });
         assert_eq!(after_quiet(at(23, 30), night), at(31, 0));
         assert_eq!(after_quiet(at(3, 0), night), at(7, 0));
@@ -200,7 +225,10 @@ mod tests {
     #[test]
     fn the_request_is_answered_in_elizaos_feed_room() {
         let incoming = request(&Me { id: 7, user_name: "ann".into() }, Timestamp(5), Timestamp(6));
-        assert_eq!((incoming.connection.world.remote.as_str(), incoming.connection.room.remote.as_str()), ("7", "7-home"));
+        assert_eq!(
+            (incoming.connection.world.remote.as_str(), incoming.connection.room.remote.as_str()),
+            ("7", "7-home")
+        );
     }
 
     proptest! {

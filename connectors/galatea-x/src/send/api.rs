@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use dashmap::DashMap;
 use galatea_core::{Clock, Deadline, Error, Result, Retry, Timestamp};
-use galatea_http::{Form, HttpClient, HttpOptions, Method, Part, Response, retry_after::parse_http_date};
+use galatea_http::{
+    Form, HttpClient, HttpOptions, Method, Part, Response, json, retry_after::parse_http_date,
+};
 use serde_json::Value;
 use std::{
     fmt,
@@ -122,11 +124,23 @@ impl fmt::Debug for Api {
 /// # Errors
 /// As [`HttpClient::new`].
 pub(crate) fn client(clock: Arc<dyn Clock>) -> Result<HttpClient> {
-    HttpClient::new(HttpOptions { connect_timeout: CONNECT, total_timeout: TOTAL, max_body: MAX_ANSWER, clock, ..HttpOptions::default() })
+    HttpClient::new(HttpOptions {
+        connect_timeout: CONNECT,
+        total_timeout: TOTAL,
+        max_body: MAX_ANSWER,
+        clock,
+        ..HttpOptions::default()
+    })
 }
 
 impl Api {
-    pub(crate) fn new(http: HttpClient, config: &XConfig, auth: Auth, budget: Budget, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        http: HttpClient,
+        config: &XConfig,
+        auth: Auth,
+        budget: Budget,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let root = &config.api_root;
         Self {
             http,
@@ -167,7 +181,7 @@ impl Api {
         &self.clock
     }
 
-    /// The access token may only read, as X said with its last answer.
+    /// The access token may only read, as X said with its last answer. A warning: only a refused post proves it.
     pub(crate) fn is_read_only(&self) -> bool {
         self.read_only.load(Ordering::Relaxed)
     }
@@ -189,11 +203,10 @@ impl Api {
 
     /// Why a call of this class may not be made now.
     fn held(&self, class: Class) -> Option<Error> {
-        if let Some(error) = self.latched().filter(|error| error.code() != Some(codes::PERMISSION) || class.writes()) {
+        if let Some(error) =
+            self.latched().filter(|error| error.code() != Some(codes::PERMISSION) || class.writes())
+        {
             return Some(error);
-        }
-        if class.writes() && self.is_read_only() {
-            return Some(self.placed(error::read_only()));
         }
         self.gates.get(&class)?.left(self.clock.now()).map(error::slow)
     }
@@ -206,9 +219,21 @@ impl Api {
         let url = format!("{}{}", self.root, call.path);
         let mut refused = None;
         loop {
-            let proof = self.auth.proof(call.method.as_str(), &url, &call.query, self.clock.now(), refused.as_ref()).await;
+            let proof = self
+                .auth
+                .proof(
+                    call.method.as_str(),
+                    &url,
+                    &call.query,
+                    self.clock.machine(),
+                    refused.as_ref(),
+                )
+                .await;
             let proof = proof.map_err(|error| self.stop_on(self.placed(error)))?;
-            let mut request = self.http.request(call.method.clone(), &url).secret_header("authorization", &proof.header);
+            let mut request = self
+                .http
+                .request(call.method.clone(), &url)
+                .secret_header("authorization", &proof.header);
             if !call.query.is_empty() {
                 request = request.query(&call.query);
             }
@@ -216,8 +241,15 @@ impl Api {
                 Body::None => request,
                 Body::Json(body) => request.json(body),
                 Body::Chunk(bytes, index) => {
-                    let part = Part::stream_with_length(bytes.clone(), bytes.len() as u64).file_name("media");
-                    request.multipart(Form::new().text("segment_index", index.to_string()).part("media", part)).total_timeout(UPLOAD)
+                    let part = Part::stream_with_length(bytes.clone(), bytes.len() as u64)
+                        .file_name("media");
+                    request
+                        .multipart(
+                            Form::new()
+                                .text("segment_index", index.to_string())
+                                .part("media", part),
+                        )
+                        .total_timeout(UPLOAD)
                 }
             };
             let response = request.send().await.map_err(Failure::Transport)?;
@@ -238,17 +270,20 @@ impl Api {
             if body.is_empty() {
                 return Ok(Value::Null);
             }
-            return serde_json::from_slice(&body).map_err(|_| Failure::Garbage { status, place });
+            return json::read(&body).map_err(|_| Failure::Garbage { status, place });
         }
         let Some(problem) = Problem::read(status, &body) else {
             if status == 429 {
-                return Err(Failure::Transport(error::slow(reset.unwrap_or(Duration::from_secs(60)))));
+                return Err(Failure::Transport(error::slow(
+                    reset.unwrap_or(Duration::from_secs(60)),
+                )));
             }
             return Err(Failure::Garbage { status, place });
         };
         let failure = Failure::Refused(Box::new(Problem { reset, skew, ..problem.clone() }));
         // The same words again, for those who come after.
-        let error = Failure::Refused(Box::new(Problem { skew, reset, ..problem })).into_error("an earlier call");
+        let error = Failure::Refused(Box::new(Problem { skew, reset, ..problem }))
+            .into_error("an earlier call");
         let error = self.placed(error);
         match error.code() {
             Some(codes::SLOW) => {
@@ -279,10 +314,11 @@ impl Api {
         let date = response.header("date").and_then(|date| parse_http_date(date, now));
         // Counted from X's own time, so that clocks need not agree.
         let theirs = date.unwrap_or(now);
-        let reset = response.header("x-rate-limit-reset").and_then(|at| at.parse::<i64>().ok()).map(|at| {
-            let wait = Timestamp(at.saturating_mul(1000)).since(theirs).min(MAX_WAIT);
-            wait.max(Duration::from_secs(1))
-        });
+        let reset =
+            response.header("x-rate-limit-reset").and_then(|at| at.parse::<i64>().ok()).map(|at| {
+                let wait = Timestamp(at.saturating_mul(1000)).since(theirs).min(MAX_WAIT);
+                wait.max(Duration::from_secs(1))
+            });
         if response.header("x-rate-limit-remaining") == Some("0")
             && let Some(wait) = reset
         {
@@ -291,7 +327,10 @@ impl Api {
         if let Some(level) = response.header("x-access-level") {
             let read_only = level == "read";
             if read_only != self.read_only.swap(read_only, Ordering::Relaxed) && read_only {
-                tracing::warn!(code = codes::PERMISSION, "the access token of X is read-only: nothing can be posted with it");
+                tracing::warn!(
+                    code = codes::PERMISSION,
+                    "X calls the access token read-only: posts may be refused"
+                );
             }
         }
         (reset, date.map(|date| (now.0 - date.0) / 1000))

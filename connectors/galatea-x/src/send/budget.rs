@@ -22,7 +22,9 @@ const DAY: i64 = 24 * 3600 * 1000;
 const STREAM: &str = "spent";
 
 /// US dollars, in millionths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Usd(pub u64);
 
@@ -47,7 +49,11 @@ impl FromStr for Usd {
             return Err(());
         }
         // At most 10^12, exact in a double.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be between 0 and a million")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked to be between 0 and a million"
+        )]
         Ok(Self((amount * 1_000_000.0).round() as u64))
     }
 }
@@ -80,7 +86,14 @@ pub struct Prices {
 
 impl Default for Prices {
     fn default() -> Self {
-        Self { mention: Usd(1_000), read: Usd(5_000), user: Usd(10_000), post: Usd(15_000), link: Usd(200_000), reply: Usd(10_000) }
+        Self {
+            mention: Usd(1_000),
+            read: Usd(5_000),
+            user: Usd(10_000),
+            post: Usd(15_000),
+            link: Usd(200_000),
+            reply: Usd(10_000),
+        }
     }
 }
 
@@ -125,7 +138,10 @@ struct Book {
 impl Budget {
     /// Opens the book in `path`. One that cannot be read begins anew.
     pub(crate) fn open(limit: Usd, path: PathBuf, clock: Arc<dyn Clock>) -> Self {
-        let book = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let book = std::fs::read(&path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default();
         Self { limit, path, clock, book: Mutex::new(book), changed: Notify::new() }
     }
 
@@ -173,16 +189,30 @@ impl Budget {
         (book.told || book.spent >= self.limit).then(|| self.spent_up(now))
     }
 
+    /// The failure, when something of this price cannot be paid any more today. Nothing is taken.
+    pub(crate) fn short_of(&self, price: Usd) -> Option<Error> {
+        let now = self.clock.now();
+        let book = self.today(now);
+        (price > Usd(0) && book.spent.plus(price) > self.limit).then(|| self.spent_up(now))
+    }
+
     /// Takes up what was spent today by whoever had the account before.
     ///
     /// # Errors
     /// What the store says.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
-        let kept = gateway.cursor(STREAM).await?.and_then(|cursor| serde_json::from_str::<Book>(&cursor.position).ok());
+        let kept = gateway
+            .cursor(STREAM)
+            .await?
+            .and_then(|cursor| serde_json::from_str::<Book>(&cursor.position).ok());
         let mut book = self.today(self.clock.now());
         if let Some(kept) = kept.filter(|kept| kept.day == book.day) {
             // What we know of is in both.
-            *book = Book { spent: book.spent.max(kept.spent), told: book.told || kept.told && kept.cap == self.limit, ..*book };
+            *book = Book {
+                spent: book.spent.max(kept.spent),
+                told: book.told || kept.told && kept.cap == self.limit,
+                ..*book
+            };
             self.save(&book);
         }
         Ok(())
@@ -199,14 +229,20 @@ impl Budget {
     /// Keeps what there is. Losing it costs what one process may spend in a day.
     pub(crate) async fn keep_now(&self, gateway: &Gateway) {
         let book = *self.today(self.clock.now());
-        let cursor = Cursor { stream: STREAM.to_owned(), position: serde_json::to_string(&book).unwrap_or_default() };
-        if let Err(error) = gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await {
+        let cursor = Cursor {
+            stream: STREAM.to_owned(),
+            position: serde_json::to_string(&book).unwrap_or_default(),
+        };
+        if let Err(error) =
+            gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await
+        {
             tracing::debug!(error = %error.report(), "what X cost today could not be stored; the next call tries again");
         }
     }
 
     fn spent_up(&self, now: Timestamp) -> Error {
-        let left = Duration::from_millis(u64::try_from(DAY - now.0.rem_euclid(DAY)).unwrap_or_default());
+        let left =
+            Duration::from_millis(u64::try_from(DAY - now.0.rem_euclid(DAY)).unwrap_or_default());
         Error::new(ErrorKind::RateLimited, "the day's money for X is spent")
             .with_code(codes::BUDGET)
             .with_retry(Retry::After(left))
@@ -242,8 +278,14 @@ mod tests {
 
     #[test]
     fn amounts_read_and_print_as_people_write_them() {
-        assert_eq!(["1.00", "0.015", "$0.2", "0"].map(|t| t.parse::<Usd>().unwrap().0), [1_000_000, 15_000, 200_000, 0]);
-        assert_eq!([Usd(1_000_000), Usd(15_000), Usd(200_000)].map(|u| u.to_string()), ["$1.00", "$0.015", "$0.20"]);
+        assert_eq!(
+            ["1.00", "0.015", "$0.2", "0"].map(|t| t.parse::<Usd>().unwrap().0),
+            [1_000_000, 15_000, 200_000, 0]
+        );
+        assert_eq!(
+            [Usd(1_000_000), Usd(15_000), Usd(200_000)].map(|u| u.to_string()),
+            ["$1.00", "$0.015", "$0.20"]
+        );
         assert!(["-1", "x", "NaN", "inf"].iter().all(|t| t.parse::<Usd>().is_err()));
     }
 
@@ -251,7 +293,8 @@ mod tests {
     fn the_cap_holds_over_a_restart_and_ends_at_midnight() {
         let folder = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
-        let open = || Budget::open(Usd::from_cents(3), folder.path().join("spent.json"), clock.shared());
+        let open =
+            || Budget::open(Usd::from_cents(3), folder.path().join("spent.json"), clock.shared());
         let budget = open();
         budget.take(Usd(15_000)).unwrap();
         budget.take(Usd(15_000)).unwrap();
@@ -271,7 +314,9 @@ mod tests {
     fn a_cap_that_was_raised_counts_the_same_day() {
         let folder = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
-        let open = |cents| Budget::open(Usd::from_cents(cents), folder.path().join("spent.json"), clock.shared());
+        let open = |cents| {
+            Budget::open(Usd::from_cents(cents), folder.path().join("spent.json"), clock.shared())
+        };
         open(2).take(Usd(15_000)).unwrap();
         assert!(open(2).take(Usd(15_000)).is_err());
         assert!(open(2).exhausted().is_some());
@@ -284,7 +329,8 @@ mod tests {
     #[test]
     fn what_costs_nothing_is_always_allowed() {
         let folder = tempfile::tempdir().unwrap();
-        let budget = Budget::open(Usd(0), folder.path().join("spent.json"), ManualClock::new().shared());
+        let budget =
+            Budget::open(Usd(0), folder.path().join("spent.json"), ManualClock::new().shared());
         budget.take(Usd(0)).unwrap();
         assert!(budget.take(Usd(1)).is_err());
     }

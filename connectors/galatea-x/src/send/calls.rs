@@ -20,9 +20,10 @@ use crate::{
 const POST_FIELDS: &str = "attachments,author_id,conversation_id,created_at,entities,in_reply_to_user_id,note_tweet,referenced_tweets";
 const USER_FIELDS: &str = "name,username";
 const MEDIA_FIELDS: &str = "alt_text,media_key,preview_image_url,type,url,variants";
-const EXPANSIONS: &str = "author_id,attachments.media_keys,referenced_tweets.id,referenced_tweets.id.author_id";
-/// Most posts of one page (X API v2, `max_results`).
-const PAGE: &str = "100";
+const EXPANSIONS: &str =
+    "author_id,attachments.media_keys,referenced_tweets.id,referenced_tweets.id.author_id";
+/// Most and fewest posts of one page (X API v2, `max_results`: 5 to 100), and what is asked for when so many are too large an answer.
+pub(crate) const PAGE: [&str; 3] = ["100", "20", "5"];
 
 /// A post to be made.
 pub(crate) struct Draft<'a> {
@@ -35,7 +36,8 @@ impl Draft<'_> {
     /// What making it costs (X, pay-per-use list).
     pub(crate) fn price(&self, prices: &Prices) -> Usd {
         // A link makes the weight differ from its characters' most of the time; asking for its marks is surer.
-        let linked = self.text.contains("://") || weight(self.text) != weight(&self.text.replace('.', " "));
+        let linked =
+            self.text.contains("://") || weight(self.text) != weight(&self.text.replace('.', " "));
         match (linked, self.reply_to) {
             (true, _) => prices.link,
             (false, Some(_)) => prices.reply,
@@ -52,10 +54,13 @@ fn garbage(api: &Api) -> Failure {
 pub(crate) async fn me(api: &Api, prices: &Prices) -> Result<Me> {
     const NAME: &str = "GET /2/users/me";
     api.budget.take(prices.user)?;
-    let answer = api.call(Call::get("/2/users/me", Class::Me).with("user.fields", USER_FIELDS)).await.map_err(|failure| {
-        api.budget.give_back(prices.user);
-        api.error(failure, NAME)
-    })?;
+    let answer = api
+        .call(Call::get("/2/users/me", Class::Me).with("user.fields", USER_FIELDS))
+        .await
+        .map_err(|failure| {
+            api.budget.give_back(prices.user);
+            api.error(failure, NAME)
+        })?;
     let text = |name: &str| answer["data"][name].as_str();
     match (text("id").and_then(number), text("username")) {
         (Some(id), Some(name)) => Ok(Me { id, user_name: name.to_owned() }),
@@ -63,21 +68,38 @@ pub(crate) async fn me(api: &Api, prices: &Prices) -> Result<Me> {
     }
 }
 
-/// One page of our mentions after `since`.
-pub(crate) async fn mentions(api: &Api, me: u64, since: u64, page: Option<&str>) -> Result<Page> {
-    timeline(api, &format!("/2/users/{me}/mentions"), Class::Mentions, since, page).await.map_err(|f| api.error(f, "GET /2/users/:id/mentions"))
+/// One page of our mentions after `since`, with so many posts at most.
+pub(crate) async fn mentions(
+    api: &Api,
+    me: u64,
+    since: u64,
+    page: Option<&str>,
+    most: &str,
+) -> Result<Page> {
+    timeline(api, &format!("/2/users/{me}/mentions"), Class::Mentions, since, page, most)
+        .await
+        .map_err(|f| api.error(f, "GET /2/users/:id/mentions"))
 }
 
 /// One page of our own posts after `since`.
 pub(crate) async fn own_posts(api: &Api, me: u64, since: u64, page: Option<&str>) -> Result<Page> {
-    timeline(api, &format!("/2/users/{me}/tweets"), Class::Timeline, since, page).await.map_err(|f| api.error(f, "GET /2/users/:id/tweets"))
+    timeline(api, &format!("/2/users/{me}/tweets"), Class::Timeline, since, page, PAGE[0])
+        .await
+        .map_err(|f| api.error(f, "GET /2/users/:id/tweets"))
 }
 
-async fn timeline(api: &Api, path: &str, class: Class, since: u64, page: Option<&str>) -> Result<Page, Failure> {
+async fn timeline(
+    api: &Api,
+    path: &str,
+    class: Class,
+    since: u64,
+    page: Option<&str>,
+    most: &str,
+) -> Result<Page, Failure> {
     let since = since.to_string();
     let mut call = Call::get(path, class)
         .with("since_id", &since)
-        .with("max_results", PAGE)
+        .with("max_results", most)
         .with("tweet.fields", POST_FIELDS)
         .with("user.fields", USER_FIELDS)
         .with("media.fields", MEDIA_FIELDS)
@@ -96,12 +118,19 @@ async fn timeline(api: &Api, path: &str, class: Class, since: u64, page: Option<
 pub(crate) async fn post(api: &Api, prices: &Prices, id: &str) -> Result<Option<Page>> {
     api.budget.take(prices.read)?;
     let path = format!("/2/tweets/{id}");
-    let call = Call::get(&path, Class::Lookup).with("tweet.fields", POST_FIELDS).with("user.fields", USER_FIELDS).with("expansions", EXPANSIONS);
+    let call = Call::get(&path, Class::Lookup)
+        .with("tweet.fields", POST_FIELDS)
+        .with("user.fields", USER_FIELDS)
+        .with("expansions", EXPANSIONS);
     match api.call(call).await {
         Ok(answer) => Ok(Some(raw::page(answer)).filter(|page| !page.posts.is_empty())),
         Err(failure) => {
             api.budget.give_back(prices.read);
-            if failure.refusal().is_some_and(|problem| problem.status == 404) { Ok(None) } else { Err(api.error(failure, "GET /2/tweets/:id")) }
+            if failure.refusal().is_some_and(|problem| problem.status == 404) {
+                Ok(None)
+            } else {
+                Err(api.error(failure, "GET /2/tweets/:id"))
+            }
         }
     }
 }
@@ -135,12 +164,18 @@ pub(crate) async fn delete(api: &Api, id: &str) -> Result<()> {
 /// Likes a post or takes that back.
 pub(crate) async fn like(api: &Api, me: u64, id: &str, on: bool) -> Result<()> {
     let (all, one) = (format!("/2/users/{me}/likes"), format!("/2/users/{me}/likes/{id}"));
-    let call = if on { Call::post(&all, Body::Json(json!({ "tweet_id": id })), Class::Like) } else { Call::delete(&one, Class::Like) };
+    let call = if on {
+        Call::post(&all, Body::Json(json!({ "tweet_id": id })), Class::Like)
+    } else {
+        Call::delete(&one, Class::Like)
+    };
     api.call(call).await.map(drop).map_err(|f| api.error(f, "likes"))
 }
 
 /// The id in an answer of the media endpoints.
 pub(crate) fn media_id(api: &Api, answer: &Value) -> Result<String> {
     let id = answer["data"]["id"].as_str().filter(|id| number(id).is_some());
-    id.map(str::to_owned).ok_or_else(|| api.error(garbage(api), "media/upload").with_code(codes::MEDIA)).map_err(|e: Error| e.with_sent(galatea_core::Sent::No))
+    id.map(str::to_owned)
+        .ok_or_else(|| api.error(garbage(api), "media/upload").with_code(codes::MEDIA))
+        .map_err(|e: Error| e.with_sent(galatea_core::Sent::No))
 }

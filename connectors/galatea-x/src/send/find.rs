@@ -44,10 +44,27 @@ pub(super) async fn find(sender: &XSender, delivery: &Delivery, trail: &Trail) -
 }
 
 /// The post on our timeline that this delivery became. What the store or our notes know as another's is none.
-pub(super) async fn search(sender: &XSender, delivery: &Delivery, post: &Post, target: Option<u64>, trail: &Trail) -> Result<Option<u64>> {
+pub(super) async fn search(
+    sender: &XSender,
+    delivery: &Delivery,
+    post: &Post,
+    target: Option<u64>,
+    trail: &Trail,
+) -> Result<Option<u64>> {
     let me = sender.me()?.id;
-    let since = first_at(galatea_core::Timestamp(delivery.created_at.0.saturating_sub(i64::try_from(EARLIER.as_millis()).unwrap_or_default())));
-    let others: Vec<u64> = trail.sent.iter().chain(&trail.ours).chain(&delivery.previous).filter_map(|id| number(&id.0)).collect();
+    let since = first_at(galatea_core::Timestamp(
+        delivery
+            .created_at
+            .0
+            .saturating_sub(i64::try_from(EARLIER.as_millis()).unwrap_or_default()),
+    ));
+    let others: Vec<u64> = trail
+        .sent
+        .iter()
+        .chain(&trail.ours)
+        .chain(&delivery.previous)
+        .filter_map(|id| number(&id.0))
+        .collect();
     let mut token = None;
     for _ in 0..PAGES {
         let page = calls::own_posts(&sender.api, me, since, token.as_deref()).await?;
@@ -55,7 +72,10 @@ pub(super) async fn search(sender: &XSender, delivery: &Delivery, post: &Post, t
         sender.api.budget.add(sender.config.prices.mention, page.posts.len());
         let found = page.posts.iter().find(|seen| {
             let id = seen.tweet.id.as_u64();
-            !sender.journal.is_own(id) && !others.contains(&id) && refers(seen, &ReferencedTweetKind::RepliedTo) == target && says(seen, post)
+            !sender.journal.is_own(id)
+                && !others.contains(&id)
+                && refers(seen, &ReferencedTweetKind::RepliedTo) == target
+                && says(seen, post)
         });
         if let Some(found) = found {
             return Ok(Some(found.tweet.id.as_u64()));
@@ -69,12 +89,18 @@ pub(super) async fn search(sender: &XSender, delivery: &Delivery, post: &Post, t
 }
 
 fn says(seen: &Seen, post: &Post) -> bool {
-    let pictures = seen.tweet.attachments.as_ref().is_some_and(|a| a.media_keys.as_ref().is_some_and(|keys| !keys.is_empty()));
+    let pictures = seen
+        .tweet
+        .attachments
+        .as_ref()
+        .is_some_and(|a| a.media_keys.as_ref().is_some_and(|keys| !keys.is_empty()));
     if pictures == post.media.is_empty() {
         return false;
     }
     let bare = post.text.trim_start_matches(|c: char| c.is_whitespace());
-    same(&own_words(seen), bare) || same(&words(seen), bare) || (bare.starts_with('@') && same(&own_words(seen), &without_mentions(bare)))
+    same(&own_words(seen), bare)
+        || same(&words(seen), bare)
+        || (bare.starts_with('@') && same(&own_words(seen), &without_mentions(bare)))
 }
 
 fn without_mentions(text: &str) -> String {

@@ -105,7 +105,12 @@ impl Journal {
 
     /// The newest post of a conversation that summoned us.
     pub(crate) fn newest(&self, conversation: u64) -> Option<u64> {
-        self.state().heard.iter().rev().find(|(_, heard)| heard.conversation == conversation).map(|(id, _)| *id)
+        self.state()
+            .heard
+            .iter()
+            .rev()
+            .find(|(_, heard)| heard.conversation == conversation)
+            .map(|(id, _)| *id)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -132,7 +137,11 @@ impl State {
         match words[..] {
             ["sent", turn, part, delivery, post] => {
                 let id = if post == "-" { Some(None) } else { number(post).map(Some) };
-                let (Ok(turn), Ok(part), Ok(delivery), Some(id)) = (turn.parse(), part.parse(), delivery.parse(), id) else { return };
+                let (Ok(turn), Ok(part), Ok(delivery), Some(id)) =
+                    (turn.parse(), part.parse(), delivery.parse(), id)
+                else {
+                    return;
+                };
                 self.receipts.insert(delivery, id);
                 self.parts.insert((turn, part), id);
                 self.own.extend(id);
@@ -143,12 +152,16 @@ impl State {
                 }
             }
             ["to", delivery, target] => {
-                let (Ok(delivery), Some(target)) = (delivery.parse(), number(target)) else { return };
+                let (Ok(delivery), Some(target)) = (delivery.parse(), number(target)) else {
+                    return;
+                };
                 self.targets.insert(delivery, target);
                 bound(&mut self.targets);
             }
             ["heard", post, conversation, name] => {
-                let (Some(post), Some(conversation)) = (number(post), number(conversation)) else { return };
+                let (Some(post), Some(conversation)) = (number(post), number(conversation)) else {
+                    return;
+                };
                 self.heard.insert(post, Heard { conversation, name: name.to_owned() });
                 bound(&mut self.heard);
             }
@@ -157,7 +170,9 @@ impl State {
     }
 
     fn write(&mut self, path: &Path, line: &str) -> Result<()> {
-        let failed = |e: std::io::Error| Error::unexpected("cannot write the list of posts").with("cause", e);
+        let failed = |e: std::io::Error| {
+            Error::unexpected("cannot write the list of posts").with("cause", e)
+        };
         if self.file.as_ref().is_some_and(|(_, size)| *size > MAX_BYTES) {
             self.file = None;
             std::fs::rename(path, path.with_extension("log.1")).map_err(failed)?;
@@ -212,16 +227,23 @@ mod tests {
         journal.hear(9, &heard);
         drop(journal);
         let journal = Journal::open(folder.path());
-        assert_eq!((journal.receipt(one), journal.receipt(two), journal.receipt(DeliveryId::fresh())), (Some(Some(77)), Some(None), None));
+        assert_eq!(
+            (journal.receipt(one), journal.receipt(two), journal.receipt(DeliveryId::fresh())),
+            (Some(Some(77)), Some(None), None)
+        );
         assert_eq!((journal.part(turn, 0), journal.part(turn, 2)), (Some(Some(77)), None));
         assert!(journal.is_own(77) && !journal.is_own(6));
-        assert_eq!((journal.heard(6), journal.newest(5), journal.newest(6)), (Some(heard), Some(9), None));
+        assert_eq!(
+            (journal.heard(6), journal.newest(5), journal.newest(6)),
+            (Some(heard), Some(9), None)
+        );
     }
 
     #[test]
     fn a_cut_line_costs_only_itself() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("posts.log"), "heard 5 5 ann\nsent x y z\nheard 6 5 b").unwrap();
+        std::fs::write(folder.path().join("posts.log"), "heard 5 5 ann\nsent x y z\nheard 6 5 b")
+            .unwrap();
         let journal = Journal::open(folder.path());
         journal.hear(7, &Heard { conversation: 5, name: "cem".into() });
         drop(journal);

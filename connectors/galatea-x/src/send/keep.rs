@@ -32,7 +32,9 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
         }
         Ok::<_, std::io::Error>(())
     };
-    write().map_err(|e| Error::unexpected("a file of the X connector cannot be written").with("cause", e))
+    write().map_err(|e| {
+        Error::unexpected("a file of the X connector cannot be written").with("cause", e)
+    })
 }
 
 /// Options that create files nobody else can read.
@@ -54,7 +56,11 @@ pub(crate) fn make(folder: &Path) -> std::io::Result<()> {
 
 /// The folder of one account's files. It is made when something is written.
 pub(crate) fn folder(data: &Path, name: &str) -> PathBuf {
-    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).take(60).collect();
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
+        .take(60)
+        .collect();
     data.join(format!("x-{name}"))
 }
 

@@ -5,7 +5,8 @@ use galatea_core::{Error, ErrorKind, Retry, Timestamp};
 use crate::error::codes;
 
 /// Codes that latch: keys, login, enrolment and permission until the configuration changes, credits for a while.
-const STANDING: [&str; 5] = [codes::UNAUTHORIZED, codes::LOGIN, codes::ENROLL, codes::PERMISSION, codes::CREDITS];
+const STANDING: [&str; 5] =
+    [codes::UNAUTHORIZED, codes::LOGIN, codes::ENROLL, codes::PERMISSION, codes::CREDITS];
 
 /// One standing refusal.
 #[derive(Debug, Clone)]
@@ -50,7 +51,8 @@ impl Latch {
     /// What it answers to whoever asks.
     pub(crate) fn error(&self, now: Timestamp) -> Error {
         let retry = self.until.map_or(Retry::Never, |until| Retry::After(until.since(now)));
-        let mut error = Error::new(self.kind, self.message.clone()).with_code(self.code).with_retry(retry);
+        let mut error =
+            Error::new(self.kind, self.message.clone()).with_code(self.code).with_retry(retry);
         for (key, value) in &self.context {
             error = error.with(key, value);
         }
@@ -68,11 +70,22 @@ mod tests {
 
     #[test]
     fn keys_stand_and_credits_end() {
-        let keys = Latch::of(&Error::new(ErrorKind::Unauthorized, "no").with_code(codes::UNAUTHORIZED).with_fix("new ones"), Timestamp(0)).unwrap();
+        let keys = Latch::of(
+            &Error::new(ErrorKind::Unauthorized, "no")
+                .with_code(codes::UNAUTHORIZED)
+                .with_fix("new ones"),
+            Timestamp(0),
+        )
+        .unwrap();
         assert!(!keys.is_over(Timestamp(i64::MAX)));
         let error = keys.error(Timestamp(0));
-        assert_eq!((error.kind(), error.retry(), error.fix()), (ErrorKind::Unauthorized, Retry::Never, Some("new ones")));
-        let error = Error::new(ErrorKind::RateLimited, "none").with_code(codes::CREDITS).with_retry(Retry::After(Duration::from_secs(9)));
+        assert_eq!(
+            (error.kind(), error.retry(), error.fix()),
+            (ErrorKind::Unauthorized, Retry::Never, Some("new ones"))
+        );
+        let error = Error::new(ErrorKind::RateLimited, "none")
+            .with_code(codes::CREDITS)
+            .with_retry(Retry::After(Duration::from_secs(9)));
         let credits = Latch::of(&error, Timestamp(1_000)).unwrap();
         assert_eq!(credits.error(Timestamp(4_000)).retry(), Retry::After(Duration::from_secs(6)));
         assert!(credits.is_over(Timestamp(10_000)));

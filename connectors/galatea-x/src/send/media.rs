@@ -44,11 +44,15 @@ async fn single(api: &Api, upload: &Upload, folder: &Path) -> Result<String> {
     for _ in 0..CHECKS {
         let Some(pause) = pending(&state)? else { break };
         api.clock().sleep(pause).await;
-        let status = Call::get("/2/media/upload", Class::Media).with("command", "STATUS").with("media_id", &id);
+        let status = Call::get("/2/media/upload", Class::Media)
+            .with("command", "STATUS")
+            .with("media_id", &id);
         state = api.call(status).await.map_err(|f| api.error(f, "media/upload"))?;
     }
     if pending(&state)?.is_some() {
-        return Err(Error::new(ErrorKind::Unavailable, "X is still working on an attachment").with_code(codes::MEDIA).with_retry(Retry::After(LONGEST_CHECK)));
+        return Err(Error::new(ErrorKind::Unavailable, "X is still working on an attachment")
+            .with_code(codes::MEDIA)
+            .with_retry(Retry::After(LONGEST_CHECK)));
     }
     if let Some(alt) = &upload.alt {
         let describe = json!({ "id": id, "metadata": { "alt_text": { "text": alt } } });
@@ -65,11 +69,20 @@ async fn call(api: &Api, path: &str, body: Body) -> Result<Value> {
 fn pending(answer: &Value) -> Result<Option<Duration>> {
     let info = &answer["data"]["processing_info"];
     match info["state"].as_str() {
-        Some("failed") => Err(Error::invalid("X cannot use an attachment")
-            .with_code(codes::MEDIA)
-            .with("x", galatea_http::shorten(info["error"]["message"].as_str().unwrap_or("no reason given"), 120))),
+        Some("failed") => {
+            Err(Error::invalid("X cannot use an attachment").with_code(codes::MEDIA).with(
+                "x",
+                galatea_http::shorten(
+                    info["error"]["message"].as_str().unwrap_or("no reason given"),
+                    120,
+                ),
+            ))
+        }
         Some("pending" | "in_progress") => {
-            let seconds = info["check_after_secs"].as_f64().filter(|s| s.is_finite() && *s >= 0.0).unwrap_or(1.0);
+            let seconds = info["check_after_secs"]
+                .as_f64()
+                .filter(|s| s.is_finite() && *s >= 0.0)
+                .unwrap_or(1.0);
             Ok(Some(Duration::from_secs_f64(seconds.min(LONGEST_CHECK.as_secs_f64()))))
         }
         _ => Ok(None),
@@ -102,7 +115,8 @@ mod tests {
         assert_eq!(pending(&state("succeeded")).unwrap(), None);
         assert_eq!(pending(&json!({"data": {"id": "1"}})).unwrap(), None);
         assert_eq!(pending(&state("failed")).unwrap_err().code(), Some(codes::MEDIA));
-        let long = json!({"data": {"processing_info": {"state": "pending", "check_after_secs": 1e300}}});
+        let long =
+            json!({"data": {"processing_info": {"state": "pending", "check_after_secs": 1e300}}});
         assert_eq!(pending(&long).unwrap(), Some(LONGEST_CHECK));
     }
 }

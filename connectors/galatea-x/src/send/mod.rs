@@ -9,10 +9,14 @@ pub(crate) mod journal;
 pub(crate) mod keep;
 mod latch;
 mod media;
+mod repeats;
 mod similar;
 
 use async_trait::async_trait;
-use galatea_core::{Address, Delivery, Encoded, Error, ErrorKind, Found, Outgoing, Priority, Receipt, RemoteId, Result, Retry, SendHandler, Sent, Trail};
+use galatea_core::{
+    Address, Delivery, Encoded, Error, ErrorKind, Found, Outgoing, Priority, Receipt, RemoteId,
+    Result, Retry, SendHandler, Sent, Trail, people::Listed,
+};
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
@@ -22,13 +26,14 @@ use std::{
 use crate::{
     config::{Tier, XConfig},
     decode::{self, Me, number},
-    encode::{self, Part, Post, weight},
+    encode::{self, Part, Post, mentions, weight},
     error::{self, codes},
 };
 use api::Api;
 pub use budget::{Prices, Usd};
 use calls::Draft;
 use journal::{Heard, Journal};
+use repeats::Repeats;
 use similar::Recent;
 
 /// Until a post that X has is looked for again on the timeline: X does not say how soon it lists one.
@@ -41,14 +46,29 @@ pub(crate) struct XSender {
     pub(crate) journal: Arc<Journal>,
     pub(crate) me: Arc<OnceLock<Me>>,
     recent: Recent,
+    repeats: Repeats,
     folder: PathBuf,
 }
 
 impl XSender {
     /// Prepares sending. Reads what earlier runs noted in `folder`.
-    pub(crate) fn new(api: Arc<Api>, config: Arc<XConfig>, me: Arc<OnceLock<Me>>, folder: PathBuf) -> Self {
+    pub(crate) fn new(
+        api: Arc<Api>,
+        config: Arc<XConfig>,
+        me: Arc<OnceLock<Me>>,
+        folder: PathBuf,
+    ) -> Self {
         let journal = Arc::new(Journal::open(&folder));
-        Self { api, config, journal, me, recent: Recent::open(folder.join("recent.json")), folder }
+        let repeats = Repeats::open(folder.join("said.json"), api.clock().clone());
+        Self {
+            api,
+            config,
+            journal,
+            me,
+            recent: Recent::open(folder.join("recent.json")),
+            repeats,
+            folder,
+        }
     }
 
     /// Who we are; known before the first event.
@@ -61,7 +81,11 @@ impl XSender {
         let previous = previous(delivery);
         if post.nth > 0 {
             // Our notes may be another machine's.
-            let noted = delivery.part.checked_sub(1).and_then(|part| self.journal.part(delivery.turn, part)).flatten();
+            let noted = delivery
+                .part
+                .checked_sub(1)
+                .and_then(|part| self.journal.part(delivery.turn, part))
+                .flatten();
             if let Some(before) = noted.or(previous) {
                 return Ok(Some(before));
             }
@@ -69,8 +93,12 @@ impl XSender {
         if delivery.address.remote == self.me()?.home() {
             return Ok(None);
         }
-        let answered = post.answers.as_deref().and_then(number).or_else(|| self.journal.target(delivery.id));
-        let newest = || decode::post_id(&delivery.address.remote).and_then(|conversation| self.journal.newest(conversation));
+        let answered =
+            post.answers.as_deref().and_then(number).or_else(|| self.journal.target(delivery.id));
+        let newest = || {
+            decode::post_id(&delivery.address.remote)
+                .and_then(|conversation| self.journal.newest(conversation))
+        };
         Ok(answered.or_else(newest).or(previous))
     }
 
@@ -81,7 +109,10 @@ impl XSender {
             return Ok(target);
         }
         let id = target.ok_or_else(error::not_summoned)?;
-        if self.journal.is_own(id) || previous(delivery) == Some(id) || self.config.tier == Tier::Enterprise {
+        if self.journal.is_own(id)
+            || previous(delivery) == Some(id)
+            || self.config.tier == Tier::Enterprise
+        {
             return Ok(target);
         }
         let heard = match self.journal.heard(id) {
@@ -90,10 +121,15 @@ impl XSender {
             None => self.ask(id).await?.ok_or_else(error::not_summoned)?,
         };
         let wanted = &self.config.target_users;
-        if !wanted.is_empty() && !wanted.contains(&heard.name) {
-            return Err(Error::new(ErrorKind::Forbidden, "Not sent: this person is not among those to be answered")
-                .with_code(codes::TARGET)
-                .with_fix("add the handle to TWITTER_TARGET_USERS, or leave that unset"));
+        // Our notes hold no ids of people: those were looked at before the model was asked.
+        let by_id = wanted.iter().any(|listed| matches!(listed, Listed::Id(_)));
+        if !wanted.is_empty() && !by_id && !wanted.names(None, Some(&heard.name)) {
+            return Err(Error::new(
+                ErrorKind::Forbidden,
+                "Not sent: this person is not among those to be answered",
+            )
+            .with_code(codes::TARGET)
+            .with_fix("add the handle to TWITTER_TARGET_USERS, or leave that unset"));
         }
         Ok(target)
     }
@@ -101,7 +137,9 @@ impl XSender {
     /// Asks X whether a post summons us: one paid read, when our notes are lost.
     async fn ask(&self, id: u64) -> Result<Option<Heard>> {
         let me = self.me()?;
-        let Some(page) = calls::post(&self.api, &self.config.prices, &id.to_string()).await? else { return Ok(None) };
+        let Some(page) = calls::post(&self.api, &self.config.prices, &id.to_string()).await? else {
+            return Ok(None);
+        };
         let Some(post) = page.posts.first() else { return Ok(None) };
         if !decode::mentions(post, me) && !decode::quotes(post, &page.includes, me) {
             return Ok(None);
@@ -119,6 +157,18 @@ impl XSender {
                 .with_code(codes::SIMILAR)
                 .with_fix("nothing to repair: the next one will differ"));
         }
+        // Later parts are one answer with the first; a later attempt may be about words that are out there already.
+        if delivery.attempt == 0
+            && post.nth == 0
+            && post.media.is_empty()
+            && self.repeats.holds(&post.text)
+        {
+            return Err(Error::invalid(
+                "Not posted: the same words were posted within the last hour",
+            )
+            .with_code(codes::SIMILAR)
+            .with_fix("nothing to repair: X takes accounts that repeat themselves for spam"));
+        }
         if self.config.dry_run {
             tracing::info!(delivery = %delivery.id, room = %delivery.address.room, weight = weight(&post.text), answers = target, "dry run: this would be posted on X");
             tracing::debug!(delivery = %delivery.id, text = post.text, "dry run");
@@ -130,11 +180,20 @@ impl XSender {
             self.journal.aim(delivery.id, id);
         }
         let reply_to = target.map(|id| id.to_string());
-        let text = post.text.as_str();
-        let price = Draft { text, reply_to: reply_to.as_deref(), media: &[] }.price(&self.config.prices);
+        let named = self.named(post);
+        let text = named.as_str();
+        let price =
+            Draft { text, reply_to: reply_to.as_deref(), media: &[] }.price(&self.config.prices);
         self.api.budget.take(price)?;
-        let media = media::upload(&self.api, &post.media, &self.folder).await.inspect_err(|_| self.api.budget.give_back(price))?;
-        let failure = match calls::create(&self.api, &Draft { text, reply_to: reply_to.as_deref(), media: &media }).await {
+        let media = media::upload(&self.api, &post.media, &self.folder)
+            .await
+            .inspect_err(|_| self.api.budget.give_back(price))?;
+        let failure = match calls::create(
+            &self.api,
+            &Draft { text, reply_to: reply_to.as_deref(), media: &media },
+        )
+        .await
+        {
             Ok(id) => {
                 let id = number(&id);
                 self.done(delivery, post, original, id);
@@ -151,15 +210,34 @@ impl XSender {
         if !duplicate {
             return Err(error);
         }
-        if let Some(id) = find::search(self, delivery, post, target, &Trail::default()).await.map_err(|e| e.with_sent(Sent::Maybe))? {
+        if let Some(id) = find::search(self, delivery, post, target, &Trail::default())
+            .await
+            .map_err(|e| e.with_sent(Sent::Maybe))?
+        {
             self.done(delivery, post, original, Some(id));
             return Ok(Receipt { id: Some(RemoteId::new(id)), moved_to: None });
         }
         // After an attempt of unknown outcome it most likely does, and does not list it yet.
-        Err(if delivery.attempt > 0 { error.with_sent(Sent::Maybe).with_retry(Retry::After(LISTING)) } else { error })
+        Err(if delivery.attempt > 0 {
+            error.with_sent(Sent::Maybe).with_retry(Retry::After(LISTING))
+        } else {
+            error
+        })
+    }
+
+    /// The text with the mentions it may have: of the person who is answered, and of those whom the operator allows.
+    fn named(&self, post: &Post) -> String {
+        let asked = post.answers.as_deref().and_then(number).and_then(|id| self.journal.heard(id));
+        mentions::restore(&post.text, |name| {
+            asked.as_ref().is_some_and(|heard| heard.name == name)
+                || self.config.may_mention.iter().any(|may| may == name)
+        })
     }
 
     fn done(&self, delivery: &Delivery, post: &Post, original: bool, id: Option<u64>) {
+        if post.nth == 0 && post.media.is_empty() {
+            self.repeats.add(&post.text);
+        }
         self.journal.posted(delivery.turn, delivery.part, delivery.id, id);
         if original {
             self.recent.add(&post.text);
@@ -176,13 +254,20 @@ fn previous(delivery: &Delivery) -> Option<u64> {
 pub(crate) fn heard(post: &decode::raw::Post, includes: &decode::raw::Includes) -> Heard {
     let tweet = &post.tweet;
     let author = tweet.author_id.and_then(|id| includes.user(id.as_u64()));
-    Heard { conversation: tweet.conversation_id.unwrap_or(tweet.id).as_u64(), name: author.map_or_else(|| "-".to_owned(), |user| user.username.to_lowercase()) }
+    Heard {
+        conversation: tweet.conversation_id.unwrap_or(tweet.id).as_u64(),
+        name: author.map_or_else(|| "-".to_owned(), |user| user.username.to_lowercase()),
+    }
 }
 
 #[async_trait]
 impl SendHandler for XSender {
+    fn handle(&self) -> Option<String> {
+        self.me.get().map(|me| me.user_name.clone()).filter(|name| !name.is_empty())
+    }
+
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
-        encode::encode(outgoing, self.config.tier)
+        encode::encode(outgoing, self.config.tier, self.config.notices)
     }
 
     fn priority(&self, body: &Encoded) -> Priority {
@@ -209,6 +294,14 @@ impl SendHandler for XSender {
 
     async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found> {
         find::find(self, delivery, trail).await
+    }
+
+    /// An answer that could not be posted would cost the model's money for nothing.
+    fn barred(&self, _: &Address, _: &RemoteId) -> Option<Error> {
+        if self.config.dry_run {
+            return None;
+        }
+        self.api.latched().or_else(|| self.api.budget.short_of(self.config.prices.reply))
     }
 
     /// X shows no typing.

@@ -30,14 +30,22 @@ struct Kept(VecDeque<Pieces>);
 impl Recent {
     /// Reads what earlier runs kept.
     pub(crate) fn open(path: PathBuf) -> Self {
-        let posts = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let posts = std::fs::read(&path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default();
         Self { path, posts: Mutex::new(posts) }
     }
 
     /// Whether one of the recent posts says nearly this.
     pub(crate) fn holds(&self, text: &str) -> bool {
         let new = pieces(text);
-        self.posts.lock().unwrap_or_else(PoisonError::into_inner).0.iter().any(|old| likeness(old, &new) >= TOO_MUCH)
+        self.posts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .iter()
+            .any(|old| likeness(old, &new) >= TOO_MUCH)
     }
 
     /// Remembers a post.
@@ -88,7 +96,9 @@ mod tests {
         assert!(recent.holds("Eleven left-hand gloves since Sunday! no right ones"));
         assert!(recent.holds("Twelve left-hand gloves since Sunday. No right ones."));
         assert!(!recent.holds("Fog until ten. You hear the curlews decide where to stand."));
-        assert!(!std::fs::read_to_string(folder.path().join("recent.json")).unwrap().contains("glove"));
+        assert!(
+            !std::fs::read_to_string(folder.path().join("recent.json")).unwrap().contains("glove")
+        );
     }
 
     #[test]

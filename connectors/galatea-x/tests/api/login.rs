@@ -10,7 +10,14 @@ use galatea_testkit::connector_suite::running::host;
 
 fn config(api: &XApi, secret: Option<&str>) -> XConfig {
     let redirect = "http://127.0.0.1:8765/callback".parse().unwrap();
-    with(Credentials::OAuth2 { client_id: "testkitClient".into(), client_secret: secret.map(|s| s.to_owned().into()), redirect }, api)
+    with(
+        Credentials::OAuth2 {
+            client_id: "testkitClient".into(),
+            client_secret: secret.map(|s| s.to_owned().into()),
+            redirect,
+        },
+        api,
+    )
 }
 
 fn begin(api: &XApi, folder: &Path) -> Box<dyn BrowserLogin> {
@@ -36,7 +43,10 @@ async fn a_person_logs_in_once_and_answers_go_out() {
     let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
     let running = start(config(&api, None), folder.path(), &gateway());
     running.messages(1).await;
-    send(&*running.handler().await, &api, &asked.to_string(), &reply("hi", asked)).await.remove(0).unwrap();
+    send(&*running.handler().await, &api, &asked.to_string(), &reply("hi", asked))
+        .await
+        .remove(0)
+        .unwrap();
     assert_eq!((api.shown().len(), api.refreshed()), (1, 0));
     assert_eq!(running.connector.info().account.0, api.account().to_string());
     running.end().await;
@@ -55,9 +65,16 @@ async fn tokens_are_their_owners_alone() {
 
 #[tokio::test]
 async fn a_confidential_client_shows_its_secret() {
-    let api = XApi::with(Options { client_secret: Some("clientCanarySecret".into()), ..Options::default() }).await;
+    let api = XApi::with(Options {
+        client_secret: Some("clientCanarySecret".into()),
+        ..Options::default()
+    })
+    .await;
     let folder = tempfile::tempdir().unwrap();
-    let login = config(&api, Some("clientCanarySecret")).login(&host(folder.path(), Arc::new(SystemClock))).unwrap().unwrap();
+    let login = config(&api, Some("clientCanarySecret"))
+        .login(&host(folder.path(), Arc::new(SystemClock)))
+        .unwrap()
+        .unwrap();
     login.finish(&api.allow(login.page())).await.unwrap();
 }
 
@@ -67,9 +84,19 @@ async fn answers_to_other_logins_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (ours, other) = (begin(&api, folder.path()), begin(&api, folder.path()));
     let theirs = api.allow(other.page());
-    for wrong in [theirs.as_str(), "http://127.0.0.1:8765/callback?error=access_denied", "http://127.0.0.1:8765/callback?state=x", "two words", ""] {
+    for wrong in [
+        theirs.as_str(),
+        "http://127.0.0.1:8765/callback?error=access_denied",
+        "http://127.0.0.1:8765/callback?state=x",
+        "two words",
+        "",
+    ] {
         let error = ours.finish(wrong).await.unwrap_err();
-        assert_eq!((error.code(), error.kind()), (Some("GAL-X-LOGIN"), ErrorKind::Invalid), "{wrong}");
+        assert_eq!(
+            (error.code(), error.kind()),
+            (Some("GAL-X-LOGIN"), ErrorKind::Invalid),
+            "{wrong}"
+        );
     }
     assert!(api.calls().is_empty(), "X was not asked");
     let code = api.allow(ours.page()).split("code=").nth(1).unwrap().to_owned();
@@ -81,7 +108,10 @@ async fn nobody_logged_in_is_told_and_nothing_is_asked() {
     let api = XApi::start().await;
     let folder = tempfile::tempdir().unwrap();
     let error = start(config(&api, None), folder.path(), &gateway()).failure().await;
-    assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-X-LOGIN"), ErrorKind::Unauthorized, Retry::Never));
+    assert_eq!(
+        (error.code(), error.kind(), error.retry()),
+        (Some("GAL-X-LOGIN"), ErrorKind::Unauthorized, Retry::Never)
+    );
     assert!(error.fix().unwrap().contains("galatea connector login x") && api.calls().is_empty());
 }
 
@@ -95,7 +125,10 @@ async fn a_refreshed_token_is_on_disk_before_it_is_used() {
     // Whatever is asked with the fresh token hangs: the process dies between refresh and use.
     api.fault(Fault::new(Effect::Hang).on("GET /2/users/:id/mentions").nth(2));
     let running = start(config(&api, None), folder.path(), &gateway);
-    api.wait_for("a use of the fresh token", |h| (h.calls_of("GET /2/users/:id/mentions").len() == 2).then_some(())).await;
+    api.wait_for("a use of the fresh token", |h| {
+        (h.calls_of("GET /2/users/:id/mentions").len() == 2).then_some(())
+    })
+    .await;
     assert_eq!(api.refreshed(), 1);
     running.kill().await;
     let said = ann.posts("@galatea_test after the kill");
@@ -121,7 +154,9 @@ async fn several_calls_at_once_renew_once() {
     api.expire_tokens();
     let answers = asked.iter().map(|id| {
         let (handler, api, id) = (handler.clone(), &api, *id);
-        async move { send(&*handler, api, &id.to_string(), &reply(&format!("to {id}"), id)).await.remove(0) }
+        async move {
+            send(&*handler, api, &id.to_string(), &reply(&format!("to {id}"), id)).await.remove(0)
+        }
     });
     for answer in futures_join(answers).await {
         answer.unwrap();
@@ -141,7 +176,11 @@ async fn futures_join<T>(all: impl Iterator<Item = impl Future<Output = T>>) -> 
                 *slot = Some(value);
             }
         }
-        if done.iter().all(Option::is_some) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        if done.iter().all(Option::is_some) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
     })
     .await;
     done.into_iter().flatten().collect()
@@ -190,13 +229,25 @@ async fn a_renewal_that_cannot_be_written_is_used_and_written_later() {
     for renewals in 1..=2 {
         api.expire_tokens();
         let findings = running.check().await;
-        assert_eq!((findings[0].id.as_str(), api.refreshed()), ("GAL-X-TOKEN", renewals), "{findings:?}");
+        assert_eq!(
+            (findings[0].id.as_str(), api.refreshed()),
+            ("GAL-X-TOKEN", renewals),
+            "{findings:?}"
+        );
     }
-    assert_eq!(std::fs::read(account.join("oauth2.json")).unwrap(), stored, "nothing could be written");
+    assert_eq!(
+        std::fs::read(account.join("oauth2.json")).unwrap(),
+        stored,
+        "nothing could be written"
+    );
     std::fs::remove_dir(&in_the_way).unwrap();
     assert_eq!(running.check().await[0].id, "GAL-X-TOKEN");
     let findings = connector(&api, folder.path()).check().await;
-    assert_eq!((findings[0].id.as_str(), api.refreshed()), ("GAL-X-TOKEN", 2), "the newest tokens are on disk: {findings:?}");
+    assert_eq!(
+        (findings[0].id.as_str(), api.refreshed()),
+        ("GAL-X-TOKEN", 2),
+        "the newest tokens are on disk: {findings:?}"
+    );
 }
 
 #[tokio::test]

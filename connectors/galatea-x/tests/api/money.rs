@@ -33,13 +33,23 @@ async fn the_cap_holds_over_a_restart_with_one_alert() {
     let running = start(capped(), folder.path(), &gateway);
     let handler = running.connector.send_handler();
     for _ in 0..3 {
-        let error = send(&*handler, &api, &asked.to_string(), &reply("three", asked)).await.remove(0).unwrap_err();
+        let error = send(&*handler, &api, &asked.to_string(), &reply("three", asked))
+            .await
+            .remove(0)
+            .unwrap_err();
         assert_eq!((error.code(), error.kind()), (Some("GAL-X-BUDGET"), ErrorKind::RateLimited));
         assert!(matches!(error.retry(), Retry::After(_)), "until midnight");
     }
-    let told = |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("GAL-X-BUDGET"));
-    patient("health", running.gateway.wait_for(|g| g.health().iter().any(told).then_some(()))).await;
-    assert_eq!((api.shown().len(), log.text().matches("GAL-X-BUDGET").count()), (2, 1), "{}", log.text());
+    let told =
+        |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("GAL-X-BUDGET"));
+    patient("health", running.gateway.wait_for(|g| g.health().iter().any(told).then_some(())))
+        .await;
+    assert_eq!(
+        (api.shown().len(), log.text().matches("GAL-X-BUDGET").count()),
+        (2, 1),
+        "{}",
+        log.text()
+    );
     running.end().await;
 }
 
@@ -59,10 +69,20 @@ async fn the_cap_is_the_accounts_wherever_it_is() {
         let running = start(config, folder.path(), &gateway);
         let handler = running.handler().await;
         running.messages(1).await;
-        let posted = send(&*handler, &api, &asked.to_string(), &reply(words, asked)).await.remove(0);
-        assert_eq!(posted.err().and_then(|error| error.code()), (words == "four").then_some("GAL-X-BUDGET"), "{words}");
+        let posted =
+            send(&*handler, &api, &asked.to_string(), &reply(words, asked)).await.remove(0);
+        assert_eq!(
+            posted.err().and_then(|error| error.code()),
+            (words == "four").then_some("GAL-X-BUDGET"),
+            "{words}"
+        );
         running.end().await;
-        spent = gateway.batches().into_iter().rev().filter_map(|batch| batch.cursor).find(|cursor| cursor.stream == "spent");
+        spent = gateway
+            .batches()
+            .into_iter()
+            .rev()
+            .filter_map(|batch| batch.cursor)
+            .find(|cursor| cursor.stream == "spent");
     }
     assert_eq!(api.shown().len(), 3);
 }
@@ -72,14 +92,16 @@ async fn reading_pauses_at_the_cap_and_goes_on_when_the_day_turns() {
     const LOOK: &str = "GET /2/users/:id/mentions";
     let clock = ManualClock::new();
     let api = XApi::with(Options { clock: clock.shared(), ..Options::default() }).await;
-    let (ann, folder, mut config) = (api.user("Ann", "ann_b"), tempfile::tempdir().unwrap(), config(&api));
+    let (ann, folder, mut config) =
+        (api.user("Ann", "ann_b"), tempfile::tempdir().unwrap(), config(&api));
     ann.posts("@galatea_test one");
     // Who we are 0.010, and one mention 0.001.
     config.daily_limit = Usd(11_000);
     let running = at(config, folder.path(), &gateway(), clock.shared());
     running.messages(1).await;
     let told = |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("GAL-X-BUDGET") && reason.contains("midnight"));
-    patient("health", running.gateway.wait_for(|g| g.health().iter().any(told).then_some(()))).await;
+    patient("health", running.gateway.wait_for(|g| g.health().iter().any(told).then_some(())))
+        .await;
     let remarks = running.connector.remarks();
     assert_eq!((remarks[0].id.as_str(), remarks[0].severity), ("GAL-X-BUDGET", Severity::Warning));
     ann.posts("@galatea_test two");
@@ -89,8 +111,36 @@ async fn reading_pauses_at_the_cap_and_goes_on_when_the_day_turns() {
     assert_eq!(api.calls_of(LOOK).len(), 1, "nothing is read while there is no money for it");
     clock.advance_to_next();
     assert_eq!(clock.shared().now().0.rem_euclid(24 * 3600 * 1000), 0, "it slept until midnight");
-    assert_eq!(running.messages(2).await[1].1.content.text, "@galatea_test two", "what was said meanwhile is read then");
+    assert_eq!(
+        running.messages(2).await[1].1.content.text,
+        "@galatea_test two",
+        "what was said meanwhile is read then"
+    );
     assert!(running.connector.remarks().is_empty());
+    running.end().await;
+}
+
+/// A model that is asked for what cannot be posted costs money for nothing.
+#[tokio::test]
+async fn at_the_cap_no_answer_is_asked_for() {
+    let api = XApi::start().await;
+    let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(&api);
+    // Who we are 0.010, the mention 0.001, one summoned reply 0.010.
+    config.daily_limit = Usd(21_000);
+    let running = start(config, folder.path(), &gateway());
+    running.messages(1).await;
+    let handler = running.handler().await;
+    let delivery =
+        super::support::deliveries(&*handler, &api, &asked.to_string(), &reply("one", asked))
+            .remove(0);
+    let barred = || handler.barred(&delivery.address, &galatea_core::RemoteId::new(asked));
+    assert!(barred().is_none());
+    handler.send(&delivery).await.unwrap();
+    let error = barred().unwrap();
+    assert_eq!((error.code(), error.kind()), (Some("GAL-X-BUDGET"), ErrorKind::RateLimited));
+    assert_eq!(api.shown().len(), 1, "asking costs nothing");
     running.end().await;
 }
 
@@ -104,11 +154,17 @@ async fn links_cost_more_and_refused_posts_nothing() {
     let running = start(config, folder.path(), &gateway());
     running.messages(1).await;
     let handler = running.handler().await;
-    let post = async |text: &str| send(&*handler, &api, &asked.to_string(), &reply(text, asked)).await.remove(0);
+    let post = async |text: &str| {
+        send(&*handler, &api, &asked.to_string(), &reply(text, asked)).await.remove(0)
+    };
     api.set_suspended(true);
     assert_eq!(post("see https://example.org/ there").await.unwrap_err().code(), Some("GAL-X-403"));
     api.set_suspended(false);
     post("see https://example.org/ there").await.unwrap();
-    assert_eq!(post("and").await.unwrap_err().code(), Some("GAL-X-BUDGET"), "0.011 + 0.200 of 0.2115 are spent");
+    assert_eq!(
+        post("and").await.unwrap_err().code(),
+        Some("GAL-X-BUDGET"),
+        "0.011 + 0.200 of 0.2115 are spent"
+    );
     running.end().await;
 }

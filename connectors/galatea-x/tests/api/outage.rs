@@ -12,7 +12,10 @@ use super::support::{at, config, gateway};
 /// Lets time pass from wait to wait until then.
 async fn pass(clock: &ManualClock, until: Timestamp) {
     while clock.now() < until {
-        if tokio::time::timeout(Duration::from_millis(500), clock.wait_for_sleepers(1)).await.is_ok() {
+        if tokio::time::timeout(Duration::from_millis(500), clock.wait_for_sleepers(1))
+            .await
+            .is_ok()
+        {
             clock.advance_to_next();
         }
         tokio::task::yield_now().await;
@@ -35,7 +38,11 @@ async fn after_an_hour_of_503_everything_is_heard_once_in_order() {
     let running = at(config, folder.path(), &gateway, clock.shared());
     ann.posts("@galatea_test 0");
     pass_until(&clock, || gateway.messages().len() == 1).await;
-    api.fault(Fault::new(Effect::ServerError(503, ErrorBody::Html)).on("GET /2/users/:id/mentions").times(usize::MAX));
+    api.fault(
+        Fault::new(Effect::ServerError(503, ErrorBody::Html))
+            .on("GET /2/users/:id/mentions")
+            .times(usize::MAX),
+    );
     let (begun, before) = (clock.now(), api.calls_of("GET /2/users/:id/mentions").len());
     for n in 1..=30 {
         ann.posts(&format!("@galatea_test {n}"));
@@ -47,7 +54,12 @@ async fn after_an_hour_of_503_everything_is_heard_once_in_order() {
     api.end_faults();
     pass_until(&clock, || gateway.messages().len() == 31).await;
     let heard: Vec<String> = running.heard(31).await.into_iter().map(|m| m.content.text).collect();
-    assert!((0..=30).zip(&heard).all(|(n, text)| text.ends_with(&format!(" {n}")) || text == &n.to_string()), "{heard:?}");
+    assert!(
+        (0..=30)
+            .zip(&heard)
+            .all(|(n, text)| text.ends_with(&format!(" {n}")) || text == &n.to_string()),
+        "{heard:?}"
+    );
     assert!(gateway.gaps().is_empty());
     running.kill().await;
 }

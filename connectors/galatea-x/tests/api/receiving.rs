@@ -15,10 +15,20 @@ async fn mentions_come_with_elizaos_ids_and_what_they_talk_about() {
     let folder = tempfile::tempdir().unwrap();
     let running = start(config(&api), folder.path(), &gateway());
     let (incoming, message) = running.messages(1).await.remove(0);
-    assert_eq!((incoming.connection.world.remote.0, incoming.connection.room.remote.0), (ann.id.to_string(), root.to_string()));
-    assert_eq!((incoming.connection.room.kind, message.id.0), (ChannelType::Feed, asked.to_string()));
+    assert_eq!(
+        (incoming.connection.world.remote.0, incoming.connection.room.remote.0),
+        (ann.id.to_string(), root.to_string())
+    );
+    assert_eq!(
+        (incoming.connection.room.kind, message.id.0),
+        (ChannelType::Feed, asked.to_string())
+    );
     assert!(message.addressed.mention && !message.addressed.reply);
-    assert!(message.content.text.contains("> @bob_c: The moon is cheese & <old> https://example.org/moon?x=1"), "{}", message.content.text);
+    let quote = &message.content.quotes[0];
+    assert_eq!(
+        (quote.by.as_deref(), quote.text.as_str()),
+        (Some("@bob_c"), "The moon is cheese & <old> https://example.org/moon?x=1")
+    );
     running.end().await;
 }
 
@@ -26,13 +36,18 @@ async fn mentions_come_with_elizaos_ids_and_what_they_talk_about() {
 async fn every_page_is_read_oldest_first_and_stored_with_the_cursor() {
     let api = XApi::with(Options { page: 7, ..Options::default() }).await;
     let ann = api.user("Ann", "ann_b");
-    let said: Vec<String> = (0..40).map(|n| ann.posts(&format!("@galatea_test number {n}")).to_string()).collect();
+    let said: Vec<String> =
+        (0..40).map(|n| ann.posts(&format!("@galatea_test number {n}")).to_string()).collect();
     let folder = tempfile::tempdir().unwrap();
     let running = start(config(&api), folder.path(), &gateway());
     let heard: Vec<String> = running.messages(40).await.into_iter().map(|(_, m)| m.id.0).collect();
     assert_eq!(heard, said);
     assert_eq!(running.gateway.stored_cursor("mentions").unwrap().position, said[39]);
-    assert_eq!(running.gateway.batches().iter().filter(|b| !b.events.is_empty()).count(), 1, "one commit: newer ones may not be stored before older ones");
+    assert_eq!(
+        running.gateway.batches().iter().filter(|b| !b.events.is_empty()).count(),
+        1,
+        "one commit: newer ones may not be stored before older ones"
+    );
     running.end().await;
 }
 
@@ -65,7 +80,11 @@ async fn what_was_said_while_away_comes_even_when_nobody_had_spoken_before() {
     let said = ann.posts("@galatea_test meanwhile");
     let running = start(config(&api), folder.path(), &gateway);
     assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
-    assert_eq!(api.calls_of("GET /2/users/me").len(), 1, "who we are is a paid read: asked once, not at every start");
+    assert_eq!(
+        api.calls_of("GET /2/users/me").len(),
+        1,
+        "who we are is a paid read: asked once, not at every start"
+    );
     running.end().await;
 }
 
@@ -105,7 +124,89 @@ async fn troubles_are_told_once_and_it_goes_on() {
     assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
     let health = running.gateway.health();
     assert!(health.iter().any(|h| matches!(h, Health::Retrying { .. })), "{health:?}");
-    patient("health", running.gateway.wait_for(|g| g.health().last().is_some_and(|h| matches!(h, Health::Up { .. })).then_some(()))).await;
+    patient(
+        "health",
+        running.gateway.wait_for(|g| {
+            g.health().last().is_some_and(|h| matches!(h, Health::Up { .. })).then_some(())
+        }),
+    )
+    .await;
+    running.end().await;
+}
+
+/// A page with something in it that cannot be read: the rest is heard, once, what is lost is noted by its id, and the look moves on.
+#[tokio::test]
+async fn an_item_that_cannot_be_read_costs_only_itself() {
+    const LOOK: &str = "GET /2/users/:id/mentions";
+    let api = XApi::start().await;
+    let ann = api.user("Ann", "ann_b");
+    let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
+    let first = ann.posts("@galatea_test first");
+    let running = start(config(&api), folder.path(), &gateway);
+    running.messages(1).await;
+    let author = ann.id;
+    let deep = format!("{}1{}", "[".repeat(3_000), "]".repeat(3_000));
+    let (half, nested, odd) = (first + 10, first + 20, first + 30);
+    let page = format!(
+        r#"{{"data":[{{"id":"{odd}","text":["no","words"]}},{{"id":"{nested}","author_id":"{author}","text":"@galatea_test nested","entities":{deep}}},
+            {{"id":"{half}","author_id":"{author}","text":"@galatea_test half \ud83d here"}},17],"meta":{{"result_count":4}}}}"#
+    );
+    api.fault(Fault::new(Effect::Body(page)).on(LOOK));
+    let heard: Vec<_> = running
+        .messages(3)
+        .await
+        .into_iter()
+        .skip(1)
+        .map(|(_, m)| (m.id.0, m.content.text))
+        .collect();
+    assert_eq!(heard[0], (half.to_string(), "@galatea_test half \u{FFFD} here".to_owned()));
+    assert_eq!(heard[1].0, nested.to_string());
+    let gaps = gateway.gaps();
+    assert!(
+        gaps.len() == 1
+            && gaps[0].reason.contains(&odd.to_string())
+            && !gaps[0].reason.contains("words"),
+        "{gaps:?}"
+    );
+    assert_eq!(
+        gateway.stored_cursor("mentions").unwrap().position,
+        odd.to_string(),
+        "it is not asked for again and again"
+    );
+    let looks = api.calls_of(LOOK).len();
+    api.wait_calls(LOOK, looks + 2).await;
+    assert_eq!((running.messages(3).await.len(), gateway.gaps().len()), (3, 1));
+    running.end().await;
+}
+
+#[tokio::test]
+async fn a_page_that_is_too_large_is_asked_for_in_pieces_and_then_passed_over() {
+    const LOOK: &str = "GET /2/users/:id/mentions";
+    let api = XApi::start().await;
+    let ann = api.user("Ann", "ann_b");
+    let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
+    ann.posts("@galatea_test first");
+    let running = start(config(&api), folder.path(), &gateway);
+    running.messages(1).await;
+    let too_large = || Effect::Body(format!(r#"{{"data":[],"pad":"{}"}}"#, "x".repeat(17 << 20)));
+    api.fault(Fault::new(too_large()).on(LOOK));
+    let said = ann.posts("@galatea_test second");
+    assert_eq!(running.messages(2).await[1].1.id.0, said.to_string(), "fewer at once fit");
+    assert!(gateway.gaps().is_empty());
+    assert!(api.calls_of(LOOK).iter().any(|call| call.query["max_results"] == "20"));
+    let before = gateway.stored_cursor("mentions");
+    api.fault(Fault::new(too_large()).on(LOOK).times(3));
+    let gaps =
+        patient("a gap", gateway.wait_for(|g| Some(g.gaps()).filter(|gaps| !gaps.is_empty())))
+            .await;
+    assert!(gaps.len() == 1 && gaps[0].reason.contains("more than can be read"), "{gaps:?}");
+    patient(
+        "to move on",
+        gateway.wait_for(|g| (g.stored_cursor("mentions") != before).then_some(())),
+    )
+    .await;
+    let said = ann.posts("@galatea_test third");
+    assert_eq!(running.messages(3).await[2].1.id.0, said.to_string());
     running.end().await;
 }
 
@@ -118,7 +219,13 @@ async fn a_hanging_server_times_out() {
     patient("the first look", running.gateway.wait_for(|g| g.stored_cursor("mentions"))).await;
     api.fault(Fault::new(Effect::Hang).on("GET /2/users/:id/mentions"));
     let said = ann.posts("@galatea_test hello?");
-    let looked = patient("trouble", running.gateway.wait_for(|g| g.health().iter().find(|h| matches!(h, Health::Retrying { .. })).cloned())).await;
+    let looked = patient(
+        "trouble",
+        running.gateway.wait_for(|g| {
+            g.health().iter().find(|h| matches!(h, Health::Retrying { .. })).cloned()
+        }),
+    )
+    .await;
     assert!(format!("{looked:?}").contains("GAL-X-TIMEOUT"), "{looked:?}");
     assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
     running.end().await;

@@ -1,6 +1,9 @@
 //! Posts: threads that go on where they broke, read-back, pictures, and what X permits.
 
-use galatea_core::{Content, Delivery, Error, ErrorKind, Found, Media, MediaKind, Outgoing, RemoteId, Retry, SendHandler, Sent, Trail};
+use galatea_core::{
+    Content, Delivery, Error, ErrorKind, Found, Media, MediaKind, Outgoing, People, RemoteId,
+    Retry, SendHandler, Sent, Trail,
+};
 use galatea_testkit::x::{Effect, ErrorBody, Fault, Options, Person, XApi};
 use galatea_x::{Tier, XConfig, weight};
 use std::{sync::Arc, time::Duration};
@@ -60,9 +63,15 @@ async fn a_long_answer_is_a_thread_of_posts_that_fit() {
         receipt.unwrap();
     }
     let shown = s.api.shown();
-    assert!(shown.len() > 30 && shown.iter().all(|p| weight(&p.text) <= 280 && p.conversation == s.asked));
+    assert!(
+        shown.len() > 30
+            && shown.iter().all(|p| weight(&p.text) <= 280 && p.conversation == s.asked)
+    );
     assert_eq!(shown[0].reply_to, Some(s.asked));
-    assert!(shown.windows(2).all(|two| two[1].reply_to == Some(two[0].id)), "each part replies to the one before");
+    assert!(
+        shown.windows(2).all(|two| two[1].reply_to == Some(two[0].id)),
+        "each part replies to the one before"
+    );
     let words: Vec<&str> = shown.iter().flat_map(|p| p.text.split_whitespace()).collect();
     assert_eq!(words, text.split_whitespace().collect::<Vec<_>>());
     s.running.end().await;
@@ -94,16 +103,25 @@ async fn a_thread_goes_on_at_the_failed_part_after_a_kill() {
 #[tokio::test]
 async fn a_post_whose_answer_was_lost_is_found_and_never_made_twice() {
     let text = "1 < 2 & https://example.org/a/long/path?x=1 – “said” @ann_b 👩‍👩‍👧, example.com, see README.md";
-    for effect in [Effect::LoseResponse, Effect::ApplyThenFail, Effect::CutAfter(30), Effect::Garbage] {
+    for effect in
+        [Effect::LoseResponse, Effect::ApplyThenFail, Effect::CutAfter(30), Effect::Garbage]
+    {
         let s = scene().await;
         s.api.fault(Fault::new(effect.clone()).on("POST /2/tweets"));
         let delivery = s.deliveries(&reply(text, s.asked)).remove(0);
         let error = s.handler.send(&delivery).await.unwrap_err();
-        assert_eq!((error.sent(), error.retry() == Retry::Never), (Sent::Maybe, false), "{effect:?}: {}", error.report());
+        assert_eq!(
+            (error.sent(), error.retry() == Retry::Never),
+            (Sent::Maybe, false),
+            "{effect:?}: {}",
+            error.report()
+        );
         let (gateway, folder) = (s.running.gateway.clone(), s.folder);
         s.running.kill().await;
         let again = start(config(&s.api), folder.path(), &gateway);
-        let Found::Sent(receipt) = again.connector.send_handler().find(&delivery, &Trail::default()).await.unwrap() else {
+        let Found::Sent(receipt) =
+            again.connector.send_handler().find(&delivery, &Trail::default()).await.unwrap()
+        else {
             panic!("it is there after {effect:?}")
         };
         let shown = s.api.shown();
@@ -120,13 +138,69 @@ async fn a_duplicate_is_looked_up_before_it_is_given_up() {
     s.handler.send(&delivery).await.unwrap_err();
     let receipt = s.handler.send(&delivery).await.unwrap();
     assert_eq!((receipt.id.unwrap().0, s.api.shown().len()), (s.api.shown()[0].id.to_string(), 1));
-    let error = s.error(&reply("the same words", s.asked)).await;
-    assert_eq!((error.code(), error.kind(), error.retry()), (Some("GAL-X-DUPLICATE"), ErrorKind::Conflict, Retry::Never));
     // After an attempt of unknown outcome X may have it and not list it yet.
-    let again = Delivery { attempt: 1, ..s.deliveries(&reply("the same words", s.asked)).remove(0) };
+    let again =
+        Delivery { attempt: 1, ..s.deliveries(&reply("the same words", s.asked)).remove(0) };
     let error = s.handler.send(&again).await.unwrap_err();
-    assert!(error.sent() == Sent::Maybe && matches!(error.retry(), Retry::After(_)), "{}", error.report());
+    assert_eq!((error.code(), error.kind()), (Some("GAL-X-DUPLICATE"), ErrorKind::Conflict));
+    assert!(
+        error.sent() == Sent::Maybe && matches!(error.retry(), Retry::After(_)),
+        "{}",
+        error.report()
+    );
     assert_eq!(s.api.shown().len(), 1);
+    s.running.end().await;
+}
+
+/// Such as an apology under every mention.
+#[tokio::test]
+async fn the_same_words_under_one_mention_after_the_other_are_held_back() {
+    let s = scene().await;
+    assert!(s.send(&reply("Sorry, I cannot think right now.", s.asked)).await.remove(0).is_ok());
+    let again = s.ann.posts("@galatea_test hello?");
+    s.running.messages(2).await;
+    let error = send(
+        &*s.handler,
+        &s.api,
+        &again.to_string(),
+        &reply("Sorry, I cannot think right now!", again),
+    )
+    .await
+    .remove(0)
+    .unwrap_err();
+    assert_eq!(
+        (error.code(), error.retry(), error.sent()),
+        (Some("GAL-X-SIMILAR"), Retry::Never, Sent::No)
+    );
+    assert!(
+        send(&*s.handler, &s.api, &again.to_string(), &reply("Here I am again.", again))
+            .await
+            .remove(0)
+            .is_ok()
+    );
+    assert_eq!(s.api.shown().len(), 2);
+    s.running.end().await;
+}
+
+/// The loopback X records a violation for every mention of somebody outside.
+#[tokio::test]
+async fn only_who_is_answered_and_who_the_operator_allows_is_mentioned() {
+    let allowed = Options { may_mention: vec!["harbour".to_owned()], ..Options::default() };
+    let s = scene_with(allowed, |config| config.may_mention = vec!["harbour".to_owned()]).await;
+    s.api.user("Victim", "victim");
+    s.send(&reply("@victim ＠victim RT@victim: @ann_b, ask @Harbour or ann@victim.org", s.asked))
+        .await
+        .remove(0)
+        .unwrap();
+    let shown = s.api.shown().remove(0);
+    assert_eq!(shown.text, "@ victim @ victim RT@ victim: @ann_b, ask @Harbour or ann@victim.org");
+    s.send(&Outgoing::Message {
+        content: Content::text("Good morning @victim"),
+        reply_to: Some(RemoteId::new(s.asked)),
+    })
+    .await
+    .remove(0)
+    .unwrap();
     s.running.end().await;
 }
 
@@ -144,9 +218,15 @@ async fn a_thread_goes_on_where_our_notes_are_lost() {
     let elsewhere = tempfile::tempdir().unwrap();
     let told = gateway.health().len();
     let again = start(config(&s.api), elsewhere.path(), &gateway);
-    galatea_testkit::connector_suite::running::patient("a start", gateway.wait_for(|g| (g.health().len() > told).then_some(()))).await;
+    galatea_testkit::connector_suite::running::patient(
+        "a start",
+        gateway.wait_for(|g| (g.health().len() > told).then_some(())),
+    )
+    .await;
     let handler = again.connector.send_handler();
-    let Found::Sent(second) = handler.find(&parts[1], &Trail::default()).await.unwrap() else { panic!("it is there") };
+    let Found::Sent(second) = handler.find(&parts[1], &Trail::default()).await.unwrap() else {
+        panic!("it is there")
+    };
     parts[2].previous = second.id;
     parts[3].previous = handler.send(&parts[2]).await.unwrap().id;
     handler.send(&parts[3]).await.unwrap();
@@ -175,7 +255,11 @@ async fn the_last_call_of_a_window_is_the_last_one() {
     s.api.leave("POST /2/tweets", 1);
     assert!(s.send(&reply("one", s.asked)).await.remove(0).is_ok());
     let error = s.error(&reply("two", s.asked)).await;
-    assert!(matches!(error.retry(), Retry::After(wait) if wait > Duration::from_secs(60)), "remaining was 0: {}", error.report());
+    assert!(
+        matches!(error.retry(), Retry::After(wait) if wait > Duration::from_secs(60)),
+        "remaining was 0: {}",
+        error.report()
+    );
     assert_eq!(s.api.calls_of("POST /2/tweets").len(), 1);
     s.running.end().await;
 }
@@ -186,12 +270,23 @@ async fn only_those_who_summoned_are_answered() {
     let bob = s.api.user("Bob", "bob_c");
     let apart = bob.posts("nobody asked you");
     let error = s.error(&reply("unasked", apart)).await;
-    assert_eq!((error.code(), error.kind(), error.sent()), (Some("GAL-X-NOT-SUMMONED"), ErrorKind::Forbidden, Sent::No));
-    let error = send(&*s.handler, &s.api, &apart.to_string(), &say("unasked")).await.remove(0).unwrap_err();
+    assert_eq!(
+        (error.code(), error.kind(), error.sent()),
+        (Some("GAL-X-NOT-SUMMONED"), ErrorKind::Forbidden, Sent::No)
+    );
+    let error =
+        send(&*s.handler, &s.api, &apart.to_string(), &say("unasked")).await.remove(0).unwrap_err();
     assert_eq!(error.code(), Some("GAL-X-NOT-SUMMONED"));
-    let ours = s.send(&reply("ours", s.asked)).await.remove(0).unwrap().id.unwrap().0.parse().unwrap();
+    let ours =
+        s.send(&reply("ours", s.asked)).await.remove(0).unwrap().id.unwrap().0.parse().unwrap();
     let quoted = bob.quotes(ours, "look at that");
-    assert!(send(&*s.handler, &s.api, &quoted.to_string(), &reply("thank you", quoted)).await.remove(0).is_ok(), "a quotation summons");
+    assert!(
+        send(&*s.handler, &s.api, &quoted.to_string(), &reply("thank you", quoted))
+            .await
+            .remove(0)
+            .is_ok(),
+        "a quotation summons"
+    );
     assert_eq!(s.api.calls_of("POST /2/tweets").len(), 2, "X was not asked in vain");
     s.running.end().await;
 }
@@ -207,19 +302,29 @@ async fn with_lost_notes_x_is_asked_whether_we_were_summoned() {
     config.replies = false;
     let told = gateway.health().len();
     let again = start(config, elsewhere.path(), &gateway);
-    galatea_testkit::connector_suite::running::patient("a start", gateway.wait_for(|g| (g.health().len() > told).then_some(()))).await;
+    galatea_testkit::connector_suite::running::patient(
+        "a start",
+        gateway.wait_for(|g| (g.health().len() > told).then_some(())),
+    )
+    .await;
     let handler = again.connector.send_handler();
-    send(&*handler, &s.api, &s.asked.to_string(), &reply("still here", s.asked)).await.remove(0).unwrap();
+    send(&*handler, &s.api, &s.asked.to_string(), &reply("still here", s.asked))
+        .await
+        .remove(0)
+        .unwrap();
     assert_eq!(s.api.calls_of("GET /2/tweets/:id").len(), 1);
     let apart = s.ann.posts("to nobody");
-    let error = send(&*handler, &s.api, &apart.to_string(), &reply("unasked", apart)).await.remove(0).unwrap_err();
+    let error = send(&*handler, &s.api, &apart.to_string(), &reply("unasked", apart))
+        .await
+        .remove(0)
+        .unwrap_err();
     assert_eq!(error.code(), Some("GAL-X-NOT-SUMMONED"));
     again.end().await;
 }
 
 #[tokio::test]
 async fn people_who_are_not_to_be_answered_are_not() {
-    let s = scene_with(Options::default(), |c| c.target_users = vec!["somebody".into()]).await;
+    let s = scene_with(Options::default(), |c| c.target_users = People::parse(["@somebody"])).await;
     let error = s.error(&reply("hello", s.asked)).await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-X-TARGET"), Retry::Never));
     assert!(s.api.shown().is_empty());
@@ -250,10 +355,17 @@ async fn pictures_and_films_are_uploaded_described_and_found_again() {
         description: format!("picture {n}"),
         ..Media::default()
     };
-    let film = Media { url: format!("file://{}", file.display()), content_type: MediaKind::Video, mime: Some("video/mp4".into()), ..Media::default() };
-    let content = Content { attachments: vec![picture(1), picture(2), film], ..Content::text("see") };
+    let film = Media {
+        url: format!("file://{}", file.display()),
+        content_type: MediaKind::Video,
+        mime: Some("video/mp4".into()),
+        ..Media::default()
+    };
+    let content =
+        Content { attachments: vec![picture(1), picture(2), film], ..Content::text("see") };
     s.api.fault(Fault::new(Effect::LoseResponse).on("POST /2/tweets"));
-    let parts = s.deliveries(&Outgoing::Message { content, reply_to: Some(RemoteId::new(s.asked)) });
+    let parts =
+        s.deliveries(&Outgoing::Message { content, reply_to: Some(RemoteId::new(s.asked)) });
     assert_eq!(s.handler.send(&parts[0]).await.unwrap_err().sent(), Sent::Maybe);
     assert!(matches!(s.handler.find(&parts[0], &Trail::default()).await.unwrap(), Found::Sent(_)));
     s.handler.send(&parts[1]).await.unwrap();
@@ -270,8 +382,16 @@ async fn pictures_and_films_are_uploaded_described_and_found_again() {
 async fn a_failed_upload_posts_nothing() {
     let s = scene().await;
     s.api.fault(Fault::new(Effect::LoseResponse).on("POST /2/media/upload/:id/append"));
-    let media = Media { url: "data:image/png;base64,aGVsbG8=".into(), content_type: MediaKind::Image, mime: Some("image/png".into()), ..Media::default() };
-    let outgoing = Outgoing::Message { content: Content { attachments: vec![media], ..Content::default() }, reply_to: Some(RemoteId::new(s.asked)) };
+    let media = Media {
+        url: "data:image/png;base64,aGVsbG8=".into(),
+        content_type: MediaKind::Image,
+        mime: Some("image/png".into()),
+        ..Media::default()
+    };
+    let outgoing = Outgoing::Message {
+        content: Content { attachments: vec![media], ..Content::default() },
+        reply_to: Some(RemoteId::new(s.asked)),
+    };
     let error = s.error(&outgoing).await;
     assert_eq!((error.sent(), s.api.shown().len()), (Sent::No, 0), "{}", error.report());
     s.running.end().await;
@@ -279,13 +399,30 @@ async fn a_failed_upload_posts_nothing() {
 
 #[tokio::test]
 async fn enterprise_may_like_and_speak_unasked() {
-    let s = scene_with(Options { enterprise: true, ..Options::default() }, |c| c.tier = Tier::Enterprise).await;
-    assert!(s.running.connector.send_handler().encode(&Outgoing::React { id: RemoteId::new(s.asked), emoji: Some("❤".into()) }).is_ok());
-    s.send(&Outgoing::React { id: RemoteId::new(s.asked), emoji: Some("❤".into()) }).await.remove(0).unwrap();
+    let s = scene_with(Options { enterprise: true, ..Options::default() }, |c| {
+        c.tier = Tier::Enterprise
+    })
+    .await;
+    assert!(
+        s.running
+            .connector
+            .send_handler()
+            .encode(&Outgoing::React { id: RemoteId::new(s.asked), emoji: Some("❤".into()) })
+            .is_ok()
+    );
+    s.send(&Outgoing::React { id: RemoteId::new(s.asked), emoji: Some("❤".into()) })
+        .await
+        .remove(0)
+        .unwrap();
     assert!(s.api.likes(s.asked));
     s.send(&Outgoing::React { id: RemoteId::new(s.asked), emoji: None }).await.remove(0).unwrap();
     assert!(!s.api.likes(s.asked));
     let apart = s.ann.posts("to everybody");
-    assert!(send(&*s.handler, &s.api, &apart.to_string(), &reply("unasked", apart)).await.remove(0).is_ok());
+    assert!(
+        send(&*s.handler, &s.api, &apart.to_string(), &reply("unasked", apart))
+            .await
+            .remove(0)
+            .is_ok()
+    );
     s.running.end().await;
 }

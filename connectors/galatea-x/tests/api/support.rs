@@ -1,6 +1,9 @@
 //! A connector between a loopback X and a recording gateway.
 
-use galatea_core::{Account, Address, Clock, Content, Delivery, Outgoing, Receipt, RemoteId, Result, RoomId, SendHandler, Source, SystemClock};
+use galatea_core::{
+    Account, Address, Clock, Content, Delivery, Outgoing, Receipt, RemoteId, Result, RoomId,
+    SendHandler, Source, SystemClock,
+};
 use galatea_testkit::{
     connector_suite::{RecordingGateway, running},
     x::XApi,
@@ -30,7 +33,8 @@ pub(crate) fn with(credentials: Credentials, api: &XApi) -> XConfig {
     config.api_root = api.url().parse().unwrap();
     config.dry_run = false;
     config.daily_limit = Usd::from_cents(10_000);
-    config.poll = PollPace { fastest: Duration::from_millis(200), slowest: Duration::from_millis(200) };
+    config.poll =
+        PollPace { fastest: Duration::from_millis(200), slowest: Duration::from_millis(200) };
     config
 }
 
@@ -39,8 +43,17 @@ pub(crate) fn start(config: XConfig, folder: &Path, gateway: &Arc<RecordingGatew
     at(config, folder, gateway, Arc::new(SystemClock))
 }
 
-pub(crate) fn at(config: XConfig, folder: &Path, gateway: &Arc<RecordingGateway>, clock: Arc<dyn Clock>) -> Running {
-    Running::start(config.connector(&running::host(folder, clock.clone())).unwrap(), gateway.clone(), clock)
+pub(crate) fn at(
+    config: XConfig,
+    folder: &Path,
+    gateway: &Arc<RecordingGateway>,
+    clock: Arc<dyn Clock>,
+) -> Running {
+    Running::start(
+        config.connector(&running::host(folder, clock.clone())).unwrap(),
+        gateway.clone(),
+        clock,
+    )
 }
 
 pub(crate) fn gateway() -> Arc<RecordingGateway> {
@@ -48,11 +61,21 @@ pub(crate) fn gateway() -> Arc<RecordingGateway> {
 }
 
 fn address(api: &XApi, room: &str) -> Address {
-    Address { source: Source::new("x"), account: Account(api.account().to_string()), room: RoomId::fresh(), remote: RemoteId(room.to_owned()) }
+    Address {
+        source: Source::new("x"),
+        account: Account(api.account().to_string()),
+        room: RoomId::fresh(),
+        remote: RemoteId(room.to_owned()),
+    }
 }
 
 /// The deliveries of something to be sent to a conversation.
-pub(crate) fn deliveries(handler: &dyn SendHandler, api: &XApi, room: &str, outgoing: &Outgoing) -> Vec<Delivery> {
+pub(crate) fn deliveries(
+    handler: &dyn SendHandler,
+    api: &XApi,
+    room: &str,
+    outgoing: &Outgoing,
+) -> Vec<Delivery> {
     running::deliveries(handler, &address(api, room), outgoing)
 }
 
@@ -65,6 +88,11 @@ pub(crate) fn say(text: &str) -> Outgoing {
 }
 
 /// Sends every part once.
-pub(crate) async fn send(handler: &dyn SendHandler, api: &XApi, room: &str, outgoing: &Outgoing) -> Vec<Result<Receipt>> {
+pub(crate) async fn send(
+    handler: &dyn SendHandler,
+    api: &XApi,
+    room: &str,
+    outgoing: &Outgoing,
+) -> Vec<Result<Receipt>> {
     running::send(handler, &address(api, room), outgoing).await
 }

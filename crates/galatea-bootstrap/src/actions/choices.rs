@@ -25,5 +25,10 @@ pub(crate) async fn open(turn: &Turn<'_>) -> Result<Vec<Task>> {
 /// Names of a task's options: `metadata.options`, texts or objects with a `name`.
 pub(crate) fn options(task: &Task) -> Vec<String> {
     let list = task.metadata.get("options").and_then(|o| o.as_array());
-    list.into_iter().flatten().filter_map(|o| o.as_str().or_else(|| o.get("name").and_then(|n| n.as_str()))).map(crate::words::name).take(MOST).collect()
+    list.into_iter()
+        .flatten()
+        .filter_map(|o| o.as_str().or_else(|| o.get("name").and_then(|n| n.as_str())))
+        .map(crate::words::name)
+        .take(MOST)
+        .collect()
 }

@@ -1,7 +1,9 @@
 //! CHOOSE_OPTION: picks an option of a decision that waits in this room.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, Result, Task, Turn, store::Effect};
+use galatea_core::{
+    Action, ActionDocs, ActionResult, Result, Task, Turn, rights::Scope, store::Effect,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -26,26 +28,43 @@ pub(crate) struct Params {
 impl Action for ChooseOption {
     const NAME: &'static str = "CHOOSE_OPTION";
     const SIDE_EFFECT: bool = true;
+    const SCOPE: Scope = Scope::Room;
     type Params = Params;
     fn docs(&self) -> ActionDocs {
-        ActionDocs::of::<Self>("Pick an option of a decision that waits in this room, as the speaker says.", &["SELECT_OPTION", "PICK", "CONFIRM"])
+        ActionDocs::of::<Self>(
+            "Pick an option of a decision that waits in this room, as the speaker says.",
+            &["SELECT_OPTION", "PICK", "CONFIRM"],
+        )
     }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
         Ok(choices::are_open(turn) && rights::may_change_room(turn))
     }
-    async fn run(&self, turn: &Turn<'_>, params: Params, _: &[ActionResult]) -> Result<ActionResult> {
+    async fn run(
+        &self,
+        turn: &Turn<'_>,
+        params: Params,
+        _: &[ActionResult],
+    ) -> Result<ActionResult> {
         if !rights::may_change_room(turn) {
             return Ok(ActionResult::failed("only admins of this room may choose"));
         }
         let open = choices::open(turn).await?;
-        let named = |task: &&Task| params.task.as_ref().is_none_or(|start| task.id.to_string().starts_with(start.as_str()));
-        let picks = |task: &Task| choices::options(task).into_iter().find(|o| o.eq_ignore_ascii_case(params.option.trim()));
-        let mut found = open.iter().filter(named).filter_map(|task| picks(task).map(|option| (task, option)));
+        let named = |task: &&Task| {
+            params.task.as_ref().is_none_or(|start| task.id.to_string().starts_with(start.as_str()))
+        };
+        let picks = |task: &Task| {
+            choices::options(task)
+                .into_iter()
+                .find(|o| o.eq_ignore_ascii_case(params.option.trim()))
+        };
+        let mut found =
+            open.iter().filter(named).filter_map(|task| picks(task).map(|option| (task, option)));
         let (Some((task, option)), None) = (found.next(), found.next()) else {
             return Ok(ActionResult::failed("no open decision has that option, or several have"));
         };
         turn.store.delete_task(turn.agent.identity.id(), task.id).await?;
-        let mut result = ActionResult::ok(format!("chose {option} for {}", crate::words::name(&task.name)));
+        let mut result =
+            ActionResult::ok(format!("chose {option} for {}", crate::words::name(&task.name)));
         result.data.insert("task".into(), json!(task.id));
         result.data.insert("option".into(), json!(option));
         if open.len() == 1 {

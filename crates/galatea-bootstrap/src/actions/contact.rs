@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use galatea_core::{
     Action, ActionDocs, ActionResult, Content, Memory, MemoryId, MemoryKind, Result, Turn,
     ids::uuid_of,
+    rights::Scope,
     store::{Effect, MemoryQuery},
 };
 use schemars::JsonSchema;
@@ -32,6 +33,7 @@ pub(crate) struct Params {
 impl Action for UpdateContact {
     const NAME: &'static str = "UPDATE_CONTACT";
     const SIDE_EFFECT: bool = true;
+    const SCOPE: Scope = Scope::Speaker;
     type Params = Params;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
@@ -42,13 +44,21 @@ impl Action for UpdateContact {
     async fn validate(&self, _: &Turn<'_>) -> Result<bool> {
         Ok(true)
     }
-    async fn run(&self, turn: &Turn<'_>, params: Params, _: &[ActionResult]) -> Result<ActionResult> {
+    async fn run(
+        &self,
+        turn: &Turn<'_>,
+        params: Params,
+        _: &[ActionResult],
+    ) -> Result<ActionResult> {
         let speaker = turn.message.entity_id;
         if turn.merged.iter().any(|m| m.entity_id != speaker) {
-            return Ok(ActionResult::failed("several people spoke at once; ask whose details these are"));
+            return Ok(ActionResult::failed(
+                "several people spoke at once; ask whose details these are",
+            ));
         }
         let known = turn.store.entities(&[speaker]).await?;
-        let known = known.first().and_then(|e| e.metadata.get("contact")).and_then(Value::as_object);
+        let known =
+            known.first().and_then(|e| e.metadata.get("contact")).and_then(Value::as_object);
         let mut contact = known.cloned().unwrap_or_default();
         let mut changed = Vec::new();
         for (key, value) in params.details.iter().take(PER_CALL) {
@@ -67,11 +77,14 @@ impl Action for UpdateContact {
             changed.push(key);
         }
         if changed.is_empty() {
-            return Ok(ActionResult::failed("there is nothing to remember, or too much is remembered already"));
+            return Ok(ActionResult::failed(
+                "there is nothing to remember, or too much is remembered already",
+            ));
         }
         // Under a key of its own: what people say of themselves must never touch what platforms say of them.
         let metadata = Map::from_iter([("contact".to_owned(), Value::Object(contact))]);
-        Ok(ActionResult::ok(format!("remembered: {}", changed.join(", "))).effect(Effect::MergeEntityMetadata { entity: speaker, metadata }))
+        Ok(ActionResult::ok(format!("remembered: {}", changed.join(", ")))
+            .effect(Effect::MergeEntityMetadata { entity: speaker, metadata }))
     }
 }
 
@@ -89,11 +102,21 @@ async fn keep(known: &Known, turn: &Turn<'_>, key: &str, value: &str) -> Result<
     if turn.store.update_content(agent, id, &content).await? {
         return Ok(());
     }
-    let many = turn.store.count_memories(&MemoryQuery { entity: Some(speaker), ..MemoryQuery::new(agent, 1).room(room).kind(MemoryKind::Facts) }).await?;
+    let many = turn
+        .store
+        .count_memories(&MemoryQuery {
+            entity: Some(speaker),
+            ..MemoryQuery::new(agent, 1).room(room).kind(MemoryKind::Facts)
+        })
+        .await?;
     if many >= 4 * u64::try_from(MOST).unwrap_or(u64::MAX) {
         return Ok(());
     }
-    let metadata = Map::from_iter([("type".to_owned(), json!("fact")), ("trust".to_owned(), json!("untrusted")), ("key".to_owned(), json!(key))]);
+    let metadata = Map::from_iter([
+        ("type".to_owned(), json!("fact")),
+        ("trust".to_owned(), json!("untrusted")),
+        ("key".to_owned(), json!(key)),
+    ]);
     let memory = Memory {
         id,
         kind: MemoryKind::Facts,

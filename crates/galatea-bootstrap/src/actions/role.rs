@@ -1,7 +1,9 @@
 //! UPDATE_ROLE: give somebody a role. Nobody touches an owner, and nobody gives more than they have.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, Result, Role, Turn, store::Effect};
+use galatea_core::{
+    Action, ActionDocs, ActionResult, Result, Role, Turn, rights::Scope, store::Effect,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -22,29 +24,48 @@ pub(crate) struct Params {
 #[async_trait]
 impl Action for UpdateRole {
     const NAME: &'static str = "UPDATE_ROLE";
+    const SCOPE: Scope = Scope::World;
     type Params = Params;
     fn docs(&self) -> ActionDocs {
-        ActionDocs::of::<Self>("Give a person in this group the role ADMIN or NONE. Only when an admin asks.", &["CHANGE_ROLE", "SET_ROLE", "MAKE_ADMIN"])
+        ActionDocs::of::<Self>(
+            "Give a person in this group the role ADMIN or NONE. Only when an admin asks.",
+            &["CHANGE_ROLE", "SET_ROLE", "MAKE_ADMIN"],
+        )
     }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
-        Ok(turn.world.is_some() && !turn.room.kind.is_direct() && rights::of_speaker(turn) >= Role::Admin)
+        Ok(turn.world.is_some()
+            && !turn.room.kind.is_direct()
+            && rights::of_speaker(turn) >= Role::Admin)
     }
-    async fn run(&self, turn: &Turn<'_>, params: Params, _: &[ActionResult]) -> Result<ActionResult> {
-        let Some(world) = turn.world else { return Ok(ActionResult::failed("there are no roles here")) };
+    async fn run(
+        &self,
+        turn: &Turn<'_>,
+        params: Params,
+        _: &[ActionResult],
+    ) -> Result<ActionResult> {
+        let Some(world) = turn.world else {
+            return Ok(ActionResult::failed("there are no roles here"));
+        };
         let speaker = rights::of_speaker(turn);
         if params.role == Role::Owner || params.role > speaker || speaker < Role::Admin {
             return Ok(ActionResult::failed("nobody can give a role above their own"));
         }
         let people = turn.store.entities_in_room(turn.room.id).await?;
         let wanted = params.name.trim().trim_start_matches('@');
-        let found = super::send_message::one_named(&people, wanted).and_then(|id| people.iter().find(|e| e.id == id));
+        let found = super::send_message::one_named(&people, wanted)
+            .and_then(|id| people.iter().find(|e| e.id == id));
         let Some(person) = found.filter(|e| e.id != turn.agent.identity.entity()) else {
             return Ok(ActionResult::failed("nobody here has that name, or several have"));
         };
         if rights::role(Some(world), person.id) == Role::Owner {
             return Ok(ActionResult::failed("an owner's role cannot be changed"));
         }
-        let done = format!("{} now has the role {:?}", words::name(&person.display_name()), params.role);
-        Ok(ActionResult::ok(done).effect(Effect::SetRole { world: world.id, entity: person.id, role: params.role }))
+        let done =
+            format!("{} now has the role {:?}", words::name(&person.display_name()), params.role);
+        Ok(ActionResult::ok(done).effect(Effect::SetRole {
+            world: world.id,
+            entity: person.id,
+            role: params.role,
+        }))
     }
 }

@@ -1,7 +1,9 @@
 //! FOLLOW_ROOM, UNFOLLOW_ROOM, MUTE_ROOM, UNMUTE_ROOM: whether the agent speaks here. No further model call.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, ParticipantState, Result, Turn, store::Effect};
+use galatea_core::{
+    Action, ActionDocs, ActionResult, ParticipantState, Result, Turn, rights::Scope, store::Effect,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,12 +21,14 @@ macro_rules! room_action {
         #[async_trait]
         impl Action for $type {
             const NAME: &'static str = $name;
+            const SCOPE: Scope = Scope::Room;
             type Params = NoParams;
             fn docs(&self) -> ActionDocs {
                 ActionDocs::of::<Self>($about, $similes)
             }
             async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
-                Ok(rights::may_change_room(turn))
+                // Between two there is nothing to follow, and /mute is at hand.
+                Ok(!turn.room.kind.is_direct() && rights::may_change_room(turn))
             }
             async fn run(&self, turn: &Turn<'_>, _: NoParams, _: &[ActionResult]) -> Result<ActionResult> {
                 Ok(set(turn, $state, $done))
@@ -74,5 +78,9 @@ fn set(turn: &Turn<'_>, state: Option<ParticipantState>, done: &str) -> ActionRe
     if !rights::may_change_room(turn) {
         return ActionResult::failed("only admins of this room may ask for that");
     }
-    ActionResult::ok(done).effect(Effect::SetParticipantState { room: turn.room.id, entity: turn.agent.identity.entity(), state })
+    ActionResult::ok(done).effect(Effect::SetParticipantState {
+        room: turn.room.id,
+        entity: turn.agent.identity.entity(),
+        state,
+    })
 }

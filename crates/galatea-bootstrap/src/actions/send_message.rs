@@ -1,7 +1,10 @@
 //! SEND_MESSAGE: say something in another room that the agent knows, or to somebody in private.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, Address, Content, Entity, EntityId, Result, Role, Room, RoomId, Turn, World, room::ChannelType};
+use galatea_core::{
+    Action, ActionDocs, ActionResult, Address, Content, Entity, EntityId, Result, Room, RoomId,
+    Turn, World, rights::Scope, room::ChannelType,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
@@ -31,6 +34,7 @@ pub(crate) struct Params {
 #[async_trait]
 impl Action for SendMessage {
     const NAME: &'static str = "SEND_MESSAGE";
+    const SCOPE: Scope = Scope::Elsewhere;
     type Params = Params;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
@@ -41,8 +45,15 @@ impl Action for SendMessage {
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
         Ok(turn.world.is_some())
     }
-    async fn run(&self, turn: &Turn<'_>, params: Params, _: &[ActionResult]) -> Result<ActionResult> {
-        let Some(world) = turn.world else { return Ok(ActionResult::failed("no other rooms are known here")) };
+    async fn run(
+        &self,
+        turn: &Turn<'_>,
+        params: Params,
+        _: &[ActionResult],
+    ) -> Result<ActionResult> {
+        let Some(world) = turn.world else {
+            return Ok(ActionResult::failed("no other rooms are known here"));
+        };
         let text = params.text.trim();
         if text.is_empty() {
             return Ok(ActionResult::failed("there is nothing to say"));
@@ -54,13 +65,17 @@ impl Action for SendMessage {
         if rooms.is_empty() {
             rooms = named_rooms(turn, world, wanted, source, owner).await?;
         }
-        if rooms.is_empty() {
-            rooms.extend(private_room(turn, wanted).await?.map(|room| (room, world.clone())));
+        if rooms.is_empty()
+            && let Some(room) = private_room(turn, wanted).await?
+        {
+            // A private chat is a World of its own on most platforms: whoever leads this one has no say there.
+            let there = turn.store.world(room.world_id).await?.unwrap_or_else(|| world.clone());
+            rooms.push((room, there));
         }
         // A name may mean a room the speaker knows nothing of; then it means nothing.
         let mut allowed = Vec::new();
         for (room, world) in rooms {
-            if owner || may_write(turn, &room, &world).await? {
+            if rights::may_write(turn, &room, &world).await? {
                 allowed.push(room);
             }
         }
@@ -69,28 +84,52 @@ impl Action for SendMessage {
         let mut seen = std::collections::HashSet::new();
         allowed.retain(|room| seen.insert((room.source.clone(), room.remote.clone())));
         let (Some(room), true) = (allowed.first(), allowed.len() == 1) else {
-            return Ok(ActionResult::failed("there is no such place, or several, or whoever asks is not in it"));
+            return Ok(ActionResult::failed(
+                "there is no such place, or several, or whoever asks is not in it",
+            ));
         };
         if room.id == turn.room.id {
             return Ok(ActionResult::failed("that is this room; just reply"));
         }
-        let address = Address { source: room.source.clone(), account: room.account.clone(), room: room.id, remote: room.remote.clone() };
-        let place = if room.kind.is_direct() { "in private".to_owned() } else { format!("in {}", words::name(&room.name)) };
+        let address = Address {
+            source: room.source.clone(),
+            account: room.account.clone(),
+            room: room.id,
+            remote: room.remote.clone(),
+        };
+        let place = if room.kind.is_direct() {
+            "in private".to_owned()
+        } else {
+            format!("in {}", words::name(&room.name))
+        };
         let mut result = ActionResult::ok(format!("said it {place}"));
-        result.elsewhere.push((address, Content::text(text.graphemes(true).take(LONGEST).collect::<String>())));
+        result
+            .elsewhere
+            .push((address, Content::text(text.graphemes(true).take(LONGEST).collect::<String>())));
         Ok(result)
     }
 }
 
 /// The room of that id, ours or the platform's: in this World, or in any when asked in private or by an owner.
-async fn room_of_id(turn: &Turn<'_>, here: &World, wanted: &str, source: Option<&str>, owner: bool) -> Result<Vec<(Room, World)>> {
+async fn room_of_id(
+    turn: &Turn<'_>,
+    here: &World,
+    wanted: &str,
+    source: Option<&str>,
+    owner: bool,
+) -> Result<Vec<(Room, World)>> {
     let mut found = Vec::new();
     let identity = &turn.agent.identity;
-    let derived = [RoomId(identity.swizzle(wanted)), RoomId(identity.swizzle_for(&turn.room.account, wanted))];
+    let derived = [
+        RoomId(identity.swizzle(wanted)),
+        RoomId(identity.swizzle_for(&turn.room.account, wanted)),
+    ];
     for id in wanted.parse().into_iter().chain(derived) {
         let Some(room) = turn.store.room(id).await? else { continue };
-        let ours = room.agent_id == turn.agent.identity.id() && source.is_none_or(|s| room.source.as_str().eq_ignore_ascii_case(s));
-        let near = owner || !room.kind.is_direct() && (room.world_id == here.id || turn.room.kind.is_direct());
+        let ours = room.agent_id == turn.agent.identity.id()
+            && source.is_none_or(|s| room.source.as_str().eq_ignore_ascii_case(s));
+        let near = owner
+            || !room.kind.is_direct() && (room.world_id == here.id || turn.room.kind.is_direct());
         if let (true, Some(world)) = (ours && near, turn.store.world(room.world_id).await?) {
             found.push((room, world));
         }
@@ -99,12 +138,31 @@ async fn room_of_id(turn: &Turn<'_>, here: &World, wanted: &str, source: Option<
 }
 
 /// Rooms of that name: in this World, or in any when asked in private or by an owner.
-async fn named_rooms(turn: &Turn<'_>, world: &World, wanted: &str, source: Option<&str>, owner: bool) -> Result<Vec<(Room, World)>> {
-    let worlds = if owner || turn.room.kind.is_direct() { turn.store.worlds(turn.agent.identity.id()).await? } else { vec![world.clone()] };
+async fn named_rooms(
+    turn: &Turn<'_>,
+    world: &World,
+    wanted: &str,
+    source: Option<&str>,
+    owner: bool,
+) -> Result<Vec<(Room, World)>> {
+    let worlds = if owner || turn.room.kind.is_direct() {
+        turn.store.worlds(turn.agent.identity.id()).await?
+    } else {
+        vec![world.clone()]
+    };
     let mut found = Vec::new();
-    for world in worlds.into_iter().filter(|w| source.is_none_or(|s| w.source.as_str().eq_ignore_ascii_case(s))).take(MOST_WORLDS) {
+    for world in worlds
+        .into_iter()
+        .filter(|w| source.is_none_or(|s| w.source.as_str().eq_ignore_ascii_case(s)))
+        .take(MOST_WORLDS)
+    {
         let rooms = turn.store.rooms(world.id).await?;
-        let fits = |room: &Room| !room.kind.is_direct() && (same(&room.name, wanted) || room.remote.as_str() == wanted || room.id.to_string() == wanted);
+        let fits = |room: &Room| {
+            !room.kind.is_direct()
+                && (same(&room.name, wanted)
+                    || room.remote.as_str() == wanted
+                    || room.id.to_string() == wanted)
+        };
         found.extend(rooms.into_iter().filter(fits).map(|room| (room, world.clone())));
     }
     Ok(found)
@@ -112,44 +170,40 @@ async fn named_rooms(turn: &Turn<'_>, world: &World, wanted: &str, source: Optio
 
 /// The open private conversation with somebody of this room. Where a platform gives it the person's own id it is known; elsewhere it is not.
 async fn private_room(turn: &Turn<'_>, wanted: &str) -> Result<Option<Room>> {
-    let person = if same(wanted, "me") { Some(turn.message.entity_id) } else { one_named(&turn.store.entities_in_room(turn.room.id).await?, wanted) };
+    let person = if same(wanted, "me") {
+        Some(turn.message.entity_id)
+    } else {
+        one_named(&turn.store.entities_in_room(turn.room.id).await?, wanted)
+    };
     let Some(person) = person else { return Ok(None) };
-    let private = |room: &Room| room.kind == ChannelType::Dm && room.agent_id == turn.agent.identity.id();
-    let room = turn.store.room(RoomId(person.0)).await?.filter(|room| private(room) && room.account == turn.room.account);
+    let private =
+        |room: &Room| room.kind == ChannelType::Dm && room.agent_id == turn.agent.identity.id();
+    let room = turn
+        .store
+        .room(RoomId(person.0))
+        .await?
+        .filter(|room| private(room) && room.account == turn.room.account);
     if room.is_some() {
         return Ok(room);
     }
     // An account that is not the platform's first has ids of its own.
     let people = turn.store.entities(&[person]).await?;
-    let remote = people.first().and_then(|p| p.metadata.get(turn.room.source.as_str())?.get("id")?.as_str().map(str::to_owned));
+    let remote = people.first().and_then(|p| {
+        p.metadata.get(turn.room.source.as_str())?.get("id")?.as_str().map(str::to_owned)
+    });
     let Some(remote) = remote else { return Ok(None) };
-    let room = turn.store.room(RoomId(turn.agent.identity.swizzle_for(&turn.room.account, &remote))).await?;
+    let room = turn
+        .store
+        .room(RoomId(turn.agent.identity.swizzle_for(&turn.room.account, &remote)))
+        .await?;
     Ok(room.filter(private))
-}
-
-/// Whether everybody who asks may have the agent speak there: they are in that room, or have a say in its World.
-async fn may_write(turn: &Turn<'_>, room: &Room, world: &World) -> Result<bool> {
-    let speakers = || rights::speakers(turn);
-    if speakers().all(|speaker| rights::role(Some(world), speaker) >= Role::Admin) {
-        return Ok(true);
-    }
-    if room.kind.is_direct() {
-        let of = |speaker: EntityId| RoomId(speaker.0) == room.id;
-        if speakers().all(of) {
-            return Ok(true);
-        }
-        // Elsewhere a person's private room has another id: it is theirs if nobody but they and the agent takes part.
-        let (there, own) = (turn.store.participants(room.id).await?, turn.agent.identity.entity());
-        let alone = |speaker: EntityId| there.iter().any(|p| p.entity_id == speaker) && there.iter().all(|p| [own, speaker].contains(&p.entity_id));
-        return Ok(room.kind == ChannelType::Dm && speakers().all(alone));
-    }
-    let there = turn.store.participants(room.id).await?;
-    Ok(speakers().all(|speaker| there.iter().any(|p| p.entity_id == speaker)))
 }
 
 /// The only entity of that name or id.
 pub(super) fn one_named(people: &[Entity], wanted: &str) -> Option<EntityId> {
-    let mut found = people.iter().filter(|e| e.id.to_string() == wanted || e.names.iter().any(|n| same(n, wanted)));
+    let mut found = people
+        .iter()
+        .filter(|e| e.id.to_string() == wanted || e.names.iter().any(|n| same(n, wanted)));
     match (found.next(), found.next()) {
         (Some(only), None) => Some(only.id),
         _ => None,

@@ -1,7 +1,7 @@
 //! UPDATE_SETTINGS: settings of this room that an admin may change in words.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, Result, Turn, store::Effect};
+use galatea_core::{Action, ActionDocs, ActionResult, Result, Turn, rights::Scope, store::Effect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -27,14 +27,23 @@ pub(crate) struct Params {
 #[async_trait]
 impl Action for UpdateSettings {
     const NAME: &'static str = "UPDATE_SETTINGS";
+    const SCOPE: Scope = Scope::Room;
     type Params = Params;
     fn docs(&self) -> ActionDocs {
-        ActionDocs::of::<Self>("Note down a setting or rule for this room. Only when an admin asks.", &["CHANGE_SETTING", "SET_RULE"])
+        ActionDocs::of::<Self>(
+            "Note down a setting or rule for this room. Only when an admin asks.",
+            &["CHANGE_SETTING", "SET_RULE"],
+        )
     }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
         Ok(rights::may_change_room(turn))
     }
-    async fn run(&self, turn: &Turn<'_>, params: Params, _: &[ActionResult]) -> Result<ActionResult> {
+    async fn run(
+        &self,
+        turn: &Turn<'_>,
+        params: Params,
+        _: &[ActionResult],
+    ) -> Result<ActionResult> {
         if !rights::may_change_room(turn) {
             return Ok(ActionResult::failed("only admins of this room may change its settings"));
         }
@@ -42,7 +51,13 @@ impl Action for UpdateSettings {
         if key.is_empty() {
             return Ok(ActionResult::failed("the setting has no name"));
         }
-        let mut settings: Map<String, Value> = turn.room.metadata.get("settings").and_then(|s| s.as_object()).cloned().unwrap_or_default();
+        let mut settings: Map<String, Value> = turn
+            .room
+            .metadata
+            .get("settings")
+            .and_then(|s| s.as_object())
+            .cloned()
+            .unwrap_or_default();
         if params.value.trim().is_empty() {
             settings.remove(&key);
         } else if settings.len() >= MOST && !settings.contains_key(&key) {
@@ -51,6 +66,7 @@ impl Action for UpdateSettings {
             settings.insert(key.clone(), json!(words::line(&params.value, LONGEST)));
         }
         let metadata = Map::from_iter([("settings".to_owned(), Value::Object(settings))]);
-        Ok(ActionResult::ok(format!("noted: {key}")).effect(Effect::MergeRoomMetadata { room: turn.room.id, metadata }))
+        Ok(ActionResult::ok(format!("noted: {key}"))
+            .effect(Effect::MergeRoomMetadata { room: turn.room.id, metadata }))
     }
 }

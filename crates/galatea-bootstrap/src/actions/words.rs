@@ -1,7 +1,7 @@
 //! REPLY, IGNORE, NONE: the line's own words. The line carries them out itself; they are listed so that prompts can name them.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, Content, Result, Turn};
+use galatea_core::{Action, ActionDocs, ActionResult, Content, Result, Turn, rights::Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -27,9 +27,13 @@ pub(crate) struct NoParams {}
 #[async_trait]
 impl Action for Reply {
     const NAME: &'static str = "REPLY";
+    const SCOPE: Scope = Scope::Conversation;
     type Params = Words;
     fn docs(&self) -> ActionDocs {
-        ActionDocs::of::<Self>("Say something in this conversation.", &["RESPOND", "ANSWER", "SEND_REPLY"])
+        ActionDocs::of::<Self>(
+            "Say something in this conversation.",
+            &["RESPOND", "ANSWER", "SEND_REPLY"],
+        )
     }
     async fn validate(&self, _: &Turn<'_>) -> Result<bool> {
         Ok(true)
@@ -42,6 +46,7 @@ impl Action for Reply {
 #[async_trait]
 impl Action for Ignore {
     const NAME: &'static str = "IGNORE";
+    const SCOPE: Scope = Scope::Conversation;
     type Params = NoParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
@@ -60,6 +65,7 @@ impl Action for Ignore {
 #[async_trait]
 impl Action for Nothing {
     const NAME: &'static str = "NONE";
+    const SCOPE: Scope = Scope::Conversation;
     type Params = NoParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>("Do nothing besides what is said.", &["NO_ACTION", "CONTINUE"])

@@ -2,9 +2,13 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Content, EntityId, Evaluator, Event, FinishedTurn, Memory, MemoryId, MemoryKind, Relationship, RelationshipId, Result, Timestamp, Turn, Variable,
-    model::{TextRequest, Tier},
+    Content, EntityId, Error, ErrorKind, Evaluator, Event, FinishedTurn, Memory, MemoryId,
+    MemoryKind, Relationship, RelationshipId, Result, Speakers, TextModel, Timestamp, Turn,
+    Variable,
+    model::{TextAnswer, TextRequest, Tier},
+    speakers,
     store::MemoryQuery,
+    tokens::Family,
 };
 use serde_json::{Map, json};
 use std::{sync::Arc, time::Duration};
@@ -21,8 +25,14 @@ pub(crate) struct Reflection(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
 
 /// Facts and relationships taken from one reflection at most.
 const MOST: usize = 10;
-/// Facts kept per room at most; older ones make room by being forgotten through `/privacy` or by hand, never silently.
+/// Facts kept per room at most; beyond, each new one takes the place of the oldest.
 const PER_ROOM: u32 = 500;
+/// How much of the conversation turns have at hand: the runtime's setting.
+const CONVERSATION: Variable = Variable::new("CONVERSATION_LENGTH", "The runtime's.").or("32");
+/// Times a model that finds the conversation too long is asked again with half of it.
+const HALVINGS: u32 = 4;
+/// Tokens kept for the answer, and for what frames the question.
+const KEPT: u64 = 1_500;
 /// Known facts told to the model.
 const TOLD: usize = 30;
 /// Longest fact, in graphemes.
@@ -46,10 +56,12 @@ impl Evaluator for Reflection {
             return Ok(());
         }
         let agent = turn.agent.identity.id();
-        let known = turn.store.memories(&MemoryQuery::new(agent, PER_ROOM).room(turn.room.id).kind(MemoryKind::Facts)).await?;
+        let known = turn
+            .store
+            .memories(&MemoryQuery::new(agent, PER_ROOM).room(turn.room.id).kind(MemoryKind::Facts))
+            .await?;
         let started = turn.now();
-        let request = TextRequest { deadline: Some(started.plus(PATIENCE)), ..TextRequest::prompt(Some(INSTRUCTIONS.to_owned()), question(turn, &known)) };
-        let answer = model.generate(&request, &|_| {}).await?;
+        let answer = ask(turn, model.as_ref(), &known, started.plus(PATIENCE)).await?;
         turn.events.publish(Event::ModelUsed {
             agent,
             turn: Some(turn.id),
@@ -61,9 +73,10 @@ impl Evaluator for Reflection {
         let lesson = lesson::read(&answer.text);
         let mut facts: Vec<Memory> = Vec::new();
         for fact in lesson.facts.iter().take(MOST) {
-            if known.len() + facts.len() < usize::try_from(PER_ROOM).unwrap_or(usize::MAX)
-                && let Some(fact) = remember(turn, fact)
-                && !known.iter().chain(&facts).any(|k| k.entity_id == fact.entity_id && same(&k.content.text, &fact.content.text))
+            if let Some(fact) = remember(turn, fact)
+                && !known.iter().chain(&facts).any(|k| {
+                    k.entity_id == fact.entity_id && same(&k.content.text, &fact.content.text)
+                })
             {
                 facts.push(fact);
             }
@@ -71,9 +84,10 @@ impl Evaluator for Reflection {
         if !facts.is_empty() {
             self.0.learn(turn);
             turn.store.save_memories(&facts).await?;
+            make_room(turn, &known, facts.len()).await?;
         }
         for tie in lesson.ties.iter().take(MOST) {
-            relate(turn, tie).await?;
+            relate(turn, tie, &self.0).await?;
         }
         self.1.embed_facts(turn).await
     }
@@ -84,6 +98,53 @@ Answer with one JSON object only: {\"facts\": [{\"about\": \"name of the speaker
 \"relationships\": [{\"from\": \"name\", \"to\": \"name\", \"tags\": [\"friend\"]}]}. Only lasting facts that people said of themselves; no guesses, \
 nothing that is known already, no passwords or keys. Empty lists when there is nothing.";
 
+/// Asks what is worth remembering of as much of the conversation as the model takes.
+async fn ask(
+    turn: &Turn<'_>,
+    model: &dyn TextModel,
+    known: &[Memory],
+    until: Timestamp,
+) -> Result<TextAnswer> {
+    let family = Family::of(&model.info().model);
+    let mut most = model.info().limits.window.map(|window| u64::from(window).saturating_sub(KEPT));
+    for _ in 0..HALVINGS {
+        let asked = question(turn, known, family, most);
+        let size = family.text(&asked);
+        let request = TextRequest {
+            deadline: Some(until),
+            ..TextRequest::prompt(Some(INSTRUCTIONS.to_owned()), asked)
+        };
+        match model.generate(&request, &|_| {}).await {
+            Err(error) if error.kind() == ErrorKind::TooLong => most = Some(size / 2),
+            answer => return answer,
+        }
+    }
+    Err(Error::new(
+        ErrorKind::TooLong,
+        "the model takes too little to learn anything from a conversation",
+    ))
+}
+
+/// Takes the oldest facts out where more than a room may have were known.
+async fn make_room(turn: &Turn<'_>, known: &[Memory], new: usize) -> Result<()> {
+    let over = (known.len() + new)
+        .saturating_sub(usize::try_from(PER_ROOM).unwrap_or(usize::MAX))
+        .min(known.len());
+    // The newest come first. What somebody asked to be remembered stays.
+    let oldest: Vec<MemoryId> = known
+        .iter()
+        .rev()
+        .filter(|fact| !fact.metadata.contains_key("key"))
+        .take(over)
+        .map(|fact| fact.id)
+        .collect();
+    if !oldest.is_empty() {
+        turn.store.delete_memories(turn.agent.identity.id(), &oldest).await?;
+        tracing::info!(room = %turn.room.id, facts = oldest.len(), "the oldest facts of a room made place for new ones");
+    }
+    Ok(())
+}
+
 /// Whether enough messages were written here since the last reflection. If so, it counts from now on.
 async fn is_due(known: &Known, turn: &Turn<'_>, interval: u64) -> Result<bool> {
     // What is remembered can be too old only, where another process had the room meanwhile: its no holds, its yes is looked up.
@@ -93,14 +154,15 @@ async fn is_due(known: &Known, turn: &Turn<'_>, interval: u64) -> Result<bool> {
         return Ok(false);
     }
     let (agent, key) = (turn.agent.identity.id(), format!("reflection:{}", turn.room.id));
-    let last = turn.store.cached(agent, &key, turn.now()).await?.and_then(|v| v.as_i64()).map(Timestamp);
+    let last =
+        turn.store.noted(agent, &key, turn.now()).await?.and_then(|v| v.as_i64()).map(Timestamp);
     known.note_reflected(turn, last);
     if !is_enough(turn, last, interval).await? {
         return Ok(false);
     }
     // Before the model is asked: one that fails must not be asked again with every message.
     let newest = conversation(turn).map(|m| m.created_at).max().unwrap_or_default();
-    turn.store.cache(agent, &key, &json!(newest), None).await?;
+    turn.store.note(agent, &key, &json!(newest), None).await?;
     known.note_reflected(turn, Some(newest));
     Ok(true)
 }
@@ -109,12 +171,22 @@ async fn is_due(known: &Known, turn: &Turn<'_>, interval: u64) -> Result<bool> {
 async fn is_enough(turn: &Turn<'_>, last: Option<Timestamp>, interval: u64) -> Result<bool> {
     let fresh = |m: &&Memory| last.is_none_or(|last| m.created_at > last);
     let mut new = conversation(turn).filter(fresh).count() as u64;
-    if new < interval && new > 0 && new == conversation(turn).count() as u64 && interval > 8 {
+    let at_hand: u64 = turn.agent.settings.parse(&CONVERSATION, "a whole number")?.unwrap_or(32);
+    if new < interval
+        && new > 0
+        && new == conversation(turn).count() as u64
+        && turn.recent.len() as u64 >= at_hand
+    {
         // The interval may be longer than what is kept at hand of the conversation.
         let since = last.map(|last| Timestamp(last.0.saturating_add(1)));
         new = turn
             .store
-            .count_memories(&MemoryQuery { since, ..MemoryQuery::new(turn.agent.identity.id(), 1).room(turn.room.id).kind(MemoryKind::Messages) })
+            .count_memories(&MemoryQuery {
+                since,
+                ..MemoryQuery::new(turn.agent.identity.id(), 1)
+                    .room(turn.room.id)
+                    .kind(MemoryKind::Messages)
+            })
             .await?;
     }
     Ok(new >= interval)
@@ -124,29 +196,74 @@ fn conversation<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = &'a Memory> {
     turn.recent.iter().map(AsRef::as_ref).chain(turn.merged).chain(std::iter::once(turn.message))
 }
 
-fn question(turn: &Turn<'_>, known: &[Memory]) -> String {
-    let lines: Vec<String> = conversation(turn).map(|m| format!("{}: {}", words::speaker(m), words::line(&m.content.text, words::LONGEST))).collect();
-    let mut text = format!("# Conversation\n{}", lines.join("\n"));
-    if !known.is_empty() {
-        text.push_str("\n\n# Known already");
-        for fact in known.iter().take(TOLD) {
-            text.push_str("\n- ");
-            text.push_str(&words::line(&fact.content.text, LONGEST));
+/// The newest messages, as many as the model takes, and what is known already.
+fn question(turn: &Turn<'_>, known: &[Memory], family: Family, most: Option<u64>) -> String {
+    let names = Names::of(turn);
+    let mut told = String::new();
+    for fact in known.iter().take(TOLD) {
+        told.push_str("\n- ");
+        told.push_str(&words::line(&fact.content.text, LONGEST));
+    }
+    let mut left = most.map_or(u64::MAX, |most| most.saturating_sub(family.text(&told) + 20));
+    let mut lines: Vec<String> = Vec::new();
+    for memory in conversation(turn).collect::<Vec<_>>().into_iter().rev() {
+        let line = format!(
+            "{}: {}",
+            names.name(memory.entity_id),
+            words::line(&memory.content.text, words::LONGEST)
+        );
+        let size = family.text(&line) + 1;
+        if size > left && !lines.is_empty() {
+            break;
         }
+        left = left.saturating_sub(size);
+        lines.push(line);
+    }
+    lines.reverse();
+    let mut text = format!("# Conversation\n{}", lines.join("\n"));
+    if !told.is_empty() {
+        text.push_str("\n\n# Known already");
+        text.push_str(&told);
     }
     text
 }
 
+/// What everybody of the conversation is called, the agent included.
+struct Names {
+    others: Speakers,
+    own: (EntityId, String),
+}
+
+impl Names {
+    fn of(turn: &Turn<'_>) -> Self {
+        let own = (turn.agent.identity.entity(), speakers::display(&turn.agent.character.name));
+        Self { others: Speakers::of(turn), own }
+    }
+
+    fn name(&self, entity: EntityId) -> String {
+        if entity == self.own.0 { self.own.1.clone() } else { self.others.name(entity) }
+    }
+}
+
 /// The same sentence but for case, spaces and punctuation.
 fn same(a: &str, b: &str) -> bool {
-    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let letters = |text: &str| {
+        text.chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .collect::<String>()
+    };
     letters(a) == letters(b)
 }
 
 /// Stored for the room and the person it is about, so that it is found again and surfaces nowhere else.
 fn remember(turn: &Turn<'_>, fact: &Fact) -> Option<Memory> {
     let text = words::line(&fact.text, LONGEST);
-    let about = if fact.about.is_empty() { Some(turn.message.entity_id) } else { speaker_named(turn, &fact.about) };
+    let about = if fact.about.is_empty() {
+        Some(turn.message.entity_id)
+    } else {
+        speaker_named(turn, &fact.about)
+    };
     let about = about.filter(|entity| *entity != turn.agent.identity.entity())?;
     if text.is_empty() {
         return None;
@@ -169,13 +286,22 @@ fn remember(turn: &Turn<'_>, fact: &Fact) -> Option<Memory> {
     })
 }
 
-async fn relate(turn: &Turn<'_>, tie: &Tie) -> Result<()> {
-    let (Some(source), Some(target)) = (speaker_named(turn, &tie.from), speaker_named(turn, &tie.to)) else { return Ok(()) };
+async fn relate(turn: &Turn<'_>, tie: &Tie, known_here: &Known) -> Result<()> {
+    let (Some(source), Some(target)) =
+        (speaker_named(turn, &tie.from), speaker_named(turn, &tie.to))
+    else {
+        return Ok(());
+    };
     if source == target {
         return Ok(());
     }
     let agent = turn.agent.identity.id();
-    let known = turn.store.relationships(agent, source).await?.into_iter().find(|r| r.source_entity_id == source && r.target_entity_id == target);
+    let known = turn
+        .store
+        .relationships(agent, source)
+        .await?
+        .into_iter()
+        .find(|r| r.source_entity_id == source && r.target_entity_id == target);
     let mut relationship = known.unwrap_or_else(|| Relationship {
         id: RelationshipId::fresh(),
         agent_id: agent,
@@ -184,14 +310,19 @@ async fn relate(turn: &Turn<'_>, tie: &Tie) -> Result<()> {
         tags: Vec::new(),
         metadata: Map::new(),
     });
-    ties::note(&mut relationship, turn.room.id, tie.tags.iter().take(5).map(|t| words::name(t)).filter(|t| !t.is_empty()));
+    ties::note(
+        &mut relationship,
+        turn.room.id,
+        tie.tags.iter().take(5).map(|t| words::name(t)).filter(|t| !t.is_empty()),
+    );
+    known_here.tie(turn).await?;
     turn.store.save_relationship(&relationship).await
 }
 
-/// Whoever of this conversation goes by that name; nobody when several do.
+/// Who of this conversation goes by that name; people of one name go by different ones.
 fn speaker_named(turn: &Turn<'_>, name: &str) -> Option<EntityId> {
-    let name = name.trim().to_lowercase();
-    let mut found = conversation(turn).filter(|m| words::speaker(m).to_lowercase() == name).map(|m| m.entity_id);
-    let first = found.next()?;
-    found.all(|entity| entity == first).then_some(first)
+    let (names, name) = (Names::of(turn), name.trim().to_lowercase());
+    conversation(turn)
+        .map(|memory| memory.entity_id)
+        .find(|entity| names.name(*entity).to_lowercase() == name)
 }

@@ -1,7 +1,9 @@
 //! ACTION_STATE: what actions did in this room lately. What they do within a turn the line itself tells the model.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, MemoryKind, Provider, ProviderUse, Result, Timestamp, Turn, store::MemoryQuery};
+use galatea_core::{
+    Fragment, MemoryKind, Provider, ProviderUse, Result, Timestamp, Turn, store::MemoryQuery,
+};
 
 use crate::words;
 
@@ -28,19 +30,36 @@ impl Provider for ActionState {
         ProviderUse::OnRequest
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        let since = turn.room.metadata.get("resetAt").and_then(serde_json::Value::as_i64).map(Timestamp);
-        let query = MemoryQuery { since, ..MemoryQuery::new(turn.agent.identity.id(), MOST).room(turn.room.id).kind(MemoryKind::ActionResult) };
+        let since =
+            turn.room.metadata.get("resetAt").and_then(serde_json::Value::as_i64).map(Timestamp);
+        let query = MemoryQuery {
+            since,
+            ..MemoryQuery::new(turn.agent.identity.id(), MOST)
+                .room(turn.room.id)
+                .kind(MemoryKind::ActionResult)
+        };
         let results = turn.store.memories(&query).await?;
         if results.is_empty() {
             return Ok(Fragment::default());
         }
         let tell = |memory: &galatea_core::Memory| {
-            let worked = memory.metadata.get("success").and_then(serde_json::Value::as_bool).unwrap_or(false);
+            let worked = memory
+                .metadata
+                .get("success")
+                .and_then(serde_json::Value::as_bool)
+                .unwrap_or(false);
             let name = memory.content.actions.first().map_or("action", String::as_str);
-            format!("- {} {}: {}", words::name(name), if worked { "worked" } else { "failed" }, words::line(&memory.content.text, LONGEST))
+            format!(
+                "- {} {}: {}",
+                words::name(name),
+                if worked { "worked" } else { "failed" },
+                words::line(&memory.content.text, LONGEST)
+            )
         };
         let list = results.iter().rev().map(tell).collect::<Vec<_>>().join("\n");
         let text = format!("# What you did here lately\n{list}");
-        Ok(Fragment::text(text).value("actionResults", list.clone()).value("recentActionResults", list))
+        Ok(Fragment::text(text)
+            .value("actionResults", list.clone())
+            .value("recentActionResults", list))
     }
 }

@@ -1,7 +1,7 @@
 //! ACTIONS: what the agent can do in this turn.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
 /// What the agent can do in this turn.
 pub(crate) struct Actions;
@@ -20,6 +20,9 @@ impl Provider for Actions {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
+    fn words(&self) -> Words {
+        Words::Own
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let tools = turn.models.large.info().tools;
         // A model with tools is told of them as tools; only templates and others need the list.
@@ -27,15 +30,38 @@ impl Provider for Actions {
             return Ok(Fragment::default());
         }
         let names: Vec<&str> = turn.catalog.actions.iter().map(|a| a.name.as_str()).collect();
-        let list: Vec<String> = turn.catalog.actions.iter().map(|a| format!("- {}: {}{}", a.name, a.description, parameters(&a.parameters))).collect();
-        let text = if list.is_empty() { String::new() } else { format!("# Possible actions\n{}", list.join("\n")) };
-        Ok(Fragment::text(text.clone()).value("actionNames", names.join(", ")).value("actionsWithDescriptions", text.clone()).value("actions", text))
+        let list: Vec<String> = turn
+            .catalog
+            .actions
+            .iter()
+            .map(|a| format!("- {}: {}{}", a.name, a.description, parameters(&a.parameters)))
+            .collect();
+        let text = if list.is_empty() {
+            String::new()
+        } else {
+            format!("# Possible actions\n{}", list.join("\n"))
+        };
+        Ok(Fragment::text(text.clone())
+            .value("actionNames", names.join(", "))
+            .value("actionsWithDescriptions", text.clone())
+            .value("actions", text))
     }
 }
 
 fn parameters(schema: &serde_json::Value) -> String {
-    let Some(properties) = schema.get("properties").and_then(|p| p.as_object()).filter(|p| !p.is_empty()) else { return String::new() };
-    let list: Vec<String> =
-        properties.iter().map(|(name, about)| format!("{name} ({})", about.get("description").and_then(|d| d.as_str()).unwrap_or("value"))).collect();
+    let Some(properties) =
+        schema.get("properties").and_then(|p| p.as_object()).filter(|p| !p.is_empty())
+    else {
+        return String::new();
+    };
+    let list: Vec<String> = properties
+        .iter()
+        .map(|(name, about)| {
+            format!(
+                "{name} ({})",
+                about.get("description").and_then(|d| d.as_str()).unwrap_or("value")
+            )
+        })
+        .collect();
     format!(" Params: {}.", list.join(", "))
 }

@@ -1,7 +1,9 @@
 //! ANXIETY: reminders to be brief, by kind of place.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, room::ChannelType};
+use galatea_core::{
+    Fragment, Provider, ProviderUse, Result, Turn, rights::Words, room::ChannelType,
+};
 
 use crate::choose;
 
@@ -22,7 +24,11 @@ const DIRECT: &[&str] = &[
     "Do not repeat the question.",
     "Do not offer further help at the end of every message.",
 ];
-const FEED: &[&str] = &["It has to stand on its own.", "No hashtags unless the character uses them.", "One thought per post."];
+const FEED: &[&str] = &[
+    "It has to stand on its own.",
+    "No hashtags unless the character uses them.",
+    "One thought per post.",
+];
 
 #[async_trait]
 impl Provider for Anxiety {
@@ -38,13 +44,20 @@ impl Provider for Anxiety {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
+    fn words(&self) -> Words {
+        Words::Own
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let hints = match turn.room.kind {
             ChannelType::Feed => FEED,
             kind if kind.is_direct() => DIRECT,
             _ => GROUP,
         };
-        let text = choose::some(hints, 3, turn.message.id).into_iter().copied().collect::<Vec<_>>().join(" ");
+        let text = choose::some(hints, 3, turn.message.id)
+            .into_iter()
+            .copied()
+            .collect::<Vec<_>>()
+            .join(" ");
         Ok(Fragment::text(text.clone()).value("anxiety", text))
     }
 }

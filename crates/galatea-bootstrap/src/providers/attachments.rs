@@ -1,7 +1,7 @@
 //! ATTACHMENTS: files that came with the message.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
 use crate::words;
 
@@ -22,6 +22,9 @@ impl Provider for Attachments {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
+    fn words(&self) -> Words {
+        Words::Own
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let files: Vec<String> = turn
             .merged
@@ -35,12 +38,14 @@ impl Provider for Attachments {
                     .map(|t| words::line(t, words::LONGEST))
                     .collect::<Vec<_>>()
                     .join("; ");
-                format!("- {:?} {}: {about}", media.content_type, words::name(&media.title)).to_string()
+                format!("- {:?} {}: {about}", media.content_type, words::name(&media.title))
+                    .to_string()
             })
             .collect();
         if files.is_empty() {
             return Ok(Fragment::default());
         }
-        Ok(Fragment::text(format!("# Attachments\n{}", files.join("\n"))).value("attachments", files.join("\n")))
+        Ok(Fragment::text(format!("# Attachments\n{}", files.join("\n")))
+            .value("attachments", files.join("\n")))
     }
 }

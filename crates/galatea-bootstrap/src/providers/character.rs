@@ -1,7 +1,12 @@
 //! CHARACTER: who the agent is and how it writes.
 
 use async_trait::async_trait;
-use galatea_core::{Character, Fragment, Provider, ProviderUse, Result, Turn, character::Knowledge, room::ChannelType};
+use galatea_core::{
+    Character, Fragment, Provider, ProviderUse, Result, Turn,
+    character::{Knowledge, MessageExample},
+    rights::Words,
+    room::ChannelType,
+};
 
 use std::fmt::{self, Write};
 
@@ -32,6 +37,9 @@ impl Provider for CharacterProvider {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
+    fn words(&self) -> Words {
+        Words::Own
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let character = &turn.agent.character;
         let name = &character.name;
@@ -41,18 +49,41 @@ impl Provider for CharacterProvider {
         let adjective = some(&character.adjectives, 1, turn).first().copied().unwrap_or_default();
         let own_style = if feed { &character.style.post } else { &character.style.chat };
         let style = bullets(character.style.all.iter().chain(own_style).map(String::as_str));
-        let examples = if feed { some(&character.post_examples, POSTS, turn).join("\n") } else { talks(character, turn) };
-        let knowledge =
-            bullets(character.knowledge.iter().filter_map(|k| if let Knowledge::Text(line) = k { Some(line.as_str()) } else { None }).take(KNOWLEDGE));
+        let examples = if feed {
+            some(&character.post_examples, POSTS, turn).join("\n")
+        } else {
+            talks(character, turn)
+        };
+        let knowledge = bullets(
+            character
+                .knowledge
+                .iter()
+                .filter_map(
+                    |k| if let Knowledge::Text(line) = k { Some(line.as_str()) } else { None },
+                )
+                .take(KNOWLEDGE),
+        );
 
         // The titles besides.
-        let mut text = String::with_capacity(bio.len() + topics.len() + style.len() + examples.len() + knowledge.len() + 200 + 4 * name.len());
+        let mut text = String::with_capacity(
+            bio.len()
+                + topics.len()
+                + style.len()
+                + examples.len()
+                + knowledge.len()
+                + 200
+                + 4 * name.len(),
+        );
         section(&mut text, format_args!("About {name}"), &bio);
         section(&mut text, format_args!("{name} is"), adjective);
         section(&mut text, format_args!("{name} likes to talk about"), &topics);
         section(&mut text, format_args!("What {name} knows"), &knowledge);
         section(&mut text, format_args!("How {name} writes"), &style);
-        section(&mut text, format_args!("Examples of {name} (style only, not this conversation)"), &examples);
+        section(
+            &mut text,
+            format_args!("Examples of {name} (style only, not this conversation)"),
+            &examples,
+        );
         Ok(Fragment::text(text)
             .value("agentName", name.as_str())
             .value("bio", bio)
@@ -65,7 +96,10 @@ impl Provider for CharacterProvider {
             .value("lore", "")
             .value("knowledge", knowledge)
             .value(if feed { "postDirections" } else { "messageDirections" }, style)
-            .value(if feed { "characterPostExamples" } else { "characterMessageExamples" }, examples))
+            .value(
+                if feed { "characterPostExamples" } else { "characterMessageExamples" },
+                examples,
+            ))
     }
 }
 
@@ -75,9 +109,14 @@ fn some<'a>(lines: &'a [String], count: usize, turn: &Turn<'_>) -> Vec<&'a str> 
 
 fn talks(character: &Character, turn: &Turn<'_>) -> String {
     let mut text = String::new();
-    for (nth, talk) in choose::some(&character.message_examples, EXAMPLES, turn.message.id).into_iter().enumerate() {
+    // Lines that are only an action would teach to say nothing; a talk in which nothing else is answered says nothing about style.
+    let speaks = |talk: &&Vec<MessageExample>| {
+        talk.iter().filter(|line| says(line)).count() >= talk.len().clamp(1, 2)
+    };
+    let talks: Vec<_> = character.message_examples.iter().filter(speaks).collect();
+    for (nth, talk) in choose::some(&talks, EXAMPLES, turn.message.id).into_iter().enumerate() {
         text.push_str(if nth == 0 { "" } else { "\n\n" });
-        for (nth, line) in talk.iter().enumerate() {
+        for (nth, line) in talk.iter().filter(|line| says(line)).enumerate() {
             text.push_str(if nth == 0 { "" } else { "\n" });
             push_speaker(&mut text, &line.name);
             text.push_str(": ");
@@ -85,6 +124,10 @@ fn talks(character: &Character, turn: &Turn<'_>) -> String {
         }
     }
     text
+}
+
+fn says(line: &MessageExample) -> bool {
+    !line.content.text.trim().is_empty()
 }
 
 /// `{{user1}}` and the like stand for anybody; a template must not see them as its own.
@@ -141,7 +184,10 @@ mod tests {
             push_speaker(&mut out, text);
             out
         };
-        assert_eq!(speaker("{{user1}}: hi {{name5}}, {{user6}} {{{user2}}} {{user10}} {{"), "Person 1: hi Person 5, {{user6}} {Person 2} {{user10}} {{");
+        assert_eq!(
+            speaker("{{user1}}: hi {{name5}}, {{user6}} {{{user2}}} {{user10}} {{"),
+            "Person 1: hi Person 5, {{user6}} {Person 2} {{user10}} {{"
+        );
         assert_eq!(speaker("{{{{name3}} é{{usér1}}"), "{{Person 3 é{{usér1}}");
     }
 }

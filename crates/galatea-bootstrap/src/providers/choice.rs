@@ -1,7 +1,7 @@
 //! CHOICE: decisions that wait for somebody here.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
 use crate::{actions::choices, words};
 
@@ -22,6 +22,9 @@ impl Provider for Choice {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
+    fn words(&self) -> Words {
+        Words::Own
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         if !choices::are_open(turn) {
             return Ok(Fragment::default());
@@ -30,8 +33,17 @@ impl Provider for Choice {
         if open.is_empty() {
             return Ok(Fragment::default());
         }
-        let list: Vec<String> =
-            open.iter().map(|task| format!("- {} ({}): {}", words::name(&task.name), &task.id.to_string()[..8], choices::options(task).join(" | "))).collect();
+        let list: Vec<String> = open
+            .iter()
+            .map(|task| {
+                format!(
+                    "- {} ({}): {}",
+                    words::name(&task.name),
+                    &task.id.to_string()[..8],
+                    choices::options(task).join(" | ")
+                )
+            })
+            .collect();
         let text = format!("# Open decisions\n{}", list.join("\n"));
         Ok(Fragment::text(text.clone()).value("choice", text))
     }

@@ -1,15 +1,25 @@
 //! ENTITIES: who is in this room.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
-
-use crate::words;
+use galatea_core::{
+    Fragment, Provider, ProviderUse, Result, RoomId, Timestamp, Turn, rights::Words, speakers,
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 /// Who is in this room.
-pub(crate) struct Entities;
+#[derive(Default)]
+pub(crate) struct Entities(Mutex<HashMap<RoomId, (Timestamp, Arc<str>)>>);
 
-/// People listed at most.
-const PEOPLE: usize = 100;
+/// People listed at most: some hundred tokens in every prompt of the room.
+const PEOPLE: usize = 40;
+/// How long a list is good: who comes and goes is not in a prompt at once.
+const GOOD: Duration = Duration::from_secs(300);
+/// Rooms remembered before all are asked for again: some megabytes.
+const ROOMS: usize = 5_000;
 
 #[async_trait]
 impl Provider for Entities {
@@ -23,13 +33,58 @@ impl Provider for Entities {
         25
     }
     fn when(&self) -> ProviderUse {
-        ProviderUse::OnRequest
+        ProviderUse::Always
+    }
+    fn words(&self) -> Words {
+        Words::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        let people = turn.store.entities_in_room(turn.room.id).await?;
-        let list: Vec<String> =
-            people.iter().filter(|e| e.id != turn.agent.identity.entity()).take(PEOPLE).map(|e| format!("- {}", words::name(&e.display_name()))).collect();
-        let text = format!("# People in this room\n{}", list.join("\n"));
+        // Between two, everybody is known from the conversation.
+        if turn.room.kind.is_direct() {
+            return Ok(Fragment::default());
+        }
+        let (room, now) = (turn.room.id, turn.now());
+        let known = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&room)
+            .filter(|(at, _)| now.since(*at) < GOOD)
+            .map(|(_, list)| Arc::clone(list));
+        let list = match known {
+            Some(list) => list,
+            None => {
+                let list: Arc<str> = people(turn).await?.into();
+                let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                if rooms.len() >= ROOMS {
+                    rooms.clear();
+                }
+                rooms.insert(room, (now, Arc::clone(&list)));
+                list
+            }
+        };
+        if list.is_empty() {
+            return Ok(Fragment::default());
+        }
+        let text = format!("# People in this room\n{list}");
         Ok(Fragment::text(text.clone()).value("entities", text))
     }
+}
+
+async fn people(turn: &Turn<'_>) -> Result<String> {
+    let people = turn.store.entities_in_room(turn.room.id).await?;
+    let others: Vec<_> =
+        people.iter().filter(|entity| entity.id != turn.agent.identity.entity()).collect();
+    let names: Vec<String> = others
+        .iter()
+        .take(PEOPLE)
+        .map(|entity| speakers::display(&entity.display_name()))
+        .filter(|name| !name.is_empty())
+        .collect();
+    let more = if others.len() > PEOPLE {
+        format!(" and {} more", others.len() - PEOPLE)
+    } else {
+        String::new()
+    };
+    Ok(if names.is_empty() { String::new() } else { format!("{}{more}", names.join(", ")) })
 }

@@ -1,10 +1,16 @@
 //! FACTS: what was learnt about the speakers in this room; where that is much, what is like what is being said, and the newest.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Memory, MemoryKind, Provider, ProviderUse, Result, Turn, store::MemoryQuery};
-use std::sync::Arc;
+use galatea_core::{
+    Fragment, Memory, MemoryKind, Provider, ProviderUse, Result, Speakers, Turn, store::MemoryQuery,
+};
+use std::{sync::Arc, time::Duration};
 
-use crate::{known::Known, meaning::Meaning, words};
+use crate::{
+    known::Known,
+    meaning::{self, Meaning},
+    words,
+};
 
 /// What was learnt about the speakers in this room.
 pub(crate) struct Facts(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
@@ -33,12 +39,18 @@ impl Provider for Facts {
         // A room without facts costs no query, see `Known`.
         ProviderUse::Always
     }
+    fn patience(&self, usual: Duration) -> Duration {
+        // It gives up on the embedding model by itself, in time to show what is known by age.
+        usual + meaning::LONGEST
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         if !self.0.may_have_facts(turn).await? {
             return Ok(Fragment::default());
         }
         // Of this room only: what was said elsewhere must not surface here.
-        let query = MemoryQuery::new(turn.agent.identity.id(), LOOKED_AT).room(turn.room.id).kind(MemoryKind::Facts);
+        let query = MemoryQuery::new(turn.agent.identity.id(), LOOKED_AT)
+            .room(turn.room.id)
+            .kind(MemoryKind::Facts);
         let facts = turn.store.memories(&query).await?;
         let mut speakers: Vec<&Memory> = Vec::new();
         for message in std::iter::once(turn.message).chain(turn.merged.iter().rev()) {
@@ -46,10 +58,20 @@ impl Provider for Facts {
                 speakers.push(message);
             }
         }
-        let of_speakers = facts.iter().filter(|fact| speakers.iter().any(|speaker| speaker.entity_id == fact.entity_id)).count();
+        let of_speakers = facts
+            .iter()
+            .filter(|fact| speakers.iter().any(|speaker| speaker.entity_id == fact.entity_id))
+            .count();
         // Only where a choice has to be made: an embedding is a call to a model.
         let older = facts.len() >= usize::try_from(LOOKED_AT).unwrap_or(usize::MAX);
-        let said = if of_speakers > MOST || older { self.1.said(turn).await } else { None };
+        let (said, by_age) =
+            match if of_speakers > MOST || older { self.1.said(turn).await } else { Ok(None) } {
+                Ok(said) => (said, None),
+                Err(error) => {
+                    (None, Some(format!("what is known is shown by age, not by meaning: {error}")))
+                }
+            };
+        let names = Speakers::of(turn);
         let mut text = String::new();
         let mut left = MOST;
         for speaker in speakers {
@@ -57,21 +79,29 @@ impl Provider for Facts {
                 Some(said) if left > 0 => said.facts_about(turn, speaker.entity_id, LIKEST).await,
                 _ => Vec::new(),
             };
-            let newest = facts.iter().filter(|fact| fact.entity_id == speaker.entity_id && !likest.iter().any(|known| known.id == fact.id));
-            let about: Vec<String> = likest.iter().chain(newest).take(left).map(|f| format!("- {}", words::line(&f.content.text, LONGEST))).collect();
+            let newest = facts.iter().filter(|fact| {
+                fact.entity_id == speaker.entity_id
+                    && !likest.iter().any(|known| known.id == fact.id)
+            });
+            let about: Vec<String> = likest
+                .iter()
+                .chain(newest)
+                .take(left)
+                .map(|f| format!("- {}", words::line(&f.content.text, LONGEST)))
+                .collect();
             left -= about.len();
             if !about.is_empty() {
                 text.push_str(&format!(
                     "{}# What is known about {} (hearsay, may be wrong)\n{}",
                     if text.is_empty() { "" } else { "\n\n" },
-                    words::speaker(speaker),
+                    names.of_memory(speaker),
                     about.join("\n")
                 ));
             }
         }
         if text.is_empty() {
-            return Ok(Fragment::default());
+            return Ok(Fragment::default().noted(by_age));
         }
-        Ok(Fragment::text(text.clone()).value("facts", text))
+        Ok(Fragment::text(text.clone()).value("facts", text).noted(by_age))
     }
 }

@@ -1,7 +1,7 @@
 //! PROVIDERS and EVALUATORS: what else the model may ask for, and what runs afterwards. For templates.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
 /// Providers the model may ask for.
 pub(crate) struct Providers;
@@ -20,9 +20,13 @@ impl Provider for Providers {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
+    fn words(&self) -> Words {
+        Words::Own
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let list = bullets(&turn.catalog.providers);
-        let text = if list.is_empty() { list.clone() } else { format!("# What can be looked up\n{list}") };
+        let text =
+            if list.is_empty() { list.clone() } else { format!("# What can be looked up\n{list}") };
         Ok(Fragment::text(text).value("providersWithDescriptions", list))
     }
 }
@@ -43,6 +47,9 @@ impl Provider for Evaluators {
     }
     fn when(&self) -> ProviderUse {
         ProviderUse::OnRequest
+    }
+    fn words(&self) -> Words {
+        Words::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let list = bullets(&turn.catalog.evaluators);

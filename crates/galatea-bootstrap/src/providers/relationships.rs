@@ -1,12 +1,15 @@
 //! RELATIONSHIPS: whom the speaker knows, as far as it was said in this room.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Relationship, Result, Turn};
+use galatea_core::{
+    Fragment, Provider, ProviderUse, Relationship, Result, Speakers, Turn, speakers,
+};
+use std::sync::Arc;
 
-use crate::{ties, words};
+use crate::{known::Known, ties, words};
 
 /// Whom the speaker knows.
-pub(crate) struct Relationships;
+pub(crate) struct Relationships(pub(crate) Arc<Known>);
 
 /// elizaOS shows the 30 with most interactions.
 const MOST: usize = 30;
@@ -23,27 +26,55 @@ impl Provider for Relationships {
         30
     }
     fn when(&self) -> ProviderUse {
-        ProviderUse::OnRequest
+        // Where nothing was learnt it costs no query, see `Known`.
+        ProviderUse::Always
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+        if !self.0.may_have_ties(turn).await? {
+            return Ok(Fragment::default());
+        }
         let speaker = turn.message.entity_id;
         let all = turn.store.relationships(turn.agent.identity.id(), speaker).await?;
         // What was said elsewhere must not surface here.
-        let mut here: Vec<(Relationship, Vec<String>)> = all.into_iter().filter_map(|tie| ties::tags_in(&tie, turn.room.id).map(|tags| (tie, tags))).collect();
+        let mut here: Vec<(Relationship, Vec<String>)> = all
+            .into_iter()
+            .filter_map(|tie| ties::tags_in(&tie, turn.room.id).map(|tags| (tie, tags)))
+            .collect();
         here.sort_by_key(|(tie, _)| std::cmp::Reverse(ties::interactions(tie)));
         here.truncate(MOST);
-        let others: Vec<_> = here.iter().map(|(tie, _)| if tie.source_entity_id == speaker { tie.target_entity_id } else { tie.source_entity_id }).collect();
+        let others: Vec<_> = here
+            .iter()
+            .map(|(tie, _)| {
+                if tie.source_entity_id == speaker {
+                    tie.target_entity_id
+                } else {
+                    tie.source_entity_id
+                }
+            })
+            .collect();
         let known = turn.store.entities(&others).await?;
         let list: Vec<String> = here
             .iter()
             .zip(&others)
-            .filter_map(|((_, tags), other)| known.iter().find(|e| e.id == *other).map(|e| (tags, e)))
-            .map(|(tags, e)| format!("- {}: {}", words::name(&e.display_name()), tags.iter().map(|t| words::name(t)).collect::<Vec<_>>().join(", ")))
+            .filter_map(|((_, tags), other)| {
+                known.iter().find(|e| e.id == *other).map(|e| (tags, e))
+            })
+            .map(|(tags, e)| {
+                format!(
+                    "- {}: {}",
+                    speakers::display(&e.display_name()),
+                    tags.iter().map(|t| words::name(t)).collect::<Vec<_>>().join(", ")
+                )
+            })
             .collect();
         if list.is_empty() {
             return Ok(Fragment::default());
         }
-        let text = format!("# Whom {} knows\n{}", words::speaker(turn.message), list.join("\n"));
+        let text = format!(
+            "# Whom {} knows (hearsay, may be wrong)\n{}",
+            Speakers::of(turn).of_memory(turn.message),
+            list.join("\n")
+        );
         Ok(Fragment::text(text.clone()).value("relationships", text))
     }
 }

@@ -1,9 +1,11 @@
 //! ROLES: who has a say in this group.
 
 use async_trait::async_trait;
-use galatea_core::{EntityId, Fragment, Provider, ProviderUse, Result, Role, Turn};
+use galatea_core::{
+    EntityId, Fragment, Provider, ProviderUse, Result, Role, Speakers, Turn, rights::Words,
+};
 
-use crate::{rights, words};
+use crate::rights;
 
 /// Who has a say in this group.
 pub(crate) struct Roles;
@@ -22,19 +24,31 @@ impl Provider for Roles {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
+    fn words(&self) -> Words {
+        Words::Own
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         if turn.room.kind.is_direct() {
             return Ok(Fragment::default());
         }
+        let speakers = Speakers::of(turn);
         let mut told: Vec<(EntityId, String)> = Vec::new();
-        for message in turn.merged.iter().chain(std::iter::once(turn.message)).filter(|m| m.entity_id != turn.agent.identity.entity()) {
+        for message in turn
+            .merged
+            .iter()
+            .chain(std::iter::once(turn.message))
+            .filter(|m| m.entity_id != turn.agent.identity.entity())
+        {
             let standing = match rights::role(turn.world, message.entity_id) {
                 Role::Owner => "owns this place",
                 Role::Admin => "is an admin here",
                 Role::None => continue,
             };
             if !told.iter().any(|(entity, _)| *entity == message.entity_id) {
-                told.push((message.entity_id, format!("{} {standing}.", words::speaker(message))));
+                told.push((
+                    message.entity_id,
+                    format!("{} {standing}.", speakers.of_memory(message)),
+                ));
             }
         }
         if told.is_empty() {

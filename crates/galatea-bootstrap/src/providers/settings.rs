@@ -1,7 +1,7 @@
 //! SETTINGS: how admins have set up this room.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
 use crate::words;
 
@@ -27,12 +27,32 @@ impl Provider for WorldSettings {
         // The room's metadata is at hand; no query.
         ProviderUse::Always
     }
+    fn words(&self) -> Words {
+        Words::Own
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        let Some(settings) = turn.room.metadata.get("settings").and_then(|s| s.as_object()).filter(|s| !s.is_empty()) else { return Ok(Fragment::default()) };
+        let Some(settings) = turn
+            .room
+            .metadata
+            .get("settings")
+            .and_then(|s| s.as_object())
+            .filter(|s| !s.is_empty())
+        else {
+            return Ok(Fragment::default());
+        };
         let list: Vec<String> = settings
             .iter()
             .take(MOST)
-            .map(|(key, value)| format!("- {}: {}", words::name(key), words::line(&value.as_str().map_or_else(|| value.to_string(), str::to_owned), LONGEST)))
+            .map(|(key, value)| {
+                format!(
+                    "- {}: {}",
+                    words::name(key),
+                    words::line(
+                        &value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+                        LONGEST
+                    )
+                )
+            })
             .collect();
         let text = format!("# Settings of this room, noted for its admins\n{}", list.join("\n"));
         Ok(Fragment::text(text.clone()).value("settings", text))

@@ -1,10 +1,9 @@
 //! TIME: what day and hour it is.
 
 use async_trait::async_trait;
-use galatea_core::{Error, Fragment, Provider, ProviderUse, Result, Turn};
-use time::{OffsetDateTime, macros::format_description};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
-/// What day and hour it is, in UTC.
+/// What day and hour it is where the agent lives (`TIMEZONE`).
 pub(crate) struct Time;
 
 #[async_trait]
@@ -13,19 +12,21 @@ impl Provider for Time {
         "TIME"
     }
     fn description(&self) -> &'static str {
-        "The current date and time in UTC"
+        "The current date and time"
     }
     fn position(&self) -> i32 {
-        -10
+        // Behind all that stays the same from turn to turn.
+        110
     }
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
+    fn words(&self) -> Words {
+        Words::Own
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        let format = format_description!("[weekday], [month repr:long] [day padding:none], [year], [hour]:[minute] UTC");
-        let now =
-            OffsetDateTime::from_unix_timestamp(turn.now().0.div_euclid(1000)).map_err(|e| Error::unexpected("the clock shows no date").with_source(e))?;
-        let text = now.format(format).map_err(|e| Error::unexpected("the date has no form").with_source(e))?;
+        let (zone, now) = (&turn.agent.zone, turn.agent.zone.local(turn.now()));
+        let text = format!("{}, {} {}", now.long_date(), now.clock(), zone.name());
         Ok(Fragment::text(format!("It is {text}.")).value("time", text))
     }
 }

@@ -1,7 +1,7 @@
 //! WORLD: where this conversation takes place.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Role, Turn};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Role, Turn, rights::Words};
 
 use crate::{rights, words};
 
@@ -25,16 +25,30 @@ impl Provider for WorldProvider {
     fn when(&self) -> ProviderUse {
         ProviderUse::OnRequest
     }
+    fn words(&self) -> Words {
+        Words::Own
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let Some(world) = turn.world else { return Ok(Fragment::default()) };
-        let mut text = format!("# {}\nThis room: {} ({})", words::name(&world.name), words::name(&turn.room.name), turn.room.kind.as_str());
+        let mut text = format!(
+            "# {}\nThis room: {} ({})",
+            words::name(&world.name),
+            words::name(&turn.room.name),
+            turn.room.kind.as_str()
+        );
         // Names of rooms that the speaker may not see are nobody's business but an admin's.
         if rights::of_speaker(turn) >= Role::Admin {
             let rooms = turn.store.rooms(world.id).await?;
-            let list: Vec<String> = rooms.iter().take(ROOMS).map(|room| format!("- {} ({})", words::name(&room.name), room.kind.as_str())).collect();
+            let list: Vec<String> = rooms
+                .iter()
+                .take(ROOMS)
+                .map(|room| format!("- {} ({})", words::name(&room.name), room.kind.as_str()))
+                .collect();
             text.push_str("\nRooms:\n");
             text.push_str(&list.join("\n"));
         }
-        Ok(Fragment::text(text.clone()).value("world", text).value("worldName", words::name(&world.name)))
+        Ok(Fragment::text(text.clone())
+            .value("world", text)
+            .value("worldName", words::name(&world.name)))
     }
 }

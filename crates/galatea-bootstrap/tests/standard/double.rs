@@ -1,22 +1,19 @@
-//! A store in memory that counts what it is asked. Queues are no part of it: the standard plugin never touches them.
+//! The part of a store that plugin code sees, in memory; it counts what it is asked.
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, AgentId, Character, Cursor, Delivery, DeliveryId, Embedding, Entity, EntityId, Error, ErrorKind, MemberId, Memory, MemoryId, Participant,
-    ParticipantState, Relationship, RemoteId, Result, Room, RoomId, Source, Task, TaskId, Timestamp, Trail, TurnId, World, WorldId,
+    AgentId, Embedding, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, Participant,
+    ParticipantState, Relationship, Result, Room, RoomId, Task, TaskId, Timestamp, World, WorldId,
     content::Content,
     store::{
-        AgentStore, AuditLine, AuditStore, CacheStore, ConnectionChange, EmbeddingStore, EntityStore, EventPosition, EventStore, Exceptions, Group, InHand,
-        InboxItem, InboxState, InboxStore, Ingest, Lease, LeaseStatus, LeaseStore, LikenessQuery, Member, Membership, MemoryQuery, MemoryStore, Missing,
-        NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Part, RelationshipStore, Resolution, RoomStore, Settlement, Step, StepStore, TaskStore,
-        TurnRecord, WorldStore,
+        CacheStore, EmbeddingStore, EntityStore, LikenessQuery, MemoryQuery, MemoryStore,
+        RelationshipStore, RoomStore, TaskStore, WorldStore,
     },
 };
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Mutex, MutexGuard},
-    time::Duration,
 };
 
 #[derive(Default)]
@@ -48,18 +45,8 @@ impl Double {
     }
 }
 
-fn no_queue<T>() -> Result<T> {
-    Err(Error::new(ErrorKind::Unsupported, "the double has no queues"))
-}
-
-#[async_trait]
-impl AgentStore for Double {
-    async fn save_agent(&self, _: AgentId, _: &Character) -> Result<()> {
-        no_queue()
-    }
-    async fn agents(&self) -> Result<Vec<(AgentId, String)>> {
-        no_queue()
-    }
+fn unused<T>() -> Result<T> {
+    Err(Error::new(ErrorKind::Unsupported, "the standard plugin does not use this"))
 }
 
 #[async_trait]
@@ -91,14 +78,28 @@ impl RoomStore for Double {
     async fn participants(&self, room: RoomId) -> Result<Vec<Participant>> {
         Ok(self.asked().participants.iter().filter(|p| p.room_id == room).cloned().collect())
     }
-    async fn participant_state(&self, room: RoomId, entity: EntityId) -> Result<Option<ParticipantState>> {
-        Ok(self.asked().participants.iter().find(|p| p.room_id == room && p.entity_id == entity).and_then(|p| p.state))
+    async fn participant_state(
+        &self,
+        room: RoomId,
+        entity: EntityId,
+    ) -> Result<Option<ParticipantState>> {
+        Ok(self
+            .asked()
+            .participants
+            .iter()
+            .find(|p| p.room_id == room && p.entity_id == entity)
+            .and_then(|p| p.state))
     }
-    async fn set_participant_state(&self, _: RoomId, _: EntityId, _: Option<ParticipantState>) -> Result<()> {
-        no_queue()
+    async fn set_participant_state(
+        &self,
+        _: RoomId,
+        _: EntityId,
+        _: Option<ParticipantState>,
+    ) -> Result<()> {
+        unused()
     }
     async fn remove_participants(&self, _: RoomId, _: &[EntityId]) -> Result<()> {
-        no_queue()
+        unused()
     }
 }
 
@@ -109,7 +110,9 @@ impl EntityStore for Double {
     }
     async fn entities_in_room(&self, room: RoomId) -> Result<Vec<Entity>> {
         let tables = self.asked();
-        let there = |e: &&Entity| tables.participants.iter().any(|p| p.room_id == room && p.entity_id == e.id);
+        let there = |e: &&Entity| {
+            tables.participants.iter().any(|p| p.room_id == room && p.entity_id == e.id)
+        };
         Ok(tables.entities.iter().filter(there).cloned().collect())
     }
     async fn save_entity(&self, entity: &Entity) -> Result<()> {
@@ -133,8 +136,12 @@ impl MemoryStore for Double {
     async fn memory(&self, id: MemoryId) -> Result<Option<Memory>> {
         Ok(self.asked().memories.iter().find(|m| m.id == id).cloned())
     }
+    async fn memory_ids(&self, _: MemoryId, _: MemoryId, _: u32) -> Result<Vec<MemoryId>> {
+        Ok(Vec::new())
+    }
     async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>> {
-        let mut found: Vec<Memory> = self.asked().memories.iter().filter(|m| matches(query, m)).cloned().collect();
+        let mut found: Vec<Memory> =
+            self.asked().memories.iter().filter(|m| matches(query, m)).cloned().collect();
         found.sort_by_key(|m| std::cmp::Reverse(m.created_at));
         found.truncate(query.limit as usize);
         Ok(found)
@@ -151,7 +158,12 @@ impl MemoryStore for Double {
         }
         Ok(())
     }
-    async fn update_content(&self, agent: AgentId, id: MemoryId, content: &Content) -> Result<bool> {
+    async fn update_content(
+        &self,
+        agent: AgentId,
+        id: MemoryId,
+        content: &Content,
+    ) -> Result<bool> {
         let mut tables = self.asked();
         tables.embeddings.remove(&id);
         let found = tables.memories.iter_mut().find(|m| m.id == id && m.agent_id == agent);
@@ -168,11 +180,20 @@ impl MemoryStore for Double {
 
 #[async_trait]
 impl EmbeddingStore for Double {
-    async fn save_embeddings(&self, _: AgentId, model: &str, embeddings: &[(&Memory, Embedding)]) -> Result<u64> {
+    async fn save_embeddings(
+        &self,
+        _: AgentId,
+        model: &str,
+        embeddings: &[(&Memory, Embedding)],
+    ) -> Result<u64> {
         let mut tables = self.asked();
         let mut kept = 0;
         for (memory, embedding) in embeddings {
-            if tables.memories.iter().any(|m| m.id == memory.id && m.content.text == memory.content.text) {
+            if tables
+                .memories
+                .iter()
+                .any(|m| m.id == memory.id && m.content.text == memory.content.text)
+            {
                 tables.embeddings.insert(memory.id, (model.to_owned(), embedding.clone()));
                 kept += 1;
             }
@@ -186,15 +207,34 @@ impl EmbeddingStore for Double {
             if *model == query.model { query.embedding.likeness(embedding.numbers()) } else { None }
         };
         let candidates = tables.memories.iter().filter(|m| matches(&query.of, m));
-        let mut found: Vec<(Memory, f32)> = candidates.filter_map(|m| Some((m.clone(), likeness(m)?))).filter(|(_, l)| *l >= query.at_least).collect();
+        let mut found: Vec<(Memory, f32)> = candidates
+            .filter_map(|m| Some((m.clone(), likeness(m)?)))
+            .filter(|(_, l)| *l >= query.at_least)
+            .collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1));
         found.truncate(query.of.limit as usize);
         Ok(found)
     }
-    async fn without_embedding(&self, query: &MemoryQuery, model: &str, width: Option<usize>) -> Result<Vec<Memory>> {
+    async fn without_embedding(
+        &self,
+        query: &MemoryQuery,
+        model: &str,
+        width: Option<usize>,
+    ) -> Result<Vec<Memory>> {
         let tables = self.asked();
-        let has = |m: &Memory| tables.embeddings.get(&m.id).is_some_and(|(of, e)| of == model && width.is_none_or(|width| width == e.width()));
-        Ok(tables.memories.iter().filter(|m| matches(query, m) && !has(m)).take(query.limit as usize).cloned().collect())
+        let has = |m: &Memory| {
+            tables
+                .embeddings
+                .get(&m.id)
+                .is_some_and(|(of, e)| of == model && width.is_none_or(|width| width == e.width()))
+        };
+        Ok(tables
+            .memories
+            .iter()
+            .filter(|m| matches(query, m) && !has(m))
+            .take(query.limit as usize)
+            .cloned()
+            .collect())
     }
 }
 
@@ -202,12 +242,17 @@ impl EmbeddingStore for Double {
 impl RelationshipStore for Double {
     async fn save_relationship(&self, relationship: &Relationship) -> Result<()> {
         let mut tables = self.asked();
-        tables.relationships.retain(|r| (r.source_entity_id, r.target_entity_id) != (relationship.source_entity_id, relationship.target_entity_id));
+        tables.relationships.retain(|r| {
+            (r.source_entity_id, r.target_entity_id)
+                != (relationship.source_entity_id, relationship.target_entity_id)
+        });
         tables.relationships.push(relationship.clone());
         Ok(())
     }
     async fn relationships(&self, agent: AgentId, entity: EntityId) -> Result<Vec<Relationship>> {
-        let of = |r: &&Relationship| r.agent_id == agent && (r.source_entity_id == entity || r.target_entity_id == entity);
+        let of = |r: &&Relationship| {
+            r.agent_id == agent && (r.source_entity_id == entity || r.target_entity_id == entity)
+        };
         Ok(self.asked().relationships.iter().filter(of).cloned().collect())
     }
 }
@@ -219,10 +264,16 @@ impl TaskStore for Double {
         Ok(())
     }
     async fn due_tasks(&self, _: AgentId, _: Timestamp) -> Result<Vec<Task>> {
-        no_queue()
+        unused()
     }
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>> {
-        Ok(self.asked().tasks.iter().filter(|t| t.agent_id == agent && tags.iter().all(|tag| t.tags.contains(tag))).cloned().collect())
+        Ok(self
+            .asked()
+            .tasks
+            .iter()
+            .filter(|t| t.agent_id == agent && tags.iter().all(|tag| t.tags.contains(tag)))
+            .cloned()
+            .collect())
     }
     async fn delete_task(&self, _: AgentId, id: TaskId) -> Result<bool> {
         let mut tables = self.asked();
@@ -237,147 +288,18 @@ impl CacheStore for Double {
     async fn cached(&self, _: AgentId, key: &str, _: Timestamp) -> Result<Option<Value>> {
         Ok(self.asked().cache.get(key).cloned())
     }
-    async fn cache(&self, _: AgentId, key: &str, value: &Value, _: Option<Timestamp>) -> Result<()> {
+    async fn cache(
+        &self,
+        _: AgentId,
+        key: &str,
+        value: &Value,
+        _: Option<Timestamp>,
+    ) -> Result<()> {
         self.asked().cache.insert(key.to_owned(), value.clone());
         Ok(())
     }
     async fn forget(&self, _: AgentId, key: &str) -> Result<()> {
         self.asked().cache.remove(key);
         Ok(())
-    }
-}
-
-#[async_trait]
-impl InboxStore for Double {
-    async fn connect(&self, _: ConnectionChange) -> Result<()> {
-        no_queue()
-    }
-    async fn ingest(&self, _: Ingest) -> Result<Vec<bool>> {
-        no_queue()
-    }
-    async fn unfinished(&self, _: AgentId, _: &Source, _: &Account, _: u32) -> Result<Vec<InboxItem>> {
-        no_queue()
-    }
-    async fn unfinished_in_room(&self, _: RoomId, _: u32) -> Result<Vec<InboxItem>> {
-        no_queue()
-    }
-    async fn unfinished_in_parts(&self, _: AgentId, _: &[u16], _: &[Source], _: &InHand, _: u32) -> Result<Vec<InboxItem>> {
-        no_queue()
-    }
-    async fn oldest_unstarted(&self) -> Result<Option<Timestamp>> {
-        no_queue()
-    }
-    async fn begin_turn(&self, _: &[MemoryId]) -> Result<()> {
-        no_queue()
-    }
-    async fn finish_turn(&self, _: TurnRecord) -> Result<()> {
-        no_queue()
-    }
-    async fn inbox_item(&self, _: MemoryId) -> Result<Option<InboxItem>> {
-        no_queue()
-    }
-    async fn inbox_by_remote(&self, _: &Source, _: Option<&RemoteId>, _: &RemoteId) -> Result<Vec<InboxItem>> {
-        no_queue()
-    }
-    async fn inbox_counts(&self) -> Result<Vec<(Source, InboxState, u64)>> {
-        no_queue()
-    }
-    async fn cursor(&self, _: AgentId, _: &Source, _: &Account, _: &str) -> Result<Option<Cursor>> {
-        no_queue()
-    }
-}
-
-#[async_trait]
-impl EventStore for Double {
-    async fn publish_events(&self, _: MemberId, _: &[galatea_core::Event]) -> Result<()> {
-        no_queue()
-    }
-    async fn events_after(&self, _: MemberId, _: Option<EventPosition>, _: u32) -> Result<(EventPosition, Vec<galatea_core::Event>)> {
-        no_queue()
-    }
-}
-
-#[async_trait]
-impl LeaseStore for Double {
-    fn is_shared(&self) -> bool {
-        false
-    }
-    async fn beat(&self, _: MemberId, _: &Membership, _: Duration) -> Result<std::collections::BTreeMap<Group, usize>> {
-        no_queue()
-    }
-    async fn leave(&self, _: MemberId) -> Result<()> {
-        no_queue()
-    }
-    async fn claim(&self, _: MemberId, _: &[Part], _: usize, _: Duration) -> Result<Vec<Lease>> {
-        no_queue()
-    }
-    async fn renew(&self, _: MemberId, _: Duration) -> Result<Vec<Lease>> {
-        no_queue()
-    }
-    async fn release(&self, _: MemberId, _: &[Part]) -> Result<()> {
-        no_queue()
-    }
-    async fn leases(&self) -> Result<Vec<LeaseStatus>> {
-        no_queue()
-    }
-    async fn members(&self) -> Result<Vec<Member>> {
-        no_queue()
-    }
-}
-
-#[async_trait]
-impl StepStore for Double {
-    async fn steps(&self, _: MemoryId) -> Result<Vec<Step>> {
-        no_queue()
-    }
-    async fn save_step(&self, _: &Step) -> Result<()> {
-        no_queue()
-    }
-}
-
-#[async_trait]
-impl OutboxStore for Double {
-    async fn enqueue(&self, _: Vec<NewDelivery>, _: Vec<Memory>) -> Result<()> {
-        no_queue()
-    }
-    async fn settle(&self, _: Vec<Settlement>) -> Result<Vec<DeliveryId>> {
-        no_queue()
-    }
-    async fn unsettled(&self, _: AgentId, _: &Source, _: &Account, _: &[DeliveryId], _: u32) -> Result<Vec<OutboxItem>> {
-        no_queue()
-    }
-    async fn deliveries_of(&self, _: TurnId) -> Result<Vec<OutboxItem>> {
-        no_queue()
-    }
-    async fn outbox_item(&self, _: DeliveryId) -> Result<Option<OutboxItem>> {
-        no_queue()
-    }
-    async fn trail(&self, _: &Delivery) -> Result<Trail> {
-        no_queue()
-    }
-    async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>> {
-        no_queue()
-    }
-    async fn outbox(&self, _: &OutboxQuery) -> Result<Vec<OutboxItem>> {
-        no_queue()
-    }
-    async fn resolve(&self, _: DeliveryId, _: Resolution, _: Timestamp) -> Result<bool> {
-        no_queue()
-    }
-    async fn move_room(&self, _: RoomId, _: RoomId, _: &RemoteId) -> Result<()> {
-        no_queue()
-    }
-}
-
-#[async_trait]
-impl AuditStore for Double {
-    async fn audit(&self) -> Result<Vec<AuditLine>> {
-        no_queue()
-    }
-    async fn exceptions(&self, _: u32) -> Result<Exceptions> {
-        no_queue()
-    }
-    async fn missing(&self) -> Result<Vec<Missing>> {
-        no_queue()
     }
 }

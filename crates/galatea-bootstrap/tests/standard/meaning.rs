@@ -1,7 +1,9 @@
 //! Meaning: with an embedding model, what was learnt is found by what it means; without one, or with one that fails, by its age.
 
 use async_trait::async_trait;
-use galatea_core::{Embedding, EmbeddingModel, Error, ErrorKind, MemoryKind, ModelInfo, Result, Timestamp};
+use galatea_core::{
+    Embedding, EmbeddingModel, Error, ErrorKind, MemoryKind, ModelInfo, Result, Timestamp,
+};
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicBool, Ordering::Relaxed},
@@ -19,12 +21,21 @@ struct Tea {
     asked: Mutex<Vec<Vec<String>>>,
     hangs: AtomicBool,
     fails: AtomicBool,
+    slow: Mutex<std::time::Duration>,
 }
 
 impl Tea {
     fn of(model: &str, width: usize) -> Arc<Self> {
-        let info = ModelInfo { provider: "test".into(), model: model.into(), tools: false, vision: false, scripted: false };
-        Arc::new(Self { info, width, asked: Mutex::default(), hangs: AtomicBool::new(false), fails: AtomicBool::new(false) })
+        let info =
+            ModelInfo { provider: "test".into(), model: model.into(), ..ModelInfo::default() };
+        Arc::new(Self {
+            info,
+            width,
+            asked: Mutex::default(),
+            hangs: AtomicBool::new(false),
+            fails: AtomicBool::new(false),
+            slow: Mutex::default(),
+        })
     }
 }
 
@@ -35,6 +46,8 @@ impl EmbeddingModel for Tea {
     }
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
         self.asked.lock().unwrap().push(texts.to_vec());
+        let slow = *self.slow.lock().unwrap();
+        tokio::time::sleep(slow).await;
         if self.hangs.load(Relaxed) {
             std::future::pending::<()>().await;
         }
@@ -74,15 +87,23 @@ async fn what_is_like_what_is_said_is_shown_before_the_newest() {
     let shown = scene.shows("FACTS").await.text;
     assert!(shown.contains("hearsay, may be wrong)\n- Maria grows tea\n"), "{shown}");
     assert_eq!(shown.matches("\n- ").count(), 12);
-    assert_eq!(shown.matches("\n- fact 39").count(), 1, "the newest are there, and nothing is there twice: {shown}");
+    assert_eq!(
+        shown.matches("\n- fact 39").count(),
+        1,
+        "the newest are there, and nothing is there twice: {shown}"
+    );
     assert_eq!(model.asked.lock().unwrap().last().unwrap(), &["what shall I drink? tea?"]);
     // Of another room, or of another person, nothing is shown however like it is.
     let elsewhere = galatea_core::RoomId(uuid::Uuid::from_u128(101));
-    for (who, room, text) in [(MARIA, elsewhere, "secret tea"), (crate::scene::BOB, scene.room.id, "Bob's tea")] {
+    for (who, room, text) in
+        [(MARIA, elsewhere, "secret tea"), (crate::scene::BOB, scene.room.id, "Bob's tea")]
+    {
         scene.keep(MemoryKind::Facts, someone(who), room, text, Timestamp(1));
         let mut tables = scene.double.tables();
         let id = tables.memories.last().unwrap().id;
-        tables.embeddings.insert(id, ("test small".into(), Embedding::new(vec![0.1, 1.0, 0.1]).unwrap()));
+        tables
+            .embeddings
+            .insert(id, ("test small".into(), Embedding::new(vec![0.1, 1.0, 0.1]).unwrap()));
     }
     let shown = scene.shows("FACTS").await.text;
     assert!(!shown.contains("secret") && !shown.contains("Bob"), "{shown}");
@@ -90,14 +111,23 @@ async fn what_is_like_what_is_said_is_shown_before_the_newest() {
 
 #[tokio::test]
 async fn without_a_vector_the_newest_are_shown() {
-    let newest = |shown: &str| shown.contains("fact 39") && shown.contains("fact 28") && !shown.contains("tea") && !shown.contains("fact 27");
+    let newest = |shown: &str| {
+        shown.contains("fact 39")
+            && shown.contains("fact 28")
+            && !shown.contains("tea")
+            && !shown.contains("fact 27")
+    };
     let model = Tea::of("small", 3);
     let mut scene = much_is_known(&model).await;
     model.fails.store(true, Relaxed);
     assert!(newest(&scene.shows("FACTS").await.text), "a model that fails");
     model.fails.store(false, Relaxed);
     model.hangs.store(true, Relaxed);
-    assert!(newest(&scene.shows("FACTS").await.text), "one that does not answer");
+    // A twentieth of the turn's time is waited for it.
+    scene.agent.settings = galatea_core::Settings::from_pairs([("TURN_TIMEOUT_SECONDS", 2)]);
+    let shown = scene.shows("FACTS").await;
+    assert!(newest(&shown.text), "one that does not answer");
+    assert!(shown.notes[0].contains("shown by age, not by meaning"), "{:?}", shown.notes);
     model.hangs.store(false, Relaxed);
     scene.models.embedding = Some(Tea::of("large", 3));
     assert!(newest(&scene.shows("FACTS").await.text), "nothing of another model is compared");
@@ -109,12 +139,31 @@ async fn without_a_vector_the_newest_are_shown() {
 }
 
 #[tokio::test]
+async fn a_slow_model_is_waited_for_as_long_as_the_turn_allows() {
+    let model = Tea::of("small", 3);
+    let scene = much_is_known(&model).await;
+    *model.slow.lock().unwrap() = std::time::Duration::from_millis(700);
+    let shown = scene.shows("FACTS").await;
+    assert!(
+        shown.text.contains("hearsay, may be wrong)\n- Maria grows tea\n")
+            && shown.notes.is_empty(),
+        "{shown:?}"
+    );
+}
+
+#[tokio::test]
 async fn nobody_is_asked_where_everything_can_be_shown() {
     let model = Tea::of("small", 3);
     let mut scene = Scene::group();
     scene.models.embedding = Some(model.clone());
     for n in 0..12 {
-        scene.keep(MemoryKind::Facts, someone(MARIA), scene.room.id, &format!("fact {n}"), Timestamp(n));
+        scene.keep(
+            MemoryKind::Facts,
+            someone(MARIA),
+            scene.room.id,
+            &format!("fact {n}"),
+            Timestamp(n),
+        );
     }
     assert_eq!(scene.shows("FACTS").await.text.matches("\n- ").count(), 12);
     assert!(model.asked.lock().unwrap().is_empty());
@@ -129,16 +178,28 @@ async fn what_is_learnt_is_embedded_and_an_outage_is_made_up_for() {
     model.fails.store(true, Relaxed);
     scene.model.enqueue(lesson("Bob drinks tea"));
     assert!(reflects(&scene).await.is_err());
-    assert_eq!((facts(&scene).len(), scene.double.tables().embeddings.len()), (1, 0), "the fact is kept all the same");
+    assert_eq!(
+        (facts(&scene).len(), scene.double.tables().embeddings.len()),
+        (1, 0),
+        "the fact is kept all the same"
+    );
     model.fails.store(false, Relaxed);
     say(&mut scene, 8);
     scene.model.enqueue(lesson("Bob knows nothing"));
     reflects(&scene).await.unwrap();
-    assert_eq!(scene.double.tables().embeddings.len(), 1, "the first one now has one; a vector of zeros is no embedding");
+    assert_eq!(
+        scene.double.tables().embeddings.len(),
+        1,
+        "the first one now has one; a vector of zeros is no embedding"
+    );
     say(&mut scene, 8);
     scene.model.enqueue("{}");
     reflects(&scene).await.unwrap();
-    assert_eq!(model.asked.lock().unwrap().last().unwrap(), &["Bob knows nothing"], "no other is asked for again");
+    assert_eq!(
+        model.asked.lock().unwrap().last().unwrap(),
+        &["Bob knows nothing"],
+        "no other is asked for again"
+    );
 }
 
 #[tokio::test]
@@ -150,7 +211,15 @@ async fn another_model_or_width_replaces_what_cannot_be_compared() {
         scene.model.enqueue(lesson);
         if width == 4 {
             // How wide a model's vectors are now is known once it was asked for one: more is known of Bob than is shown.
-            (0..12).for_each(|n| scene.keep(MemoryKind::Facts, someone(crate::scene::BOB), scene.room.id, &format!("fact {n}"), Timestamp(n)));
+            (0..12).for_each(|n| {
+                scene.keep(
+                    MemoryKind::Facts,
+                    someone(crate::scene::BOB),
+                    scene.room.id,
+                    &format!("fact {n}"),
+                    Timestamp(n),
+                )
+            });
             scene.shows("FACTS").await;
         }
         reflects(&scene).await.unwrap();
@@ -178,7 +247,13 @@ async fn one_text_that_is_refused_keeps_no_other_back() {
     assert!(model.asked.lock().unwrap().len() < 15, "by halves");
     // A service that refuses everything is soon left alone.
     for n in 0..40 {
-        scene.keep(MemoryKind::Facts, someone(MARIA), scene.room.id, &format!("unspeakable {n}"), Timestamp(100 + n));
+        scene.keep(
+            MemoryKind::Facts,
+            someone(MARIA),
+            scene.room.id,
+            &format!("unspeakable {n}"),
+            Timestamp(100 + n),
+        );
     }
     let before = model.asked.lock().unwrap().len();
     say(&mut scene, 8);

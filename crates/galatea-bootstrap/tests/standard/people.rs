@@ -1,6 +1,9 @@
 //! Roles, messages to other places, and what people tell about themselves.
 
-use galatea_core::{Account, ChannelType, Entity, EntityId, MemoryKind, Participant, Role, RoomId, Settings, WorldId, WorldMetadata, store::Effect};
+use galatea_core::{
+    Account, ChannelType, Entity, EntityId, MemoryKind, Participant, Role, RoomId, Settings,
+    WorldId, WorldMetadata, store::Effect,
+};
 use serde_json::{Map, json};
 
 use crate::scene::{ADMIN, BOB, MARIA, OWNER, Scene, someone};
@@ -20,9 +23,20 @@ async fn an_admin_gives_and_takes_admin_only_and_never_touches_an_owner() {
     let world = scene.world.as_ref().unwrap().id;
     for name in ["Bob", "bob_handle", "@BOB", &someone(BOB).to_string()] {
         let done = scene.does("UPDATE_ROLE", json!({ "name": name, "role": "ADMIN" })).await;
-        assert_eq!(done.effects, [Effect::SetRole { world, entity: someone(BOB), role: Role::Admin }], "{name}");
+        assert_eq!(
+            done.effects,
+            [Effect::SetRole { world, entity: someone(BOB), role: Role::Admin }],
+            "{name}"
+        );
     }
-    for (name, role) in [("Olga", "NONE"), ("Olga", "ADMIN"), ("Bob", "OWNER"), ("Adam", "OWNER"), ("Nobody", "ADMIN"), ("", "ADMIN")] {
+    for (name, role) in [
+        ("Olga", "NONE"),
+        ("Olga", "ADMIN"),
+        ("Bob", "OWNER"),
+        ("Adam", "OWNER"),
+        ("Nobody", "ADMIN"),
+        ("", "ADMIN"),
+    ] {
         let refused = scene.does("UPDATE_ROLE", json!({ "name": name, "role": role })).await;
         assert!(!refused.success && refused.effects.is_empty(), "{name} {role}");
     }
@@ -36,11 +50,22 @@ async fn a_name_that_two_go_by_means_nobody() {
     let scene = Scene::group().by(ADMIN);
     {
         let mut tables = scene.double.tables();
-        tables.entities.push(Entity { id: someone(77), agent_id: scene.agent.identity.id(), names: vec!["Bob".into()], metadata: Map::new() });
-        tables.participants.push(Participant { entity_id: someone(77), room_id: scene.room.id, state: None });
+        tables.entities.push(Entity {
+            id: someone(77),
+            agent_id: scene.agent.identity.id(),
+            names: vec!["Bob".into()],
+            metadata: Map::new(),
+        });
+        tables.participants.push(Participant {
+            entity_id: someone(77),
+            room_id: scene.room.id,
+            state: None,
+        });
     }
     assert!(!scene.does("UPDATE_ROLE", json!({ "name": "Bob", "role": "ADMIN" })).await.success);
-    assert!(scene.does("UPDATE_ROLE", json!({ "name": "bob_handle", "role": "ADMIN" })).await.success);
+    assert!(
+        scene.does("UPDATE_ROLE", json!({ "name": "bob_handle", "role": "ADMIN" })).await.success
+    );
 }
 
 fn staff() -> RoomId {
@@ -59,7 +84,10 @@ async fn messages_go_only_where_the_speaker_is_or_has_a_say() {
 
     scene.joins(MARIA, staff());
     let done = scene.does("SEND_MESSAGE", message.clone()).await;
-    assert_eq!((done.elsewhere[0].0.room, done.elsewhere[0].1.text.as_str()), (staff(), "hello there"));
+    assert_eq!(
+        (done.elsewhere[0].0.room, done.elsewhere[0].1.text.as_str()),
+        (staff(), "hello there")
+    );
     assert_eq!(done.elsewhere[0].0.remote.as_str(), "staff-id");
 
     let admin = Scene::group().by(ADMIN);
@@ -72,21 +100,34 @@ async fn messages_go_only_where_the_speaker_is_or_has_a_say() {
 #[tokio::test]
 async fn messages_need_words_and_another_place() {
     let scene = Scene::group().by(ADMIN);
-    for params in [json!({ "target": "staff", "text": "  " }), json!({ "target": "general", "text": "x" }), json!({ "target": "", "text": "x" })] {
+    for params in [
+        json!({ "target": "staff", "text": "  " }),
+        json!({ "target": "general", "text": "x" }),
+        json!({ "target": "", "text": "x" }),
+    ] {
         assert!(!scene.does("SEND_MESSAGE", params).await.success);
     }
-    let long = scene.does("SEND_MESSAGE", json!({ "target": "staff", "text": "é".repeat(100_000) })).await;
+    let long =
+        scene.does("SEND_MESSAGE", json!({ "target": "staff", "text": "é".repeat(100_000) })).await;
     assert_eq!(long.elsewhere[0].1.text.chars().count(), 8_000);
 }
 
 #[tokio::test]
-async fn somebody_is_reached_in_private_by_themselves_or_an_admin() {
+async fn a_person_is_reached_in_private_by_themselves_or_an_owner_of_the_agent_alone() {
     let private = |scene: &Scene, who: u128| {
-        let room = scene.a_room(RoomId(someone(who).0), WorldId(someone(who).0), "private", ChannelType::Dm);
+        let room = scene.a_room(
+            RoomId(someone(who).0),
+            WorldId(someone(who).0),
+            "private",
+            ChannelType::Dm,
+        );
         scene.double.tables().rooms.push(room);
     };
     let scene = Scene::group();
-    assert!(!scene.does("SEND_MESSAGE", json!({ "target": "me", "text": "x" })).await.success, "no conversation is open");
+    assert!(
+        !scene.does("SEND_MESSAGE", json!({ "target": "me", "text": "x" })).await.success,
+        "no conversation is open"
+    );
     private(&scene, MARIA);
     private(&scene, BOB);
     for target in ["me", "Maria"] {
@@ -94,14 +135,31 @@ async fn somebody_is_reached_in_private_by_themselves_or_an_admin() {
         assert_eq!(done.elsewhere[0].0.room.0, someone(MARIA).0);
     }
     assert!(!scene.does("SEND_MESSAGE", json!({ "target": "Bob", "text": "x" })).await.success);
-    let admin = scene.by(ADMIN);
-    assert!(admin.does("SEND_MESSAGE", json!({ "target": "Bob", "text": "x" })).await.success);
+    // Anybody can make a group and lead it.
+    for leads in [ADMIN, OWNER] {
+        let scene = Scene::group().by(leads);
+        private(&scene, BOB);
+        assert!(
+            !scene.does("SEND_MESSAGE", json!({ "target": "Bob", "text": "x" })).await.success,
+            "{leads}"
+        );
+    }
+    let mut scene = Scene::group();
+    private(&scene, BOB);
+    scene.agent.settings = Settings::from_pairs([("AGENT_OWNERS", "test:7")]);
+    scene.message.entity_id = EntityId(scene.agent.identity.swizzle("7"));
+    assert!(scene.does("SEND_MESSAGE", json!({ "target": "Bob", "text": "x" })).await.success);
 }
 
 #[tokio::test]
 async fn another_account_speaks_where_it_is_and_finds_its_own_private_rooms() {
     let mut scene = Scene::group();
-    let first = scene.a_room(RoomId(someone(MARIA).0), WorldId(someone(MARIA).0), "private", ChannelType::Dm);
+    let first = scene.a_room(
+        RoomId(someone(MARIA).0),
+        WorldId(someone(MARIA).0),
+        "private",
+        ChannelType::Dm,
+    );
     scene.room.account = Account("2".into());
     let world = scene.world.as_ref().unwrap().id;
     let twin = scene.a_room(RoomId(uuid::Uuid::from_u128(202)), world, "staff", ChannelType::Group);
@@ -130,13 +188,27 @@ async fn another_account_speaks_where_it_is_and_finds_its_own_private_rooms() {
 #[tokio::test]
 async fn in_private_a_shared_group_is_found_and_a_foreign_one_is_not() {
     let scene = Scene::private();
-    let world = scene.a_world(WorldId(uuid::Uuid::from_u128(55)), "Other", WorldMetadata::default());
-    let foreign = scene.a_room(RoomId(uuid::Uuid::from_u128(555)), world.id, "secret", ChannelType::Group);
+    let world =
+        scene.a_world(WorldId(uuid::Uuid::from_u128(55)), "Other", WorldMetadata::default());
+    let foreign =
+        scene.a_room(RoomId(uuid::Uuid::from_u128(555)), world.id, "secret", ChannelType::Group);
     scene.double.tables().worlds.push(world);
     scene.double.tables().rooms.push(foreign);
-    assert!(scene.does("SEND_MESSAGE", json!({ "target": "general", "text": "late" })).await.success);
-    assert!(!scene.does("SEND_MESSAGE", json!({ "target": "secret", "text": "late" })).await.success);
-    assert!(!scene.does("SEND_MESSAGE", json!({ "target": "general", "source": "telegram", "text": "late" })).await.success);
+    assert!(
+        scene.does("SEND_MESSAGE", json!({ "target": "general", "text": "late" })).await.success
+    );
+    assert!(
+        !scene.does("SEND_MESSAGE", json!({ "target": "secret", "text": "late" })).await.success
+    );
+    assert!(
+        !scene
+            .does(
+                "SEND_MESSAGE",
+                json!({ "target": "general", "source": "telegram", "text": "late" })
+            )
+            .await
+            .success
+    );
 }
 
 #[tokio::test]
@@ -144,9 +216,15 @@ async fn details_are_merged_shown_here_and_nowhere_else() {
     let mut scene = Scene::group();
     assert_eq!(scene.shows("FACTS").await.text, "");
     let mut known = Map::new();
-    for details in [json!({ "city": "Lisbon" }), json!({ "city": "Porto", "pet": "a cat" }), json!({ "city": "Porto" })] {
+    for details in [
+        json!({ "city": "Lisbon" }),
+        json!({ "city": "Porto", "pet": "a cat" }),
+        json!({ "city": "Porto" }),
+    ] {
         let done = scene.does("UPDATE_CONTACT", json!({ "details": details })).await;
-        let [Effect::MergeEntityMetadata { entity, metadata }] = &done.effects[..] else { panic!("{done:?}") };
+        let [Effect::MergeEntityMetadata { entity, metadata }] = &done.effects[..] else {
+            panic!("{done:?}")
+        };
         assert_eq!(*entity, someone(MARIA));
         known.clone_from(metadata);
         for e in scene.double.tables().entities.iter_mut().filter(|e| e.id == *entity) {
@@ -155,7 +233,10 @@ async fn details_are_merged_shown_here_and_nowhere_else() {
     }
     assert_eq!(known["contact"], json!({ "city": "Porto", "pet": "a cat" }));
     let shown = scene.shows("FACTS").await.text;
-    assert!(shown.contains("city: Porto") && shown.contains("pet: a cat") && !shown.contains("Lisbon"), "{shown}");
+    assert!(
+        shown.contains("city: Porto") && shown.contains("pet: a cat") && !shown.contains("Lisbon"),
+        "{shown}"
+    );
     assert_eq!(scene.double.tables().memories.len(), 2, "repeating keeps nothing twice");
 
     assert!(scene.does("UPDATE_CONTACT", json!({ "details": { "pet": "" } })).await.success);
@@ -170,10 +251,16 @@ async fn details_are_merged_shown_here_and_nowhere_else() {
 #[tokio::test]
 async fn details_are_bounded_and_belong_to_one_speaker() {
     let mut scene = Scene::group();
-    let many: Map<String, serde_json::Value> = (0..1_000).map(|n| (format!("key{n:04}"), json!("v".repeat(10_000)))).collect();
+    let many: Map<String, serde_json::Value> =
+        (0..1_000).map(|n| (format!("key{n:04}"), json!("v".repeat(10_000)))).collect();
     let done = scene.does("UPDATE_CONTACT", json!({ "details": many })).await;
-    let [Effect::MergeEntityMetadata { metadata, .. }] = &done.effects[..] else { panic!("{done:?}") };
-    assert!(metadata["contact"].as_object().unwrap().len() <= 20 && serde_json::to_string(metadata).unwrap().len() < 20_000);
+    let [Effect::MergeEntityMetadata { metadata, .. }] = &done.effects[..] else {
+        panic!("{done:?}")
+    };
+    assert!(
+        metadata["contact"].as_object().unwrap().len() <= 20
+            && serde_json::to_string(metadata).unwrap().len() < 20_000
+    );
     assert!(scene.double.tables().memories.iter().all(|m| m.kind == MemoryKind::Facts));
     assert!(!scene.does("UPDATE_CONTACT", json!({ "details": {} })).await.success);
     scene.merged = vec![scene.said(BOB, "me too")];
@@ -184,7 +271,11 @@ async fn details_are_bounded_and_belong_to_one_speaker() {
 async fn an_owner_of_the_agent_reaches_every_room_by_name_or_id() {
     let asked = |params| async move {
         let mut scene = Scene::group();
-        let far = scene.a_world(WorldId(uuid::Uuid::from_u128(20)), "Elsewhere", WorldMetadata::default());
+        let far = scene.a_world(
+            WorldId(uuid::Uuid::from_u128(20)),
+            "Elsewhere",
+            WorldMetadata::default(),
+        );
         let id = RoomId(scene.agent.identity.swizzle("7001"));
         let lobby = scene.a_room(id, far.id, "lobby", ChannelType::Group);
         scene.double.tables().worlds.push(far);
@@ -199,7 +290,12 @@ async fn an_owner_of_the_agent_reaches_every_room_by_name_or_id() {
         let mut scene = asked(params.clone()).await;
         scene.message.entity_id = EntityId(scene.agent.identity.swizzle("7"));
         let done = scene.does("SEND_MESSAGE", params.clone()).await;
-        assert_eq!(done.elsewhere[0].0.room.0, scene.agent.identity.swizzle("7001"), "{target}: {}", done.text);
+        assert_eq!(
+            done.elsewhere[0].0.room.0,
+            scene.agent.identity.swizzle("7001"),
+            "{target}: {}",
+            done.text
+        );
         // The same number on another platform is another person.
         scene.message.entity_id = EntityId(scene.agent.identity.swizzle("8"));
         assert!(!scene.does("SEND_MESSAGE", params.clone()).await.success);

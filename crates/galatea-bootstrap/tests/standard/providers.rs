@@ -1,7 +1,8 @@
 //! Composition: the same for the same message, without queries in an ordinary turn, bounded, and private to the room.
 
 use galatea_core::{
-    ActionDocs, AgentView, ChannelType, Character, Content, Media, MemoryKind, ProviderUse, Relationship, RelationshipId, Timestamp,
+    ActionDocs, AgentView, ChannelType, Character, Content, Media, MemoryKind, ProviderUse,
+    Relationship, RelationshipId, Timestamp,
     character::{Knowledge, MessageExample, Style},
 };
 use serde_json::{Map, json};
@@ -31,7 +32,10 @@ async fn an_ordinary_turn_asks_the_store_for_nothing() {
     let scene = Scene::group();
     scene.composed().await;
     let after_first = scene.double.tables().asked;
-    assert!(after_first <= 1, "one look whether this agent ever learnt anything");
+    assert!(
+        after_first <= 4,
+        "one look each whether this agent ever learnt facts or relationships, and who is in this room"
+    );
     for _ in 0..10 {
         scene.composed().await;
     }
@@ -53,17 +57,31 @@ async fn hostile_words_stay_bounded_and_on_their_line() {
         scene.recent.push(memory.into());
     }
     scene.message.content.text = huge.clone();
-    scene.message.content.attachments = vec![Media { title: huge.clone(), description: huge.clone(), text: huge.clone(), ..Media::default() }];
+    scene.message.content.attachments = vec![Media {
+        title: huge.clone(),
+        description: huge.clone(),
+        text: huge.clone(),
+        ..Media::default()
+    }];
     scene.room.metadata.insert("settings".into(), json!({ "k": huge.clone() }));
     let world = scene.world.as_mut().unwrap();
     world.name = huge.clone();
     for provider in &scene.plugin.providers {
         let fragment = provider.provide(&scene.turn()).await.unwrap();
         let all = serde_json::to_string(&fragment).unwrap();
-        assert!(fragment.text.len() < 40 * 2_000 * 5, "{}: {}", provider.name(), fragment.text.len());
+        assert!(
+            fragment.text.len() < 40 * 2_000 * 5,
+            "{}: {}",
+            provider.name(),
+            fragment.text.len()
+        );
         assert!(!fragment.text.contains(['\u{0}', '\u{2028}', '\u{202e}']), "{}", provider.name());
         assert!(all.len() < 1_000_000, "{}", provider.name());
-        assert!(!fragment.text.lines().any(|line| line.starts_with("Olga:")), "{} lets somebody speak for another", provider.name());
+        assert!(
+            !fragment.text.lines().any(|line| line.starts_with("Olga:")),
+            "{} lets somebody speak for another",
+            provider.name()
+        );
     }
 }
 
@@ -80,10 +98,17 @@ async fn templates_find_their_values() {
     scene.recent = vec![scene.said(BOB, "before").into()];
     scene.merged = vec![scene.said(BOB, "first question")];
     scene.message = scene.said(ADMIN, "second question");
-    scene.catalog.actions = vec![Arc::new(ActionDocs { name: "DANCE".into(), similes: vec![], description: "dances".into(), parameters: Arc::new(json!({})) })];
+    scene.catalog.actions = vec![Arc::new(ActionDocs {
+        name: "DANCE".into(),
+        similes: vec![],
+        description: "dances".into(),
+        parameters: Arc::new(json!({})),
+    })];
     scene.catalog.providers = vec![("FACTS".into(), "what is known".into())];
     let fragments = scene.composed().await;
-    let value = |key: &str| fragments.iter().find_map(|f| f.values.get(key)).and_then(|v| v.as_str()).map(str::to_owned);
+    let value = |key: &str| {
+        fragments.iter().find_map(|f| f.values.get(key)).and_then(|v| v.as_str()).map(str::to_owned)
+    };
     for (key, part) in [
         ("agentName", "Eliza"),
         ("bio", "bio line"),
@@ -93,7 +118,10 @@ async fn templates_find_their_values() {
         ("adjective", "c"),
         ("messageDirections", ""),
         ("recentMessages", "Bob: before"),
-        ("recentMessages", "# To answer now (every one of these)\nBob: first question\nAdam: second question"),
+        (
+            "recentMessages",
+            "# To answer now (every one of these)\nBob: first question\nAdam: second question",
+        ),
         ("receivedMessageHeader", "second question"),
         ("senderName", "Adam"),
         ("actions", "- DANCE: dances"),
@@ -112,28 +140,57 @@ async fn without_a_template_the_conversation_is_not_rendered_twice() {
     let mut scene = Scene::group();
     scene.recent = vec![scene.said(BOB, "before").into()];
     assert_eq!(scene.shows("RECENT_MESSAGES").await.text, "");
-    assert_eq!(scene.shows("ACTIONS").await.text, "", "a model with tools is told of them as tools");
+    assert_eq!(
+        scene.shows("ACTIONS").await.text,
+        "",
+        "a model with tools is told of them as tools"
+    );
 }
 
 #[tokio::test]
 async fn a_character_is_shown_as_the_place_needs_it() {
     let mut scene = Scene::group();
-    let line = |name: &str, text: &str| MessageExample { name: name.into(), content: Content::text(text) };
+    let line =
+        |name: &str, text: &str| MessageExample { name: name.into(), content: Content::text(text) };
     let character = Character {
-        message_examples: vec![vec![line("{{user1}}", "hi {{user2}}"), line("Eliza", "hello")]],
+        message_examples: vec![
+            vec![line("{{user1}}", "hi {{user2}}"), line("Eliza", ""), line("Eliza", "hello")],
+            vec![line("{{user1}}", "are you there?"), line("Eliza", " ")],
+        ],
         post_examples: vec!["a post".into()],
-        knowledge: vec![Knowledge::Text("Water is wet.".into()), Knowledge::File { path: "x.md".into(), shared: false }],
-        style: Style { all: vec!["be kind".into()], chat: vec!["be short".into()], post: vec!["no tags".into()] },
+        knowledge: vec![
+            Knowledge::Text("Water is wet.".into()),
+            Knowledge::File { path: "x.md".into(), shared: false },
+        ],
+        style: Style {
+            all: vec!["be kind".into()],
+            chat: vec!["be short".into()],
+            post: vec!["no tags".into()],
+        },
         ..(*scene.agent.character).clone()
     };
     scene.agent = AgentView { character: Arc::new(character), ..scene.agent.clone() };
     let chat = scene.shows("CHARACTER").await.text;
-    assert!(chat.contains("Person 1: hi Person 2\nEliza: hello") && chat.contains("- be kind\n- be short") && chat.contains("- Water is wet."), "{chat}");
+    assert!(
+        chat.contains("Person 1: hi Person 2\nEliza: hello")
+            && chat.contains("- be kind\n- be short")
+            && chat.contains("- Water is wet."),
+        "{chat}"
+    );
     assert!(!chat.contains("no tags") && !chat.contains("a post") && !chat.contains("x.md"));
     assert_eq!(chat.matches("bio line").count(), 10);
+    assert!(
+        !chat.contains("Eliza: \n") && !chat.contains("are you there"),
+        "examples that are only an action teach to say nothing: {chat}"
+    );
     scene.room.kind = ChannelType::Feed;
     let feed = scene.shows("CHARACTER").await.text;
-    assert!(feed.contains("no tags") && feed.contains("a post") && !feed.contains("be short") && !feed.contains("Person 1"));
+    assert!(
+        feed.contains("no tags")
+            && feed.contains("a post")
+            && !feed.contains("be short")
+            && !feed.contains("Person 1")
+    );
 }
 
 #[tokio::test]
@@ -142,12 +199,21 @@ async fn facts_are_of_the_speakers_and_the_room() {
     let (room, now) = (scene.room.id, scene.clock_now());
     scene.keep(MemoryKind::Facts, someone(MARIA), room, "Maria likes\ntea", now);
     scene.keep(MemoryKind::Facts, someone(BOB), room, "Bob likes rum", now);
-    scene.keep(MemoryKind::Facts, someone(MARIA), galatea_core::RoomId(uuid::Uuid::from_u128(101)), "Maria fears Bob", now);
+    scene.keep(
+        MemoryKind::Facts,
+        someone(MARIA),
+        galatea_core::RoomId(uuid::Uuid::from_u128(101)),
+        "Maria fears Bob",
+        now,
+    );
     for n in 0..40 {
         scene.keep(MemoryKind::Facts, someone(MARIA), room, &format!("old fact {n}"), Timestamp(n));
     }
     let shown = scene.shows("FACTS").await.text;
-    assert!(shown.contains("- Maria likes tea") && !shown.contains("rum") && !shown.contains("fears"), "{shown}");
+    assert!(
+        shown.contains("- Maria likes tea") && !shown.contains("rum") && !shown.contains("fears"),
+        "{shown}"
+    );
     assert_eq!(shown.matches("\n- ").count(), 12);
     scene.merged = vec![scene.said(BOB, "me too")];
     let mut few = Scene::group();
@@ -155,29 +221,57 @@ async fn facts_are_of_the_speakers_and_the_room() {
     few.keep(MemoryKind::Facts, someone(BOB), room, "Bob likes rum", now);
     few.merged = vec![few.said(BOB, "me too")];
     let shown = few.shows("FACTS").await.text;
-    assert!(shown.contains("tea") && shown.contains("# What is known about Bob") && shown.contains("rum"), "{shown}");
+    assert!(
+        shown.contains("tea")
+            && shown.contains("# What is known about Bob")
+            && shown.contains("rum"),
+        "{shown}"
+    );
 }
 
 #[tokio::test]
 async fn relationships_learnt_elsewhere_stay_there() {
-    let scene = Scene::group();
+    let mut scene = Scene::group();
     let tie = |target: u128, room: String| Relationship {
         id: RelationshipId::fresh(),
         agent_id: scene.agent.identity.id(),
         source_entity_id: someone(MARIA),
         target_entity_id: someone(target),
         tags: vec!["secret".into()],
-        metadata: Map::from_iter([("interactions".to_owned(), json!(3)), ("rooms".to_owned(), json!({ room: ["friend"] }))]),
+        metadata: Map::from_iter([
+            ("interactions".to_owned(), json!(3)),
+            ("rooms".to_owned(), json!({ room: ["friend"] })),
+        ]),
     };
-    scene.double.tables().relationships.extend([tie(BOB, scene.room.id.to_string()), tie(ADMIN, "elsewhere".into())]);
+    scene
+        .double
+        .tables()
+        .relationships
+        .extend([tie(BOB, scene.room.id.to_string()), tie(ADMIN, "elsewhere".into())]);
+    assert_eq!(
+        scene.shows("RELATIONSHIPS").await.text,
+        "",
+        "an agent that has learnt nothing is not asked for every speaker"
+    );
+    scene
+        .turn()
+        .store
+        .note(scene.agent.identity.id(), "relationships", &json!(true), None)
+        .await
+        .unwrap();
+    // As after a restart: nothing is remembered of what was asked.
+    scene.plugin = galatea_bootstrap::plugin();
     let shown = scene.shows("RELATIONSHIPS").await.text;
-    assert_eq!(shown, "# Whom Maria knows\n- Bob: friend");
+    assert_eq!(shown, "# Whom Maria knows (hearsay, may be wrong)\n- Bob: friend");
 }
 
 #[tokio::test]
 async fn other_rooms_are_named_to_admins_only() {
     let shown = Scene::group().shows("WORLD").await.text;
-    assert!(shown.contains("The Guild") && shown.contains("general") && !shown.contains("staff"), "{shown}");
+    assert!(
+        shown.contains("The Guild") && shown.contains("general") && !shown.contains("staff"),
+        "{shown}"
+    );
     assert!(Scene::group().by(ADMIN).shows("WORLD").await.text.contains("- staff (GROUP)"));
     let mut nowhere = Scene::group();
     nowhere.world = None;
@@ -187,8 +281,20 @@ async fn other_rooms_are_named_to_admins_only() {
 #[tokio::test]
 async fn after_a_reset_older_doings_are_gone() {
     let mut scene = Scene::group();
-    scene.keep(MemoryKind::ActionResult, scene.agent.identity.entity(), scene.room.id, "old doing", Timestamp(1_000));
-    scene.keep(MemoryKind::ActionResult, scene.agent.identity.entity(), scene.room.id, "new doing", Timestamp(3_000));
+    scene.keep(
+        MemoryKind::ActionResult,
+        scene.agent.identity.entity(),
+        scene.room.id,
+        "old doing",
+        Timestamp(1_000),
+    );
+    scene.keep(
+        MemoryKind::ActionResult,
+        scene.agent.identity.entity(),
+        scene.room.id,
+        "new doing",
+        Timestamp(3_000),
+    );
     assert!(scene.shows("ACTION_STATE").await.text.contains("old doing"));
     scene.room.metadata.insert("resetAt".into(), json!(2_000));
     let shown = scene.shows("ACTION_STATE").await.text;
@@ -198,11 +304,15 @@ async fn after_a_reset_older_doings_are_gone() {
 #[tokio::test]
 async fn brevity_fits_the_place_and_roles_are_of_groups() {
     assert!(Scene::group().shows("ANXIETY").await.text.len() > 20);
-    assert_ne!(Scene::group().shows("ANXIETY").await.text, Scene::private().shows("ANXIETY").await.text);
+    assert_ne!(
+        Scene::group().shows("ANXIETY").await.text,
+        Scene::private().shows("ANXIETY").await.text
+    );
     assert_eq!(Scene::group().shows("ROLES").await.text, "");
     assert_eq!(Scene::group().by(ADMIN).shows("ROLES").await.text, "Adam is an admin here.");
     assert_eq!(Scene::private().shows("ROLES").await.text, "");
-    assert!(Scene::group().shows("ENTITIES").await.text.contains("- Bob"));
+    assert!(Scene::group().shows("ENTITIES").await.text.contains("Bob"));
+    assert_eq!(Scene::private().shows("ENTITIES").await.text, "");
     assert!(Scene::group().shows("TIME").await.text.contains("Thursday, January 1, 2026, 00:0"));
 }
 
@@ -232,8 +342,12 @@ async fn providers_have_names_and_places_of_their_own() {
     ] {
         assert!(names.contains(name), "{name}");
     }
-    for name in ["ENTITIES", "RELATIONSHIPS", "WORLD"] {
-        assert!(plugin.providers.iter().any(|p| p.name() == name && p.when() == ProviderUse::OnRequest));
-    }
+    let when = |name: &str| plugin.providers.iter().find(|p| p.name() == name).map(|p| p.when());
+    assert_eq!(when("WORLD"), Some(ProviderUse::OnRequest));
+    // What only comes on request does not come: models with tools have no way to ask.
+    assert_eq!(
+        (when("ENTITIES"), when("RELATIONSHIPS")),
+        (Some(ProviderUse::Always), Some(ProviderUse::Always))
+    );
     assert!(plugin.providers.iter().all(|p| !p.description().is_empty()));
 }

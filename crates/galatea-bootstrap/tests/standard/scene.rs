@@ -2,9 +2,14 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, ActionResult, Address, AgentView, AnyAction, ChannelType, Character, Clock, Content, Entity, EntityId, EventBus, Fragment, Memory, MemoryId,
-    MemoryKind, ModelInfo, Models, Outbound, Outgoing, Participant, Plugin, Provider, ProviderUse, RemoteId, Result, Role, Room, RoomId, Services, Settings,
-    Source, State, Store, Timestamp, Turn, TurnId, World, WorldId, WorldMetadata, store::Envelope, turn::Catalog, world::Ownership,
+    Account, ActionResult, Address, AgentView, AnyAction, ChannelType, Character, Clock, Content,
+    Entity, EntityId, EventBus, Fragment, Memory, MemoryId, MemoryKind, ModelInfo, Models,
+    Outbound, Outgoing, Participant, Plugin, Provider, ProviderUse, RemoteId, Result, Role, Room,
+    RoomId, Services, Settings, Source, State, Timestamp, Turn, TurnId, World, WorldId,
+    WorldMetadata,
+    store::{Envelope, PluginStore},
+    turn::Catalog,
+    world::Ownership,
 };
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use serde_json::{Map, Value, json};
@@ -30,7 +35,7 @@ pub(crate) struct Scene {
     pub(crate) merged: Vec<Memory>,
     pub(crate) recent: Vec<Arc<Memory>>,
     pub(crate) double: Arc<Double>,
-    store: Arc<dyn Store>,
+    store: Arc<dyn PluginStore>,
     pub(crate) clock: ManualClock,
     shared_clock: Arc<dyn Clock>,
     pub(crate) model: Arc<ScriptedModel>,
@@ -70,8 +75,14 @@ impl Scene {
     /// Maria in private.
     pub(crate) fn private() -> Self {
         let mut scene = Self::with(Character { name: "Eliza".into(), ..Character::default() });
-        scene.world = Some(scene.a_world(someone(MARIA).0.into(), "private", WorldMetadata::default()));
-        scene.room = scene.a_room(RoomId(someone(MARIA).0), someone(MARIA).0.into(), "Maria", ChannelType::Dm);
+        scene.world =
+            Some(scene.a_world(someone(MARIA).0.into(), "private", WorldMetadata::default()));
+        scene.room = scene.a_room(
+            RoomId(someone(MARIA).0),
+            someone(MARIA).0.into(),
+            "Maria",
+            ChannelType::Dm,
+        );
         scene.message = scene.said(MARIA, "hello");
         scene
     }
@@ -81,7 +92,12 @@ impl Scene {
         let clock = ManualClock::new();
         let model = Arc::new(ScriptedModel::new());
         let identity = character.identity();
-        let agent = AgentView { identity, character: Arc::new(character), settings: Settings::default() };
+        let agent = AgentView {
+            identity,
+            character: Arc::new(character),
+            settings: Settings::default(),
+            zone: Arc::default(),
+        };
         let placeholder = Memory {
             id: MemoryId(uuid::Uuid::from_u128(1_000)),
             kind: MemoryKind::Messages,
@@ -111,11 +127,16 @@ impl Scene {
             message: placeholder,
             merged: Vec::new(),
             recent: Vec::new(),
-            store: Arc::clone(&double) as Arc<dyn Store>,
+            store: Arc::clone(&double) as Arc<dyn PluginStore>,
             double,
             shared_clock: clock.shared(),
             clock,
-            models: Models { small: model.clone(), large: model.clone(), vision: None, embedding: None },
+            models: Models {
+                small: model.clone(),
+                large: model.clone(),
+                vision: None,
+                embedding: None,
+            },
             model,
             envelope: Envelope::default(),
             state: State::default(),
@@ -125,19 +146,31 @@ impl Scene {
             outbound: Arc::new(Nowhere),
             plugin: galatea_bootstrap::plugin(),
         };
-        let mut metadata = WorldMetadata { ownership: Some(Ownership { owner_id: someone(OWNER) }), ..WorldMetadata::default() };
+        let mut metadata = WorldMetadata {
+            ownership: Some(Ownership { owner_id: someone(OWNER) }),
+            ..WorldMetadata::default()
+        };
         metadata.roles.insert(someone(ADMIN), Role::Admin);
         let world = scene.a_world(WorldId(uuid::Uuid::from_u128(10)), "The Guild", metadata);
-        let staff = scene.a_room(RoomId(uuid::Uuid::from_u128(101)), world.id, "staff", ChannelType::Group);
+        let staff =
+            scene.a_room(RoomId(uuid::Uuid::from_u128(101)), world.id, "staff", ChannelType::Group);
         {
             let mut tables = scene.double.tables();
             tables.worlds.push(world.clone());
             tables.rooms.extend([scene.room.clone(), staff]);
             for (n, name) in [(OWNER, "Olga"), (ADMIN, "Adam"), (MARIA, "Maria"), (BOB, "Bob")] {
-                let entity =
-                    Entity { id: someone(n), agent_id: scene.agent.identity.id(), names: vec![name.into(), format!("{name}_handle")], metadata: Map::new() };
+                let entity = Entity {
+                    id: someone(n),
+                    agent_id: scene.agent.identity.id(),
+                    names: vec![name.into(), format!("{name}_handle")],
+                    metadata: Map::new(),
+                };
                 tables.entities.push(entity);
-                tables.participants.push(Participant { entity_id: someone(n), room_id: scene.room.id, state: None });
+                tables.participants.push(Participant {
+                    entity_id: someone(n),
+                    room_id: scene.room.id,
+                    state: None,
+                });
             }
         }
         scene.world = Some(world);
@@ -145,11 +178,25 @@ impl Scene {
     }
 
     pub(crate) fn a_world(&self, id: WorldId, name: &str, metadata: WorldMetadata) -> World {
-        World { id, agent_id: self.agent.identity.id(), source: Source::new("test"), remote: RemoteId::new(name), name: name.into(), metadata }
+        World {
+            id,
+            agent_id: self.agent.identity.id(),
+            source: Source::new("test"),
+            remote: RemoteId::new(name),
+            name: name.into(),
+            metadata,
+        }
     }
 
     pub(crate) fn a_room(&self, id: RoomId, world: WorldId, name: &str, kind: ChannelType) -> Room {
-        Room { id, world_id: world, name: name.into(), kind, remote: RemoteId::new(format!("{name}-id")), ..self.room.clone() }
+        Room {
+            id,
+            world_id: world,
+            name: name.into(),
+            kind,
+            remote: RemoteId::new(format!("{name}-id")),
+            ..self.room.clone()
+        }
     }
 
     /// A message of somebody, a second after the last one.
@@ -181,7 +228,11 @@ impl Scene {
     }
 
     pub(crate) fn joins(&self, who: u128, room: RoomId) {
-        self.double.tables().participants.push(Participant { entity_id: someone(who), room_id: room, state: None });
+        self.double.tables().participants.push(Participant {
+            entity_id: someone(who),
+            room_id: room,
+            state: None,
+        });
     }
 
     pub(crate) fn turn(&self) -> Turn<'_> {
@@ -190,6 +241,7 @@ impl Scene {
             agent: &self.agent,
             room: &self.room,
             world: self.world.as_ref(),
+            handle: None,
             message: &self.message,
             envelope: &self.envelope,
             merged: &self.merged,
@@ -206,7 +258,12 @@ impl Scene {
     }
 
     pub(crate) fn scripted(&mut self) {
-        let info = ModelInfo { provider: "offline".into(), model: "script".into(), tools: false, vision: false, scripted: true };
+        let info = ModelInfo {
+            provider: "offline".into(),
+            model: "script".into(),
+            scripted: true,
+            ..ModelInfo::default()
+        };
         let model = Arc::new(ScriptedModel::new().with_info(info));
         self.models.small = model.clone();
         self.models.large = model;
@@ -234,7 +291,8 @@ impl Scene {
 
     /// Everything that takes part in every turn, in prompt order.
     pub(crate) async fn composed(&self) -> Vec<Fragment> {
-        let mut providers: Vec<_> = self.plugin.providers.iter().filter(|p| p.when() == ProviderUse::Always).collect();
+        let mut providers: Vec<_> =
+            self.plugin.providers.iter().filter(|p| p.when() == ProviderUse::Always).collect();
         providers.sort_by_key(|p| p.position());
         let mut fragments = Vec::new();
         for provider in providers {
@@ -248,9 +306,23 @@ impl Scene {
     }
 
     /// A stored memory of another sort.
-    pub(crate) fn keep(&self, kind: MemoryKind, who: EntityId, room: RoomId, text: &str, at: Timestamp) {
-        let memory =
-            Memory { id: MemoryId::fresh(), kind, entity_id: who, room_id: room, content: Content::text(text), created_at: at, ..self.message.clone() };
+    pub(crate) fn keep(
+        &self,
+        kind: MemoryKind,
+        who: EntityId,
+        room: RoomId,
+        text: &str,
+        at: Timestamp,
+    ) {
+        let memory = Memory {
+            id: MemoryId::fresh(),
+            kind,
+            entity_id: who,
+            room_id: room,
+            content: Content::text(text),
+            created_at: at,
+            ..self.message.clone()
+        };
         self.double.tables().memories.push(memory);
     }
 }

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const LIMITS: BreakerLimits = BreakerLimits { slow: Duration::from_secs(10), probe: Duration::from_secs(30) };
+const LIMITS: BreakerLimits =
+    BreakerLimits { slow: Duration::from_secs(10), probe: Duration::from_secs(30) };
 const NO_JITTER: f64 = 0.5;
 
 fn breaker() -> Breaker {
@@ -41,11 +42,23 @@ fn five_failures_open_it_and_probes_close_it() {
     assert!(!call(&mut breaker, good(), 10), "open");
     assert_eq!(breaker.admit(Timestamp(1_004), NO_JITTER), Admission::Wait(Duration::from_secs(4)));
     let state = breaker.state("x");
-    assert_eq!((state.phase, state.since, state.cause.as_deref(), state.until), (Phase::Open, Timestamp(4), Some("down"), Some(Timestamp(5_004))));
+    assert_eq!(
+        (state.phase, state.since, state.cause.as_deref(), state.until),
+        (Phase::Open, Timestamp(4), Some("down"), Some(Timestamp(5_004)))
+    );
     for n in 0..3 {
         assert!(call(&mut breaker, good(), 6_000 + n));
     }
-    assert_eq!(breaker.state("x"), BreakerState { name: "x".into(), phase: Phase::Closed, since: Timestamp(6_002), cause: None, until: None });
+    assert_eq!(
+        breaker.state("x"),
+        BreakerState {
+            name: "x".into(),
+            phase: Phase::Closed,
+            since: Timestamp(6_002),
+            cause: None,
+            until: None
+        }
+    );
 }
 
 #[test]
@@ -54,7 +67,9 @@ fn a_failed_probe_doubles_the_pause_up_to_a_minute() {
     let (mut now, mut pauses) = (6_000, Vec::new());
     for _ in 0..6 {
         assert!(call(&mut breaker, failed(), now));
-        let Admission::Wait(pause) = breaker.admit(Timestamp(now), NO_JITTER) else { panic!("it must be open") };
+        let Admission::Wait(pause) = breaker.admit(Timestamp(now), NO_JITTER) else {
+            panic!("it must be open")
+        };
         pauses.push(pause.as_secs());
         now += i64::try_from(pause.as_millis()).unwrap();
     }
@@ -69,7 +84,10 @@ fn pauses_vary_by_a_fifth() {
             let Admission::Go(pass) = breaker.admit(Timestamp(0), chance) else { panic!("closed") };
             breaker.settle(pass, failed(), Timestamp(0), chance);
         }
-        assert_eq!(breaker.admit(Timestamp(0), chance), Admission::Wait(Duration::from_millis(millis)));
+        assert_eq!(
+            breaker.admit(Timestamp(0), chance),
+            Admission::Wait(Duration::from_millis(millis))
+        );
     }
 }
 
@@ -78,7 +96,9 @@ fn only_three_probes_at_a_time_and_what_is_cancelled_gives_its_place_back() {
     let mut breaker = opened();
     let mut probes = Vec::new();
     for _ in 0..3 {
-        let Admission::Go(pass) = breaker.admit(Timestamp(6_000), NO_JITTER) else { panic!("a probe") };
+        let Admission::Go(pass) = breaker.admit(Timestamp(6_000), NO_JITTER) else {
+            panic!("a probe")
+        };
         probes.push(pass);
     }
     assert_eq!(breaker.admit(Timestamp(6_000), NO_JITTER), Admission::Wait(Duration::from_secs(1)));
@@ -92,7 +112,10 @@ fn a_probe_that_never_comes_back_reopens_it() {
     let Admission::Go(lost) = breaker.admit(Timestamp(6_000), NO_JITTER) else { panic!("a probe") };
     assert!(call(&mut breaker, good(), 6_001));
     assert!(matches!(breaker.admit(Timestamp(36_000), NO_JITTER), Admission::Wait(_)));
-    assert_eq!((breaker.phase(), breaker.state("").cause.as_deref()), (Phase::Open, Some("a probe did not come back")));
+    assert_eq!(
+        (breaker.phase(), breaker.state("").cause.as_deref()),
+        (Phase::Open, Some("a probe did not come back"))
+    );
     // Late, it counts for nothing.
     for _ in 0..3 {
         breaker.settle(lost, good(), Timestamp(50_000), NO_JITTER);
@@ -138,14 +161,44 @@ fn what_is_older_than_the_window_is_forgotten() {
 }
 
 #[test]
+fn what_people_repair_is_looked_at_after_growing_pauses_until_it_works() {
+    let mut breaker = breaker();
+    let mut asked = Vec::new();
+    for second in 0..=1_000 {
+        if call(&mut breaker, Call::Barred { cause: "401".into() }, second * 1_000) {
+            asked.push(second);
+        }
+    }
+    assert_eq!(asked, [0, 5, 15, 35, 75, 155, 315, 615, 915]);
+    for n in 0..3 {
+        assert!(call(&mut breaker, good(), 1_300_000 + n));
+    }
+    assert_eq!((breaker.phase(), breaker.state("").cause), (Phase::Closed, None));
+    call(&mut breaker, Call::Barred { cause: "401".into() }, 1_400_000);
+    assert_eq!(
+        breaker.state("").until,
+        Some(Timestamp(1_405_000)),
+        "begins anew once it has worked"
+    );
+}
+
+#[test]
 fn refused_credentials_latch_it_and_money_until_it_may_be_back() {
     let mut breaker = breaker();
     call(&mut breaker, Call::Locked { cause: "401".into(), again: None }, 0);
     assert_eq!(breaker.admit(Timestamp(i64::MAX), NO_JITTER), Admission::Never);
     let mut breaker = opened();
     let Admission::Go(pass) = breaker.admit(Timestamp(6_000), NO_JITTER) else { panic!("a probe") };
-    breaker.settle(pass, Call::Locked { cause: "402".into(), again: Some(Timestamp(100_000)) }, Timestamp(6_001), NO_JITTER);
-    assert_eq!((breaker.phase(), breaker.state("").until), (Phase::Latched, Some(Timestamp(100_000))));
+    breaker.settle(
+        pass,
+        Call::Locked { cause: "402".into(), again: Some(Timestamp(100_000)) },
+        Timestamp(6_001),
+        NO_JITTER,
+    );
+    assert_eq!(
+        (breaker.phase(), breaker.state("").until),
+        (Phase::Latched, Some(Timestamp(100_000)))
+    );
     assert!(!call(&mut breaker, good(), 99_999));
     for n in 0..3 {
         assert!(call(&mut breaker, good(), 100_000 + n));

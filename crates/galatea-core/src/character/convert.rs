@@ -26,7 +26,8 @@ pub fn convert(character: &Character) -> String {
                 out.insert("secrets".to_owned(), Value::Object((*character.secrets).clone()));
             }
             "style" => {
-                let style = plain.get("style").filter(|s| s.as_object().is_some_and(|s| !s.is_empty()));
+                let style =
+                    plain.get("style").filter(|s| s.as_object().is_some_and(|s| !s.is_empty()));
                 out.extend(style.map(|s| ("style".to_owned(), s.clone())));
             }
             "$schema" => {}

@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::{fmt, ops::Range};
 
 use super::snippet;
-use crate::{connector::Severity, error::Error};
+use crate::{error::Error, finding::Severity};
 
 /// One fault or remark about a character file, with its place. `Display` prints the whole of it, several lines.
 ///
@@ -48,7 +48,12 @@ impl fmt::Display for Diagnostic {
             writeln!(f, "  where: {}:{}:{}", self.file, self.line, self.column)?;
             let number = self.line.to_string();
             writeln!(f, "  {number} | {}", self.snippet)?;
-            let pad: String = self.snippet.chars().take(self.caret).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            let pad: String = self
+                .snippet
+                .chars()
+                .take(self.caret)
+                .map(|c| if c == '\t' { '\t' } else { ' ' })
+                .collect();
             write!(f, "  {} | {pad}{}", " ".repeat(number.len()), "^".repeat(self.width))?;
         }
         if let Some(help) = &self.help {
@@ -85,7 +90,11 @@ impl From<Refused> for Error {
             return Self::invalid("the character file was refused");
         };
         let mut error = Self::invalid(first.message.clone()).with_code(first.code);
-        error = if first.line == 0 { error.with("where", &first.file) } else { error.with("where", format!("{}:{}:{}", first.file, first.line, first.column)) };
+        error = if first.line == 0 {
+            error.with("where", &first.file)
+        } else {
+            error.with("where", format!("{}:{}:{}", first.file, first.line, first.column))
+        };
         if let Some(help) = &first.help {
             error = error.with_fix(help.clone());
         }
@@ -102,7 +111,13 @@ pub(super) struct SourceText<'a> {
 
 impl SourceText<'_> {
     /// A diagnostic at a byte range of the text. Ranges that end outside it or inside a character are moved to the nearest place before.
-    pub(super) fn at(&self, severity: Severity, code: &'static str, range: &Range<usize>, message: impl Into<String>) -> Diagnostic {
+    pub(super) fn at(
+        &self,
+        severity: Severity,
+        code: &'static str,
+        range: &Range<usize>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
         let place = snippet::place(self.text, range);
         Diagnostic {
             severity,
@@ -167,10 +182,10 @@ macro_rules! codes {
 
 codes! {
     SYNTAX = "GAL-CHAR-SYNTAX", "The character file is not valid JSON or TOML",
-        "A bracket, quote, comma or colon is missing or too many.",
-        "Go to the place shown: the fault is there or just before it.";
+        "A bracket, quote, comma or colon is missing or too many; or the file is a program or YAML.",
+        "Go to the place shown: the fault is there or just before it. A program's object is copied into a .json file, keys and texts in double quotes.";
     TYPE = "GAL-CHAR-TYPE", "A field of the character file holds the wrong sort of value",
-        "A list is expected and text was written, or the other way round.",
+        "A list is expected and text was written, or the other way round; or the file is a schema.",
         "Change the value as the message says; `galatea character schema` lists every field.";
     MISSING = "GAL-CHAR-MISSING", "A field that every character needs is missing",
         "A character has at least a name and a bio.",
@@ -192,7 +207,7 @@ codes! {
         "Remove them, or keep the file for this program only.";
     SIZE = "GAL-CHAR-SIZE", "The character file is too large",
         "More than 1 MiB: every field goes into prompts, so a persona of this size cannot work.",
-        "Move long texts into files listed under `knowledge`.";
+        "Keep what the persona needs in every answer.";
     DEEP = "GAL-CHAR-DEEP", "The character file is nested too deeply",
         "More than 64 levels of lists and objects.",
         "Flatten it; no field of a character needs more than ten.";
@@ -202,10 +217,10 @@ codes! {
     VALUE = "GAL-CHAR-VALUE", "A value cannot be used",
         "A number is too large, or not a number at all.",
         "Write it as text in quotes, or correct it.";
-    ID = "GAL-CHAR-ID", "The character's id is not a UUID",
-        "elizaOS accepts UUIDs only. Here the agent's id is derived from the text.",
-        "Remove `id` to derive it from the name, or write a UUID.";
+    ID = "GAL-CHAR-ID", "The character's id is not what it seems",
+        "`id` is not a UUID: elizaOS accepts UUIDs only, here the agent's id is derived from the text. Or the name has blanks around it, which count.",
+        "Remove `id` to derive it from the name, or write a UUID. Remove blanks around the name, unless the agent is to keep the id it has.";
     ENCRYPTED = "GAL-CHAR-ENCRYPTED", "A secret looks encrypted by elizaOS",
-        "elizaOS stores secrets as `iv:cipher` under its SECRET_SALT; that form is not read here.",
-        "Write the plain secret into the environment or `.env` instead.";
+        "elizaOS stores secrets as `iv:cipher` under its SECRET_SALT; that form is not read here, and such a value is not used.",
+        "Write the plain secret into the environment or `.env` under the same name. It is what the platform or provider once showed; where it is lost, make a new one there.";
 }

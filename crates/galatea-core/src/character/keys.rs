@@ -44,7 +44,12 @@ pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if name.len() > 64 {
         return None;
     }
-    let plain = |text: &str| text.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect::<String>();
+    let plain = |text: &str| {
+        text.chars()
+            .filter(|c| !matches!(c, '_' | '-' | ' '))
+            .flat_map(char::to_lowercase)
+            .collect::<String>()
+    };
     let wanted = plain(name);
     if wanted.is_empty() {
         return None;
@@ -52,7 +57,9 @@ pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
         .map(|k| (strsim::damerau_levenshtein(&wanted, &plain(k)), *k))
-        .filter(|(distance, k)| *distance <= 1.max(k.len() / 4) || (wanted.len() >= 4 && plain(k).starts_with(&wanted)))
+        .filter(|(distance, k)| {
+            *distance <= 1.max(k.len() / 4) || (wanted.len() >= 4 && plain(k).starts_with(&wanted))
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, k)| k)
 }

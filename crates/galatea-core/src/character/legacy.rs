@@ -5,15 +5,31 @@ use serde_json::Value;
 use super::{
     Character,
     diagnostic::{OLD, TYPE},
+    fields::{Fields, object, secrets, text_list, text_or_list},
     node::{Entry, Kind, to_map},
     notes::Notes,
-    read::{Fields, object, secrets, text_list, text_or_list},
 };
 
 /// Old fields that become something else.
-const MAPPED: &[&str] = &["lore", "clients", "modelProvider", "imageModelProvider", "modelEndpointOverride", "clientConfig"];
+const MAPPED: &[&str] = &[
+    "lore",
+    "clients",
+    "modelProvider",
+    "imageModelProvider",
+    "modelEndpointOverride",
+    "clientConfig",
+];
 /// Old fields without a counterpart.
-const KEPT: &[&str] = &["people", "twitterProfile", "instagramProfile", "twitterSpaces", "nft", "extends", "simsaiProfile", "slack"];
+const KEPT: &[&str] = &[
+    "people",
+    "twitterProfile",
+    "instagramProfile",
+    "twitterSpaces",
+    "nft",
+    "extends",
+    "simsaiProfile",
+    "slack",
+];
 
 /// True for a field that [`apply`] takes care of.
 pub(super) fn knows(key: &str) -> bool {
@@ -40,7 +56,11 @@ pub(super) fn apply(fields: &Fields<'_>, character: &mut Character, notes: &mut 
             "clientConfig" => client_config(entry, character, notes),
             _ => {
                 character.extra.insert((*key).to_owned(), entry.value.to_value());
-                tell(entry, format!("`{key}` is an old field: it is kept and has no effect"), notes);
+                tell(
+                    entry,
+                    format!("`{key}` is an old field: it is kept and has no effect"),
+                    notes,
+                );
             }
         }
     }
@@ -48,7 +68,12 @@ pub(super) fn apply(fields: &Fields<'_>, character: &mut Character, notes: &mut 
 }
 
 fn tell(entry: &Entry, message: impl Into<String>, notes: &mut Notes<'_>) {
-    notes.warn(OLD, &entry.key_range, message, Some("`galatea character convert` writes the present format".to_owned()));
+    notes.warn(
+        OLD,
+        &entry.key_range,
+        message,
+        Some("`galatea character convert` writes the present format".to_owned()),
+    );
 }
 
 fn clients(entry: &Entry, character: &mut Character, notes: &mut Notes<'_>) {
@@ -65,7 +90,11 @@ fn clients(entry: &Entry, character: &mut Character, notes: &mut Notes<'_>) {
         }
         mapped.push(format!("`{plugin}`"));
     }
-    let into = if mapped.is_empty() { "nothing is needed for them".to_owned() } else { format!("read as the plugins {}", mapped.join(", ")) };
+    let into = if mapped.is_empty() {
+        "nothing is needed for them".to_owned()
+    } else {
+        format!("read as the plugins {}", mapped.join(", "))
+    };
     tell(entry, format!("`clients` is an old field: {into}"), notes);
 }
 
@@ -73,14 +102,20 @@ fn clients(entry: &Entry, character: &mut Character, notes: &mut Notes<'_>) {
 fn renamed_plugins(fields: &Fields<'_>, character: &mut Character, notes: &mut Notes<'_>) -> bool {
     let mut renamed = false;
     for plugin in &mut character.plugins {
-        let client = plugin.strip_prefix("@elizaos-plugins/client-").or_else(|| plugin.strip_prefix("@elizaos/client-"));
+        let client = plugin
+            .strip_prefix("@elizaos-plugins/client-")
+            .or_else(|| plugin.strip_prefix("@elizaos/client-"));
         if let Some(name) = client {
             *plugin = format!("@elizaos/plugin-{name}");
             renamed = true;
         }
     }
     if renamed && let Some(entry) = fields.get("plugins") {
-        tell(entry, "clients are listed under their old package names: read as `@elizaos/plugin-…`", notes);
+        tell(
+            entry,
+            "clients are listed under their old package names: read as `@elizaos/plugin-…`",
+            notes,
+        );
     }
     renamed
 }
@@ -89,9 +124,18 @@ fn setting(entry: &Entry, name: &str, character: &mut Character, notes: &mut Not
     match &entry.value.kind {
         Kind::Text(text) => {
             character.settings.entry(name).or_insert_with(|| Value::String(text.clone()));
-            tell(entry, format!("`{}` is an old field: read as `settings.{name}`", entry.key), notes);
+            tell(
+                entry,
+                format!("`{}` is an old field: read as `settings.{name}`", entry.key),
+                notes,
+            );
         }
-        _ => notes.error(TYPE, &entry.value.range, format!("`{}` must be text, this is {}", entry.key, entry.value.sort()), None),
+        _ => notes.error(
+            TYPE,
+            &entry.value.range,
+            format!("`{}` must be text, this is {}", entry.key, entry.value.sort()),
+            None,
+        ),
     }
 }
 
@@ -108,8 +152,14 @@ fn client_config(entry: &Entry, character: &mut Character, notes: &mut Notes<'_>
             }
             continue;
         }
-        let Some(options) = object(&client.value, &format!("clientConfig.{}", client.key), notes) else { continue };
-        let place = character.settings.entry(client.key.clone()).or_insert_with(|| Value::Object(serde_json::Map::new()));
+        let Some(options) = object(&client.value, &format!("clientConfig.{}", client.key), notes)
+        else {
+            continue;
+        };
+        let place = character
+            .settings
+            .entry(client.key.clone())
+            .or_insert_with(|| Value::Object(serde_json::Map::new()));
         if let Value::Object(place) = place {
             for (name, value) in to_map(options) {
                 place.entry(name).or_insert(value);

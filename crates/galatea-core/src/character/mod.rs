@@ -6,7 +6,12 @@
 mod convert;
 mod diagnostic;
 mod diff;
+mod encrypted;
 mod example;
+mod examples;
+mod fields;
+mod foreign;
+mod generation;
 mod json;
 mod keys;
 mod layers;
@@ -14,6 +19,7 @@ mod legacy;
 mod load;
 mod node;
 mod notes;
+mod plugins;
 mod read;
 mod schema;
 mod secrets;
@@ -32,9 +38,10 @@ pub use convert::convert;
 pub use diagnostic::{CODES, Diagnostic, Explanation, Refused};
 pub use diff::{Difference, diff};
 pub use example::template;
+pub use generation::Generation;
 pub use layers::settings_layers;
-pub use load::{Generation, Loaded, load, load_bytes};
-pub use schema::{SCHEMA_FILE, schema};
+pub use load::{Loaded, load, load_bytes};
+pub use schema::{SCHEMA_FILE, is_schema, schema};
 pub use secrets::Secrets;
 
 /// Largest character file read, in bytes. Everything in it goes into prompts.
@@ -200,13 +207,18 @@ enum Scalar {
     Switch(bool),
 }
 
-fn text_or_list<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+fn text_or_list<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<String>, D::Error> {
     Ok(match TextOrList::deserialize(deserializer)? {
         TextOrList::Text(text) => vec![text],
         TextOrList::List(list) => list,
     })
 }
 
-fn without_secrets<S: serde::Serializer>(settings: &Map<String, Value>, serializer: S) -> Result<S::Ok, S::Error> {
+fn without_secrets<S: serde::Serializer>(
+    settings: &Map<String, Value>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     secrets::open_part(settings).serialize(serializer)
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::diagnostic::{Diagnostic, SourceText};
-use crate::connector::Severity;
+use crate::finding::Severity;
 
 /// Faults and remarks kept of one file; more would help nobody, and finding a place takes time.
 const MAX_NOTES: usize = 50;
@@ -22,13 +22,25 @@ impl<'a> Notes<'a> {
     }
 
     /// Refuses the file for this.
-    pub(super) fn error(&mut self, code: &'static str, range: &Range<usize>, message: impl Into<String>, help: Option<String>) {
+    pub(super) fn error(
+        &mut self,
+        code: &'static str,
+        range: &Range<usize>,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) {
         self.refused = true;
         self.add(Severity::Error, code, range, message, help);
     }
 
     /// Remarks on this.
-    pub(super) fn warn(&mut self, code: &'static str, range: &Range<usize>, message: impl Into<String>, help: Option<String>) {
+    pub(super) fn warn(
+        &mut self,
+        code: &'static str,
+        range: &Range<usize>,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) {
         self.add(Severity::Warning, code, range, message, help);
     }
 
@@ -37,7 +49,14 @@ impl<'a> Notes<'a> {
         self.kept.len() >= MAX_NOTES
     }
 
-    fn add(&mut self, severity: Severity, code: &'static str, range: &Range<usize>, message: impl Into<String>, help: Option<String>) {
+    fn add(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        range: &Range<usize>,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) {
         // An error is worth more than any remark: it takes the place of the last one.
         if self.is_full() {
             self.left_out += 1;

@@ -43,6 +43,15 @@ pub(super) fn open_part(settings: &Map<String, Value>) -> Map<String, Value> {
     settings
         .iter()
         .filter(|(name, value)| *name != "secrets" && !(value.is_string() && names_a_secret(name)))
-        .map(|(name, value)| (name.clone(), if let Value::Object(inner) = value { Value::Object(open_part(inner)) } else { value.clone() }))
+        .map(|(name, value)| {
+            (
+                name.clone(),
+                if let Value::Object(inner) = value {
+                    Value::Object(open_part(inner))
+                } else {
+                    value.clone()
+                },
+            )
+        })
         .collect()
 }

@@ -35,7 +35,8 @@ pub(super) fn place(text: &str, range: &Range<usize>) -> Place {
     // Masking looks at what stands around the window too: the key of a long secret may lie before it.
     let skip = before.saturating_sub(BEFORE + CONTEXT);
     let around: String = source.chars().skip(skip).take(BEFORE + WINDOW + 2 * CONTEXT).collect();
-    let shown: Vec<char> = mask(&around).into_iter().map(|c| if harmless(c) { c } else { '\u{FFFD}' }).collect();
+    let shown: Vec<char> =
+        mask(&around).into_iter().map(|c| if harmless(c) { c } else { '\u{FFFD}' }).collect();
     let length = source.chars().count();
     let from = if length > WINDOW { before.min(length).saturating_sub(BEFORE) } else { 0 };
     let to = (from + WINDOW).min(length);
@@ -62,7 +63,11 @@ fn floor(text: &str, index: usize) -> usize {
 
 /// Text that may be shown: what would disturb a terminal replaced, cut at `MAX_TEXT` characters.
 pub(super) fn printable(text: &str) -> String {
-    let mut out: String = text.chars().take(MAX_TEXT).map(|c| if c != '\t' && harmless(c) { c } else { '\u{FFFD}' }).collect();
+    let mut out: String = text
+        .chars()
+        .take(MAX_TEXT)
+        .map(|c| if c != '\t' && harmless(c) { c } else { '\u{FFFD}' })
+        .collect();
     if text.chars().nth(MAX_TEXT).is_some() {
         out.push('…');
     }
@@ -71,7 +76,9 @@ pub(super) fn printable(text: &str) -> String {
 
 /// False for what would disturb a terminal: control characters and those that turn the writing direction (Unicode UAX #9).
 fn harmless(c: char) -> bool {
-    c == '\t' || !(c.is_control() || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'))
+    c == '\t'
+        || !(c.is_control()
+            || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'))
 }
 
 /// Replaces what may be a secret by dots, one per character: long words with a digit, and whatever follows a key that names a secret.
@@ -79,7 +86,15 @@ fn mask(line: &str) -> Vec<char> {
     let mut out: Vec<char> = line.chars().collect();
     let secret_from = line
         .match_indices(['"', '\'', '=', ':'])
-        .find(|(at, _)| names_a_secret(line[..*at].trim_end_matches(['"', '\'', ' ', '\t']).rsplit(['"', '\'', ' ', '\t', '{', ',']).next().unwrap_or("")))
+        .find(|(at, _)| {
+            names_a_secret(
+                line[..*at]
+                    .trim_end_matches(['"', '\'', ' ', '\t'])
+                    .rsplit(['"', '\'', ' ', '\t', '{', ','])
+                    .next()
+                    .unwrap_or(""),
+            )
+        })
         .map(|(at, _)| line[..at].chars().count());
     let mut word = 0;
     for i in 0..=out.len() {
@@ -89,13 +104,18 @@ fn mask(line: &str) -> Vec<char> {
             continue;
         }
         let run = i - word..i;
-        if word >= 20 && out[run.clone()].iter().any(char::is_ascii_digit) && out[run.clone()].iter().any(char::is_ascii_alphabetic) {
+        if word >= 20
+            && out[run.clone()].iter().any(char::is_ascii_digit)
+            && out[run.clone()].iter().any(char::is_ascii_alphabetic)
+        {
             out[run].fill('•');
         }
         word = 0;
     }
     if let Some(from) = secret_from {
-        for c in out.iter_mut().skip(from).filter(|c| !matches!(**c, '"' | '\'' | '{' | '}' | '[' | ']' | ',' | ':' | '=' | ' ' | '\t')) {
+        for c in out.iter_mut().skip(from).filter(|c| {
+            !matches!(**c, '"' | '\'' | '{' | '}' | '[' | ']' | ',' | ':' | '=' | ' ' | '\t')
+        }) {
             *c = '•';
         }
     }

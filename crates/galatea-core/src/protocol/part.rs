@@ -112,7 +112,14 @@ impl Part {
     pub fn stored(item: &OutboxItem) -> Self {
         let sending = item.state == OutboxState::Sending;
         let not_before = if sending { item.not_before.plus(SETTLE_TIME) } else { item.not_before };
-        Self { attempt: item.delivery.attempt, not_before, expires: item.expires, marked: sending, unknown: sending, doubt: item.doubt }
+        Self {
+            attempt: item.delivery.attempt,
+            not_before,
+            expires: item.expires,
+            marked: sending,
+            unknown: sending,
+            doubt: item.doubt,
+        }
     }
 
     /// The same by this clock: what was made in the future was made before the clock was set back (or by another machine's clock), so its times
@@ -178,7 +185,11 @@ impl Part {
         self.unknown = false;
         // Marked anew, as the row tells a later crash when the last attempt was made: how long to wait before looking.
         self.marked = false;
-        if self.attempt >= retry::ATTEMPTS { self.end(OutboxState::Dead, End::TooOften) } else { self.next(now) }
+        if self.attempt >= retry::ATTEMPTS {
+            self.end(OutboxState::Dead, End::TooOften)
+        } else {
+            self.next(now)
+        }
     }
 
     fn after(&mut self, next: Next, now: Timestamp) -> Effect {
@@ -221,41 +232,70 @@ mod tests {
         assert_eq!(effect, Effect::Mark);
         let (part, effect) = part.step(&Event::Marked, NOW, RESEND);
         assert_eq!(effect, Effect::Send);
-        assert_eq!(part.step(&Event::Sent, NOW, RESEND).1, Effect::End(OutboxState::Sent, End::Delivered));
+        assert_eq!(
+            part.step(&Event::Sent, NOW, RESEND).1,
+            Effect::End(OutboxState::Sent, End::Delivered)
+        );
     }
 
     #[test]
     fn an_unknown_outcome_is_looked_for_after_the_settle_time() {
         let lost = Error::new(ErrorKind::Unavailable, "x").with_sent(Sent::Maybe);
-        let (part, effect) = marked().step(&Event::Failed { error: &lost, jitter: 0.0 }, NOW, RESEND);
+        let (part, effect) =
+            marked().step(&Event::Failed { error: &lost, jitter: 0.0 }, NOW, RESEND);
         let then = NOW.plus(SETTLE_TIME);
         assert_eq!(effect, Effect::Again(OutboxState::Sending, then));
         assert_eq!(part.clone().step(&Event::Ready, NOW, RESEND).1, Effect::Wait(then));
         assert_eq!(part.clone().step(&Event::Ready, then, RESEND).1, Effect::Look);
-        assert_eq!(part.clone().step(&Event::Looked(Looked::There), then, RESEND).1, Effect::End(OutboxState::Sent, End::Delivered));
-        assert_eq!(part.clone().step(&Event::Looked(Looked::NotThere), then, RESEND).1, Effect::Mark);
-        assert_eq!(part.clone().step(&Event::Looked(Looked::Unclear), then, HOLD).1, Effect::End(OutboxState::Ambiguous, End::HeldBack));
+        assert_eq!(
+            part.clone().step(&Event::Looked(Looked::There), then, RESEND).1,
+            Effect::End(OutboxState::Sent, End::Delivered)
+        );
+        assert_eq!(
+            part.clone().step(&Event::Looked(Looked::NotThere), then, RESEND).1,
+            Effect::Mark
+        );
+        assert_eq!(
+            part.clone().step(&Event::Looked(Looked::Unclear), then, HOLD).1,
+            Effect::End(OutboxState::Ambiguous, End::HeldBack)
+        );
         let (part, effect) = part.step(&Event::Looked(Looked::Unclear), then, RESEND);
         assert_eq!((effect, part.doubt), (Effect::Mark, true));
         let refused = Error::invalid("x");
-        assert_eq!(part.step(&Event::Failed { error: &refused, jitter: 0.0 }, then, RESEND).1, Effect::End(OutboxState::Ambiguous, End::Refused));
+        assert_eq!(
+            part.step(&Event::Failed { error: &refused, jitter: 0.0 }, then, RESEND).1,
+            Effect::End(OutboxState::Ambiguous, End::Refused)
+        );
     }
 
     #[test]
     fn a_clock_that_was_set_back_holds_nothing_up() {
         let hour = Duration::from_secs(3600);
-        let flood = Part { not_before: NOW.plus(hour).plus(Duration::from_secs(40)), expires: Some(NOW.plus(hour).plus(hour)), ..Part::new(NOW, None) };
+        let flood = Part {
+            not_before: NOW.plus(hour).plus(Duration::from_secs(40)),
+            expires: Some(NOW.plus(hour).plus(hour)),
+            ..Part::new(NOW, None)
+        };
         let moved = flood.clone().by(NOW.plus(hour), NOW);
-        assert_eq!((moved.not_before, moved.expires), (NOW.plus(Duration::from_secs(40)), Some(NOW.plus(hour))));
+        assert_eq!(
+            (moved.not_before, moved.expires),
+            (NOW.plus(Duration::from_secs(40)), Some(NOW.plus(hour)))
+        );
         assert_eq!(flood.clone().by(NOW, NOW), flood, "what was made before now stays");
         let sending = Part { not_before: NOW.plus(hour), ..marked() };
-        assert_eq!(sending.by(Timestamp(0), NOW).not_before, NOW.plus(SETTLE_TIME), "no send is in the future");
+        assert_eq!(
+            sending.by(Timestamp(0), NOW).not_before,
+            NOW.plus(SETTLE_TIME),
+            "no send is in the future"
+        );
     }
 
     #[test]
     fn a_flood_waits_as_pending_and_is_marked_again() {
-        let flood = Error::new(ErrorKind::RateLimited, "x").with_retry(Retry::After(Duration::from_secs(40)));
-        let (part, effect) = marked().step(&Event::Failed { error: &flood, jitter: 0.5 }, NOW, RESEND);
+        let flood = Error::new(ErrorKind::RateLimited, "x")
+            .with_retry(Retry::After(Duration::from_secs(40)));
+        let (part, effect) =
+            marked().step(&Event::Failed { error: &flood, jitter: 0.5 }, NOW, RESEND);
         let then = NOW.plus(Duration::from_secs(40));
         assert_eq!((effect, part.attempt), (Effect::Again(OutboxState::Pending, then), 0));
         assert_eq!(part.step(&Event::Ready, then, RESEND).1, Effect::Mark);
@@ -265,7 +305,13 @@ mod tests {
     fn what_is_too_old_expires_but_is_looked_for_first() {
         let old = Part { expires: Some(NOW), ..marked() };
         let later = NOW.plus(Duration::from_secs(1));
-        assert_eq!(old.clone().step(&Event::Ready, later, RESEND).1, Effect::End(OutboxState::Expired, End::TooOld));
-        assert_eq!(Part { unknown: true, ..old }.step(&Event::Ready, later, RESEND).1, Effect::Look);
+        assert_eq!(
+            old.clone().step(&Event::Ready, later, RESEND).1,
+            Effect::End(OutboxState::Expired, End::TooOld)
+        );
+        assert_eq!(
+            Part { unknown: true, ..old }.step(&Event::Ready, later, RESEND).1,
+            Effect::Look
+        );
     }
 }

@@ -43,9 +43,20 @@ impl Tables {
     ///
     /// # Errors
     /// When a message is finished already or unknown, or a (turn, part) exists.
-    pub fn finish_turn(&mut self, turn: TurnId, finished: &[(MemoryId, InboxState)], parts: &[(DeliveryId, u32, OutboxState)]) -> Result<(), Refused> {
-        let open = finished.iter().all(|(id, _)| self.inbox.get(id).is_some_and(|(state, _)| *state == InboxState::New));
-        if !open || parts.iter().any(|(id, part, _)| self.outbox.contains_key(id) || self.parts.contains_key(&(turn, *part))) {
+    pub fn finish_turn(
+        &mut self,
+        turn: TurnId,
+        finished: &[(MemoryId, InboxState)],
+        parts: &[(DeliveryId, u32, OutboxState)],
+    ) -> Result<(), Refused> {
+        let open = finished
+            .iter()
+            .all(|(id, _)| self.inbox.get(id).is_some_and(|(state, _)| *state == InboxState::New));
+        if !open
+            || parts.iter().any(|(id, part, _)| {
+                self.outbox.contains_key(id) || self.parts.contains_key(&(turn, *part))
+            })
+        {
             return Err(Refused);
         }
         for (id, state) in finished {

@@ -37,7 +37,14 @@ pub struct AuditLine {
 impl AuditLine {
     /// G5: nothing is missing and nothing is counted twice.
     pub fn balances(&self) -> bool {
-        self.received == self.answered + self.answering + self.undelivered + self.skipped + self.expired + self.dead + self.pending
+        self.received
+            == self.answered
+                + self.answering
+                + self.undelivered
+                + self.skipped
+                + self.expired
+                + self.dead
+                + self.pending
     }
 }
 

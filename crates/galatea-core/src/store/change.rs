@@ -25,7 +25,10 @@ pub struct ConnectionChange {
 impl ConnectionChange {
     /// True when there is nothing to write.
     pub fn is_empty(&self) -> bool {
-        self.worlds.is_empty() && self.rooms.is_empty() && self.entities.is_empty() && self.participants.is_empty()
+        self.worlds.is_empty()
+            && self.rooms.is_empty()
+            && self.entities.is_empty()
+            && self.participants.is_empty()
     }
 
     /// Adds another change after this one.
@@ -127,6 +130,16 @@ pub enum Effect {
         entity: EntityId,
         /// To what.
         role: crate::world::Role,
+    },
+    /// Inserts or replaces a task.
+    SaveTask {
+        /// The task; its agent is the turn's.
+        task: Box<crate::task::Task>,
+    },
+    /// Removes a task.
+    DeleteTask {
+        /// Which.
+        task: crate::ids::TaskId,
     },
     /// Deletes all that somebody wrote, what the agent answered them, and their names.
     ForgetPerson {

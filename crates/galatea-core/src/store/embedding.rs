@@ -11,13 +11,23 @@ use crate::{embedding::Embedding, error::Result, ids::AgentId, memory::Memory};
 pub trait EmbeddingStore: Send + Sync {
     /// Keeps embeddings of this model for memories of this agent, in place of those they had; how many. A memory that is gone, or says something
     /// else by now, is passed over.
-    async fn save_embeddings(&self, agent: AgentId, model: &str, embeddings: &[(&Memory, Embedding)]) -> Result<u64>;
+    async fn save_embeddings(
+        &self,
+        agent: AgentId,
+        model: &str,
+        embeddings: &[(&Memory, Embedding)],
+    ) -> Result<u64>;
     /// Memories that match and are alike enough, the likest first, the newest first of equals; each with its likeness. Every one is looked at, so
     /// nothing is overlooked; `kinds` and a Room keep it fast.
     async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>>;
     /// Memories that match and have no embedding of this model (and this width, where one is given), in the order in
     /// which memories are found without it.
-    async fn without_embedding(&self, query: &MemoryQuery, model: &str, width: Option<usize>) -> Result<Vec<Memory>>;
+    async fn without_embedding(
+        &self,
+        query: &MemoryQuery,
+        model: &str,
+        width: Option<usize>,
+    ) -> Result<Vec<Memory>>;
 }
 
 /// Selects memories by their meaning.

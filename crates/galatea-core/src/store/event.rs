@@ -16,5 +16,10 @@ pub trait EventStore: Send + Sync {
     async fn publish_events(&self, member: MemberId, events: &[Event]) -> Result<()>;
     /// The next events of everybody else after a position, at most `limit`, in order, and the position after them. Without a position none,
     /// and where the stream ends now.
-    async fn events_after(&self, member: MemberId, after: Option<EventPosition>, limit: u32) -> Result<(EventPosition, Vec<Event>)>;
+    async fn events_after(
+        &self,
+        member: MemberId,
+        after: Option<EventPosition>,
+        limit: u32,
+    ) -> Result<(EventPosition, Vec<Event>)>;
 }

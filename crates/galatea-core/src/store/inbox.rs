@@ -3,11 +3,12 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{ConnectionChange, Fence, TurnRecord};
+use super::{ConnectionChange, Fence, InboxState, TurnRecord};
 use crate::{
     clock::Timestamp,
+    content::Content,
     error::Result,
-    ids::{Account, AgentId, MemoryId, RemoteId, RoomId, Source, TurnId},
+    ids::{Account, AgentId, EntityId, MemoryId, RemoteId, RoomId, Source, TurnId},
     memory::Memory,
     message::Cursor,
     verdict::Verdict,
@@ -22,10 +23,60 @@ pub struct Ingest {
     pub messages: Vec<InboxEntry>,
     /// Other memories (joins, reactions) to store without a turn.
     pub memories: Vec<Memory>,
+    /// Changes of what is stored already, applied after the messages, in this order.
+    pub mutations: Vec<Mutation>,
     /// The cursor, by (agent, source, account).
     pub cursor: Option<(AgentId, Source, Account, Cursor)>,
     /// The lease under which the account is read, where several processes share the store: whoever lost it moves no cursor.
     pub fence: Option<Fence>,
+}
+
+/// A change of what is stored already, as a platform reports it in a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mutation {
+    /// Replaces the content of a memory, as [`super::MemoryStore::update_content`] does.
+    Edit {
+        /// The agent that stored it.
+        agent: AgentId,
+        /// The edited message.
+        memory: MemoryId,
+        /// Its new content.
+        content: Box<Content>,
+    },
+    /// Removes memories, as [`super::MemoryStore::delete_memories`] does.
+    Delete {
+        /// The agent that stored them.
+        agent: AgentId,
+        /// The deleted messages.
+        memories: Vec<MemoryId>,
+    },
+    /// Adds people to a Room.
+    Join(ConnectionChange),
+    /// Removes participants from a Room.
+    Leave {
+        /// The Room they left.
+        room: RoomId,
+        /// Who left.
+        entities: Vec<EntityId>,
+    },
+    /// Moves a Room and its queues to a new platform id, as [`super::OutboxStore::move_room`] does.
+    MoveRoom {
+        /// The Room as it was.
+        room: RoomId,
+        /// The Room it becomes.
+        to_room: RoomId,
+        /// Its new platform id.
+        to_remote: RemoteId,
+    },
+}
+
+/// What a batch changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ingested {
+    /// For each message whether it is new.
+    pub new: Vec<bool>,
+    /// For each mutation whether it found a memory to change; true for those that change no memory.
+    pub changed: Vec<bool>,
 }
 
 /// What a worker has in hand already and does not look for.
@@ -103,53 +154,33 @@ pub struct InboxItem {
     pub finished_at: Option<Timestamp>,
 }
 
-/// State of an inbox row: `new` → one of the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum InboxState {
-    /// Not finished.
-    New,
-    /// Answered.
-    Done,
-    /// Not answered, for a stated reason.
-    Skipped,
-    /// Too old when its turn came.
-    Expired,
-    /// Given up.
-    Dead,
-}
-
-impl InboxState {
-    /// The stored spelling.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Done => "done",
-            Self::Skipped => "skipped",
-            Self::Expired => "expired",
-            Self::Dead => "dead",
-        }
-    }
-    /// Reads the stored spelling.
-    pub fn from_stored(text: &str) -> Option<Self> {
-        [Self::New, Self::Done, Self::Skipped, Self::Expired, Self::Dead].into_iter().find(|s| s.as_str() == text)
-    }
-}
-
 /// The durable queue in, and turns.
 #[async_trait]
 pub trait InboxStore: Send + Sync {
     /// Sets up or updates connections.
     async fn connect(&self, change: ConnectionChange) -> Result<()>;
-    /// T1. Returns for each message whether it is new; Ok means committed. With a fence that no longer holds it fails with `Conflict`.
-    async fn ingest(&self, ingest: Ingest) -> Result<Vec<bool>>;
+    /// T1. Ok means committed. With a fence that no longer holds it fails with `Conflict` and writes nothing.
+    async fn ingest(&self, ingest: Ingest) -> Result<Ingested>;
     /// Messages not finished, oldest first, of one agent's account.
-    async fn unfinished(&self, agent: AgentId, source: &Source, account: &Account, limit: u32) -> Result<Vec<InboxItem>>;
+    async fn unfinished(
+        &self,
+        agent: AgentId,
+        source: &Source,
+        account: &Account,
+        limit: u32,
+    ) -> Result<Vec<InboxItem>>;
     /// Messages of one Room not finished, in the order they were stored: read back when a lane had to spill.
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>>;
     /// Messages not finished of an agent's Rooms in these parts ([`super::room_part`]) on these platforms, besides what is in hand, in the order
     /// they were stored: what a worker takes up.
-    async fn unfinished_in_parts(&self, agent: AgentId, parts: &[u16], sources: &[Source], besides: &InHand, limit: u32) -> Result<Vec<InboxItem>>;
+    async fn unfinished_in_parts(
+        &self,
+        agent: AgentId,
+        parts: &[u16],
+        sources: &[Source],
+        besides: &InHand,
+        limit: u32,
+    ) -> Result<Vec<InboxItem>>;
     /// When the oldest message was stored for which no turn has begun: how far the work is behind.
     async fn oldest_unstarted(&self) -> Result<Option<Timestamp>>;
     /// Counts a begun turn on these rows, so that a message that kills the process is given up in the end.
@@ -160,9 +191,20 @@ pub trait InboxStore: Send + Sync {
     /// One inbox row.
     async fn inbox_item(&self, id: MemoryId) -> Result<Option<InboxItem>>;
     /// Rows by platform ids: the message's, and the room's when given. Newest first.
-    async fn inbox_by_remote(&self, source: &Source, room: Option<&RemoteId>, message: &RemoteId) -> Result<Vec<InboxItem>>;
+    async fn inbox_by_remote(
+        &self,
+        source: &Source,
+        room: Option<&RemoteId>,
+        message: &RemoteId,
+    ) -> Result<Vec<InboxItem>>;
     /// How many rows are in each state, per source.
     async fn inbox_counts(&self) -> Result<Vec<(Source, InboxState, u64)>>;
     /// A stored cursor.
-    async fn cursor(&self, agent: AgentId, source: &Source, account: &Account, stream: &str) -> Result<Option<Cursor>>;
+    async fn cursor(
+        &self,
+        agent: AgentId,
+        source: &Source,
+        account: &Account,
+        stream: &str,
+    ) -> Result<Option<Cursor>>;
 }

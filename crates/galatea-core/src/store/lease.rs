@@ -8,46 +8,12 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
+use super::{About, Part};
 use crate::{
     clock::Timestamp,
     error::{Error, Result},
-    ids::{Account, AgentId, MemberId, RoomId, Source},
+    ids::{AgentId, MemberId},
 };
-
-/// Into how many parts all Rooms are divided. Stored rows depend on it, so it never changes.
-pub const ROOM_PARTS: u16 = 64;
-
-/// The part of a Room, below [`ROOM_PARTS`]. Ids are hashes or random already, so their last byte spreads evenly; databases compute the
-/// same by themselves.
-pub fn room_part(room: RoomId) -> u16 {
-    u16::from(room.0.as_bytes()[15]) % ROOM_PARTS
-}
-
-/// The name of something that one process at a time takes care of.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Part(pub String);
-
-impl Part {
-    /// One agent's Rooms whose [`room_part`] is `part`.
-    pub fn rooms(agent: AgentId, part: u16) -> Self {
-        Self(format!("rooms:{agent}:{part}"))
-    }
-    /// Every part of an agent's Rooms.
-    pub fn all_rooms(agent: AgentId) -> Vec<Self> {
-        (0..ROOM_PARTS).map(|part| Self::rooms(agent, part)).collect()
-    }
-    /// One agent's login on a platform.
-    pub fn account(source: &Source, agent: AgentId, account: &Account) -> Self {
-        Self(format!("{source}:{agent}:{account}"))
-    }
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// A part that a process holds. The epoch grows with every holder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +84,10 @@ impl FromStr for Role {
 
     fn from_str(text: &str) -> Result<Self> {
         let wanted = text.trim().to_ascii_lowercase();
-        Self::ALL.into_iter().find(|role| role.as_str() == wanted).ok_or_else(|| Error::invalid("a role is one of all, ingress, worker, api"))
+        Self::ALL
+            .into_iter()
+            .find(|role| role.as_str() == wanted)
+            .ok_or_else(|| Error::invalid("a role is one of all, ingress, worker, api"))
     }
 }
 
@@ -152,6 +121,8 @@ pub struct Membership {
     pub role: Role,
     /// With whom it shares work.
     pub groups: Vec<Group>,
+    /// What it runs.
+    pub about: About,
 }
 
 /// A process that shares the store.
@@ -181,6 +152,10 @@ pub struct LeaseStatus {
     pub left: Duration,
 }
 
+/// What changes when a process comes or goes and when a part becomes free, so that the others look at once. Two of them are only compared.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pulse(pub String);
+
 /// The fair share of one of `members` processes: parts ÷ members, rounded up.
 pub fn fair_share(parts: usize, members: usize) -> usize {
     parts.div_ceil(members.max(1))
@@ -192,15 +167,30 @@ pub trait LeaseStore: Send + Sync {
     /// Whether several processes can share this store. Where they cannot, everybody holds whatever they ask for, and fences are not checked.
     fn is_shared(&self) -> bool;
     /// Joins, or says that it is still there for `ttl`. How many are alive in each group, this one included.
-    async fn beat(&self, member: MemberId, membership: &Membership, ttl: Duration) -> Result<BTreeMap<Group, usize>>;
+    async fn beat(
+        &self,
+        member: MemberId,
+        membership: &Membership,
+        ttl: Duration,
+    ) -> Result<BTreeMap<Group, usize>>;
     /// Leaves, and releases everything.
     async fn leave(&self, member: MemberId) -> Result<()>;
     /// Takes parts that nobody holds (any more), until it holds `most` of those asked for. All of them that it holds now, by name.
-    async fn claim(&self, member: MemberId, parts: &[Part], most: usize, ttl: Duration) -> Result<Vec<Lease>>;
+    async fn claim(
+        &self,
+        member: MemberId,
+        parts: &[Part],
+        most: usize,
+        ttl: Duration,
+    ) -> Result<Vec<Lease>>;
     /// Holds everything for `ttl` from now on. What is missing in the answer has been lost to somebody else.
     async fn renew(&self, member: MemberId, ttl: Duration) -> Result<Vec<Lease>>;
     /// Gives parts back.
     async fn release(&self, member: MemberId, parts: &[Part]) -> Result<()>;
+    /// The store's own time; none where that is this machine's.
+    async fn store_clock(&self) -> Result<Option<Timestamp>>;
+    /// Whether something has changed that processes share. Cheap: asked ten times a second.
+    async fn pulse(&self) -> Result<Pulse>;
     /// Every part ever claimed, by name.
     async fn leases(&self) -> Result<Vec<LeaseStatus>>;
     /// Everybody who joined and did not leave, by age. Those overdue for a day are forgotten.
@@ -210,28 +200,18 @@ pub trait LeaseStore: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use uuid::Uuid;
-
-    #[test]
-    fn a_rooms_part_never_changes() {
-        for (id, part) in
-            [("00000000-0000-0000-0000-000000000000", 0), ("b850bc30-45f8-0041-a00a-83df46d8555d", 29), ("ffffffff-ffff-ffff-ffff-ffffffffffff", 63)]
-        {
-            assert_eq!(room_part(RoomId(Uuid::parse_str(id).unwrap())), part);
-        }
-    }
-
-    #[test]
-    fn rooms_spread_over_all_parts() {
-        let mut rooms = [0_u32; ROOM_PARTS as usize];
-        for n in 0..64_000 {
-            rooms[usize::from(room_part(RoomId(Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{n}").as_bytes()))))] += 1;
-        }
-        assert!(rooms.iter().all(|n| (850..1_150).contains(n)), "{rooms:?}");
-    }
 
     #[test]
     fn a_share_is_rounded_up() {
-        assert_eq!([fair_share(64, 0), fair_share(64, 1), fair_share(64, 3), fair_share(1, 5), fair_share(0, 5)], [64, 64, 22, 1, 0]);
+        assert_eq!(
+            [
+                fair_share(64, 0),
+                fair_share(64, 1),
+                fair_share(64, 3),
+                fair_share(1, 5),
+                fair_share(0, 5)
+            ],
+            [64, 64, 22, 1, 0]
+        );
     }
 }

@@ -16,6 +16,13 @@ use crate::{
 pub trait MemoryStore: Send + Sync {
     /// One memory.
     async fn memory(&self, id: MemoryId) -> Result<Option<Memory>>;
+    /// Ids from `first` to `last`, both included, in order, at most `limit`: those that begin alike, for a person who gives only the beginning.
+    async fn memory_ids(
+        &self,
+        first: MemoryId,
+        last: MemoryId,
+        limit: u32,
+    ) -> Result<Vec<MemoryId>>;
     /// Memories that match, newest first.
     async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>>;
     /// The same for whoever only reads them: a store may hand out what it keeps in memory.
@@ -27,7 +34,8 @@ pub trait MemoryStore: Send + Sync {
     /// Inserts; an id that exists is left as it is.
     async fn save_memories(&self, memories: &[Memory]) -> Result<()>;
     /// Replaces the content of a memory of this agent; false when there is none.
-    async fn update_content(&self, agent: AgentId, id: MemoryId, content: &Content) -> Result<bool>;
+    async fn update_content(&self, agent: AgentId, id: MemoryId, content: &Content)
+    -> Result<bool>;
     /// Removes memories of this agent; how many were there.
     async fn delete_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64>;
 }
@@ -58,7 +66,17 @@ pub struct MemoryQuery {
 impl MemoryQuery {
     /// Everything of an agent, at most `limit`.
     pub fn new(agent: AgentId, limit: u32) -> Self {
-        Self { agent, kinds: Vec::new(), room: None, world: None, entity: None, since: None, before: None, matching: None, limit }
+        Self {
+            agent,
+            kinds: Vec::new(),
+            room: None,
+            world: None,
+            entity: None,
+            since: None,
+            before: None,
+            matching: None,
+            limit,
+        }
     }
     /// Of this sort.
     #[must_use]

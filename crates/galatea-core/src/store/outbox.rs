@@ -70,7 +70,8 @@ impl OutboxState {
         matches!(self, Self::Pending | Self::Sending)
     }
     /// All of them, in the order of a row's life.
-    pub const ALL: [Self; 6] = [Self::Pending, Self::Sending, Self::Sent, Self::Ambiguous, Self::Expired, Self::Dead];
+    pub const ALL: [Self; 6] =
+        [Self::Pending, Self::Sending, Self::Sent, Self::Ambiguous, Self::Expired, Self::Dead];
 
     /// Reads the stored spelling.
     pub fn from_stored(text: &str) -> Option<Self> {
@@ -122,7 +123,9 @@ impl Resolution {
     /// Whether a row in this state can be decided so.
     pub fn fits(self, state: OutboxState) -> bool {
         match self {
-            Self::Retry => matches!(state, OutboxState::Ambiguous | OutboxState::Expired | OutboxState::Dead),
+            Self::Retry => {
+                matches!(state, OutboxState::Ambiguous | OutboxState::Expired | OutboxState::Dead)
+            }
             Self::Drop => matches!(state, OutboxState::Pending | OutboxState::Ambiguous),
         }
     }
@@ -137,7 +140,21 @@ pub trait OutboxStore: Send + Sync {
     /// has the account, somebody (an operator) has ended the part, or it is not there.
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>>;
     /// Rows `pending` or `sending` of one agent's account besides those named, in order of commit.
-    async fn unsettled(&self, agent: AgentId, source: &Source, account: &Account, besides: &[DeliveryId], limit: u32) -> Result<Vec<OutboxItem>>;
+    async fn unsettled(
+        &self,
+        agent: AgentId,
+        source: &Source,
+        account: &Account,
+        besides: &[DeliveryId],
+        limit: u32,
+    ) -> Result<Vec<OutboxItem>>;
+    /// Rows `pending` or `sending` of one Room besides those named, in order of commit: read back when a lane had to spill.
+    async fn unsettled_in_room(
+        &self,
+        room: RoomId,
+        besides: &[DeliveryId],
+        limit: u32,
+    ) -> Result<Vec<OutboxItem>>;
     /// Parts of one turn, in order.
     async fn deliveries_of(&self, turn: TurnId) -> Result<Vec<OutboxItem>>;
     /// One row.

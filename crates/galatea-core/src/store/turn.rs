@@ -1,6 +1,6 @@
 //! T2: what a finished turn writes.
 
-use super::{Effect, Fence, InboxState};
+use super::{Effect, Fence, InboxState, UsageRow};
 use crate::{
     clock::Timestamp,
     ids::{AgentId, MemoryId, RoomId, TurnId},
@@ -26,6 +26,8 @@ pub struct TurnRecord {
     pub finished: Vec<FinishedMessage>,
     /// Changes actions asked for.
     pub effects: Vec<Effect>,
+    /// What it cost, added to the ledger.
+    pub usage: Vec<UsageRow>,
     /// Now.
     pub at: Timestamp,
     /// The lease under which its Room was worked on, where several processes share the store.

@@ -1,6 +1,11 @@
 //! Every schedule of one turn: two workers that both take it, a sender, crashes at every point, and a network that loses, delays and
 //! refuses. The code under test is the one that runs: [`galatea_core::protocol`].
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test fails by panicking, and tells how much it explored")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and tells how much it explored"
+)]
 
 mod explore;
 mod world;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use galatea_core::{
-    Account, Address, AgentId, Delivery, DeliveryId, Encoded, Error, ErrorKind, MemoryId, RemoteId, RoomId, Sent, Source, Timestamp, TurnId,
+    Account, Address, AgentId, Delivery, DeliveryId, Encoded, Error, ErrorKind, MemoryId, RemoteId,
+    RoomId, Sent, Source, Timestamp, TurnId,
     protocol::{Effect, Event, Looked, Part, Rules, Tables},
     store::{InboxState, OutboxItem, OutboxState},
 };
@@ -148,15 +149,20 @@ impl World {
 
     pub(crate) fn end(&self) -> End {
         let times = |part: u32| self.shown.iter().filter(|p| **p == part).count();
-        let open = self.tables.inbox.get(&MESSAGE).is_none_or(|(state, _)| *state == InboxState::New);
-        assert!(self.tables.outbox.values().all(|state| !state.is_open()), "a schedule ended with work left: {self:?}");
+        let open =
+            self.tables.inbox.get(&MESSAGE).is_none_or(|(state, _)| *state == InboxState::New);
+        assert!(
+            self.tables.outbox.values().all(|state| !state.is_open()),
+            "a schedule ended with work left: {self:?}"
+        );
         let first = |part: u32| self.shown.iter().position(|p| *p == part);
         End {
             doubled: (0..PARTS).any(|part| times(part) > 1),
             doubt: self.rows.values().any(|(.., doubt)| *doubt),
             lost: (0..PARTS).any(|part| times(part) == 0),
             unsure: self.tables.outbox.values().any(|state| *state == OutboxState::Ambiguous),
-            out_of_order: first(1).is_some_and(|later| first(0).is_some_and(|earlier| earlier > later)),
+            out_of_order: first(1)
+                .is_some_and(|later| first(0).is_some_and(|earlier| earlier > later)),
             unanswered: self.acknowledged && open,
         }
     }
@@ -187,11 +193,19 @@ impl World {
     /// Begin, think, T2. Both workers may hold the same turn: a lease only saves the model's money.
     fn working(&self, n: usize, worlds: &mut Vec<Self>) {
         match self.workers[n] {
-            Worker::Idle if self.tables.inbox.get(&MESSAGE).is_some_and(|(state, _)| *state == InboxState::New) => worlds.push(self.but(|w| {
-                w.tables.begin_turn(&[MESSAGE]);
-                w.turns += 1;
-                w.workers[n] = Worker::Thinking(TurnId(Uuid::from_u128(u128::from(w.turns))));
-            })),
+            Worker::Idle
+                if self
+                    .tables
+                    .inbox
+                    .get(&MESSAGE)
+                    .is_some_and(|(state, _)| *state == InboxState::New) =>
+            {
+                worlds.push(self.but(|w| {
+                    w.tables.begin_turn(&[MESSAGE]);
+                    w.turns += 1;
+                    w.workers[n] = Worker::Thinking(TurnId(Uuid::from_u128(u128::from(w.turns))));
+                }))
+            }
             Worker::Idle => {}
             Worker::Thinking(turn) => worlds.push(self.but(|w| w.commit(n, turn))),
         }
@@ -202,7 +216,9 @@ impl World {
         // The first process hands over at once when its lane is free, and saves the commit of T3.
         let at_once = n == 0 && self.sender.as_ref().is_some_and(|s| s.lane.is_empty());
         let id = |part: u32| DeliveryId(Uuid::from_u128(turn.0.as_u128() * 10 + u128::from(part)));
-        let state = |part: u32| if at_once && part == 0 { OutboxState::Sending } else { OutboxState::Pending };
+        let state = |part: u32| {
+            if at_once && part == 0 { OutboxState::Sending } else { OutboxState::Pending }
+        };
         let parts: Vec<_> = (0..PARTS).map(|part| (id(part), part, state(part))).collect();
         if self.tables.finish_turn(turn, &[(MESSAGE, InboxState::Done)], &parts).is_err() {
             return;
@@ -212,7 +228,10 @@ impl World {
             if n == 0
                 && let Some(sender) = &mut self.sender
             {
-                sender.lane.push_back((id, Part { marked: at_once && part == 0, ..Part::new(self.now, None) }));
+                sender.lane.push_back((
+                    id,
+                    Part { marked: at_once && part == 0, ..Part::new(self.now, None) },
+                ));
             }
         }
     }
@@ -271,7 +290,10 @@ impl World {
             })),
             Some(Doing::Send) => self.attempts(worlds),
             Some(Doing::Hear(answer)) => worlds.push(self.but(|w| w.answer(answer))),
-            Some(Doing::Look) => self.looks().into_iter().for_each(|looked| worlds.push(self.but(|w| w.hear(&Event::Looked(looked))))),
+            Some(Doing::Look) => self
+                .looks()
+                .into_iter()
+                .for_each(|looked| worlds.push(self.but(|w| w.hear(&Event::Looked(looked))))),
             Some(Doing::Again(state, until)) => worlds.push(self.but(|w| {
                 w.store(state, until);
                 w.set(Doing::Wait(until));
@@ -379,8 +401,17 @@ impl World {
     }
 }
 
-fn item(id: DeliveryId, state: OutboxState, (attempt, not_before, doubt): (u32, Timestamp, bool)) -> OutboxItem {
-    let address = Address { source: Source::new("test"), account: Account("1".into()), room: RoomId(Uuid::nil()), remote: RemoteId::new(1) };
+fn item(
+    id: DeliveryId,
+    state: OutboxState,
+    (attempt, not_before, doubt): (u32, Timestamp, bool),
+) -> OutboxItem {
+    let address = Address {
+        source: Source::new("test"),
+        account: Account("1".into()),
+        room: RoomId(Uuid::nil()),
+        remote: RemoteId::new(1),
+    };
     let delivery = Delivery {
         id,
         agent: AgentId(Uuid::nil()),
@@ -393,5 +424,14 @@ fn item(id: DeliveryId, state: OutboxState, (attempt, not_before, doubt): (u32, 
         created_at: Timestamp(0),
         previous: None,
     };
-    OutboxItem { delivery, memory: None, state, not_before, expires: None, remote: None, error: None, doubt }
+    OutboxItem {
+        delivery,
+        memory: None,
+        state,
+        not_before,
+        expires: None,
+        remote: None,
+        error: None,
+        doubt,
+    }
 }

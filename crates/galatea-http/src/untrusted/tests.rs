@@ -38,7 +38,11 @@ async fn servers() -> (u16, Arc<AtomicUsize>) {
 }
 
 fn clients() -> (HttpClient, reqwest::Client) {
-    let client = HttpClient::new(HttpOptions { untrusted_exceptions: vec![FRIEND], ..HttpOptions::default() }).unwrap();
+    let client = HttpClient::new(HttpOptions {
+        untrusted_exceptions: vec![FRIEND],
+        ..HttpOptions::default()
+    })
+    .unwrap();
     let flips = AtomicUsize::new(0);
     let lookup: Lookup = Arc::new(move |host| {
         let inside = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -52,9 +56,17 @@ fn clients() -> (HttpClient, reqwest::Client) {
             "rebind.example" => vec![inside],
             _ => vec![],
         };
-        Box::pin(async move { if found.is_empty() { Err(io::Error::other("no such name")) } else { Ok(found) } })
+        Box::pin(async move {
+            if found.is_empty() { Err(io::Error::other("no such name")) } else { Ok(found) }
+        })
     });
-    let guarded = guard_with(reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()), &[FRIEND], lookup).build().unwrap();
+    let guarded = guard_with(
+        reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()),
+        &[FRIEND],
+        lookup,
+    )
+    .build()
+    .unwrap();
     (client, guarded)
 }
 
@@ -67,8 +79,14 @@ async fn public_names_and_redirects_work() {
     let (port, _) = servers().await;
     let (client, guarded) = clients();
     for path in ["ok", "hop"] {
-        let got = fetch(&client, &guarded, &format!("http://public.example:{port}/{path}"), &limits()).await.unwrap();
-        assert_eq!((got.bytes.as_ref(), got.media_type.as_str()), (b"hello".as_slice(), "text/plain"));
+        let got =
+            fetch(&client, &guarded, &format!("http://public.example:{port}/{path}"), &limits())
+                .await
+                .unwrap();
+        assert_eq!(
+            (got.bytes.as_ref(), got.media_type.as_str()),
+            (b"hello".as_slice(), "text/plain")
+        );
     }
 }
 
@@ -99,16 +117,24 @@ async fn no_form_of_an_inside_address_is_reached() {
         "①27.0.0.1",
     ];
     for host in hosts {
-        let error = fetch(&client, &guarded, &format!("http://{host}:{port}/"), &limits()).await.unwrap_err();
+        let error = fetch(&client, &guarded, &format!("http://{host}:{port}/"), &limits())
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), Some(codes::SSRF), "{host}: {}", error.report());
     }
     for path in ["inside", "named"] {
-        let error = fetch(&client, &guarded, &format!("http://public.example:{port}/{path}"), &limits()).await.unwrap_err();
+        let error =
+            fetch(&client, &guarded, &format!("http://public.example:{port}/{path}"), &limits())
+                .await
+                .unwrap_err();
         assert_eq!(error.code(), Some(codes::SSRF), "{path}");
     }
     let rebind = format!("http://rebind.example:{port}/ok");
     assert!(fetch(&client, &guarded, &rebind, &limits()).await.is_ok());
-    assert_eq!(fetch(&client, &guarded, &rebind, &limits()).await.unwrap_err().code(), Some(codes::SSRF));
+    assert_eq!(
+        fetch(&client, &guarded, &rebind, &limits()).await.unwrap_err().code(),
+        Some(codes::SSRF)
+    );
     assert_eq!(hits.load(Ordering::SeqCst), 0, "the canary behind the guard was reached");
 }
 
@@ -116,7 +142,8 @@ async fn no_form_of_an_inside_address_is_reached() {
 async fn the_real_resolver_is_guarded_too() {
     let (port, hits) = servers().await;
     let client = HttpClient::new(HttpOptions::default()).unwrap();
-    let error = client.fetch_untrusted(&format!("http://localhost:{port}/"), &limits()).await.unwrap_err();
+    let error =
+        client.fetch_untrusted(&format!("http://localhost:{port}/"), &limits()).await.unwrap_err();
     assert_eq!(error.code(), Some(codes::SSRF), "{}", error.report());
     assert_eq!(hits.load(Ordering::SeqCst), 0);
 }
@@ -139,7 +166,13 @@ async fn limits_hold_and_nothing_of_the_path_is_told() {
         assert_eq!(error.code(), Some(code), "{path}: {}", error.report());
         assert!(!format!("{error:?} {error} {}", error.report()).contains("CANARY"), "{path}");
     }
-    for url in ["ftp://public.example/", "gopher://x", "http://user:CANARY@public.example/", "not a url CANARY", "http://"] {
+    for url in [
+        "ftp://public.example/",
+        "gopher://x",
+        "http://user:CANARY@public.example/",
+        "not a url CANARY",
+        "http://",
+    ] {
         let error = fetch(&client, &guarded, url, &limits()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert!(!format!("{error:?} {error}").contains("CANARY"), "{url}");

@@ -4,7 +4,7 @@ use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::wire::Fail;
+use crate::wire::{Fail, surrogate};
 
 #[derive(Deserialize)]
 struct Body {
@@ -41,9 +41,11 @@ pub(super) struct Tokens {
 impl Tokens {
     /// Counts given here replace earlier ones: a stream tells them at its start and again, complete, at its end.
     pub(super) fn update(&self, usage: &mut Usage) {
-        let parts = [self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens];
+        let parts =
+            [self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens];
         if self.input_tokens.is_some() {
             usage.input = parts.into_iter().flatten().fold(0, u64::saturating_add);
+            usage.cached = self.cache_read_input_tokens.unwrap_or_default();
         }
         if let Some(output) = self.output_tokens {
             usage.output = output;
@@ -51,19 +53,26 @@ impl Tokens {
     }
 }
 
-pub(super) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
-    let body: Body = serde_json::from_slice(bytes).map_err(|_| Fail::Garbage("a message"))?;
-    let mut answer = TextAnswer { finish: finish(body.stop_reason.as_deref()), ..TextAnswer::default() };
+pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
+    let body: Body = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage("a message"))?;
+    let mut answer =
+        TextAnswer { finish: finish(body.stop_reason.as_deref()), ..TextAnswer::default() };
+    let mut said = surrogate::Joined::default();
     for block in body.content {
         match block {
-            Block::Text { text } => answer.text.push_str(&text),
+            Block::Text { text } => drop(said.push(&text)),
             Block::ToolUse { id, name, input } => {
                 let arguments = if input.is_null() { "{}".to_owned() } else { input.to_string() };
-                answer.tool_calls.push(ToolCall { id, name, arguments });
+                answer.tool_calls.push(ToolCall {
+                    id,
+                    name,
+                    arguments: surrogate::whole(&arguments),
+                });
             }
             Block::Other => {}
         }
     }
+    answer.text = said.finish();
     body.usage.unwrap_or_default().update(&mut answer.usage);
     Ok(answer)
 }

@@ -27,7 +27,12 @@ pub(super) fn in_band(error: &Value) -> Fail {
 }
 
 fn hint(status: u16, word: Option<&str>, sentence: &str) -> Option<Hint> {
-    if word == Some("billing_error") || says(sentence, &["credit balance is too low", "spend limit", "spending limit", "usage limits"]) {
+    if word == Some("billing_error")
+        || says(
+            sentence,
+            &["credit balance is too low", "spend limit", "spending limit", "usage limits"],
+        )
+    {
         return Some(Hint::NoMoney);
     }
     match status {
@@ -36,7 +41,9 @@ fn hint(status: u16, word: Option<&str>, sentence: &str) -> Option<Hint> {
         404 if word == Some("not_found_error") => Some(Hint::UnknownModel),
         404 => Some(Hint::WrongPath),
         413 => Some(Hint::TooLong),
-        400 if says(sentence, &["prompt is too long", "context limit", "context window"]) => Some(Hint::TooLong),
+        400 if says(sentence, &["prompt is too long", "context limit", "context window"]) => {
+            Some(Hint::TooLong)
+        }
         400 if says(sentence, &["support tool use", "support tools"]) => Some(Hint::NoTools),
         429 => Some(Hint::RateLimited),
         500.. => Some(Hint::Busy),

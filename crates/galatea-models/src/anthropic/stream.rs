@@ -10,7 +10,7 @@ use super::{
     decode::{Tokens, finish},
     error,
 };
-use crate::wire::{Fail, Gather, Progress, complete_arguments};
+use crate::wire::{Fail, Gather, Progress, complete_arguments, surrogate};
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -75,28 +75,43 @@ struct Ending {
 
 /// An answer coming together.
 #[derive(Default)]
-pub(super) struct Pieces {
+pub(crate) struct Pieces {
     answer: TextAnswer,
-    calls: BTreeMap<u64, ToolCall>,
+    text: surrogate::Joined,
+    calls: BTreeMap<u64, (ToolCall, surrogate::Joined)>,
     ended: bool,
 }
 
 impl Gather for Pieces {
-    fn take(&mut self, frame: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail> {
-        let event: Event = serde_json::from_str(frame).map_err(|_| Fail::Garbage("an event of a message"))?;
+    fn take(
+        &mut self,
+        frame: &str,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<Progress, Fail> {
+        let event: Event = surrogate::parse(frame).ok_or(Fail::Garbage("an event of a message"))?;
         match event {
             Event::MessageStart { message } => {
                 message.usage.unwrap_or_default().update(&mut self.answer.usage);
                 return Ok(Progress::Nothing);
             }
-            Event::ContentBlockStart { content_block: Block::Text { text }, .. } => self.show(&text, on_text),
-            Event::ContentBlockStart { index, content_block: Block::ToolUse { id, name } } => {
-                self.calls.insert(index, ToolCall { id, name, arguments: String::new() });
+            Event::ContentBlockStart { content_block: Block::Text { text }, .. } => {
+                self.show(&text, on_text)
             }
-            Event::ContentBlockDelta { delta: Delta::Text { text }, .. } => self.show(&text, on_text),
+            Event::ContentBlockStart { index, content_block: Block::ToolUse { id, name } } => {
+                self.calls.insert(
+                    index,
+                    (ToolCall { id, name, arguments: String::new() }, surrogate::Joined::default()),
+                );
+            }
+            Event::ContentBlockDelta { delta: Delta::Text { text }, .. } => {
+                self.show(&text, on_text)
+            }
             Event::ContentBlockDelta { index, delta: Delta::InputJson { partial_json } } => {
-                let call = self.calls.get_mut(&index).ok_or(Fail::Garbage("arguments after the start of their tool call"))?;
-                call.arguments.push_str(&partial_json);
+                let (_, arguments) = self
+                    .calls
+                    .get_mut(&index)
+                    .ok_or(Fail::Garbage("arguments after the start of their tool call"))?;
+                arguments.push(&partial_json);
             }
             Event::MessageDelta { delta, usage } => {
                 if let Some(reason) = delta.stop_reason {
@@ -120,7 +135,12 @@ impl Gather for Pieces {
     }
 
     fn finish(mut self) -> TextAnswer {
-        self.answer.tool_calls = self.calls.into_values().collect();
+        self.answer.text = self.text.finish();
+        let calls = self.calls.into_values().map(|(call, arguments)| ToolCall {
+            arguments: surrogate::mended(arguments.finish()),
+            ..call
+        });
+        self.answer.tool_calls = calls.collect();
         complete_arguments(&mut self.answer);
         self.answer
     }
@@ -128,9 +148,9 @@ impl Gather for Pieces {
 
 impl Pieces {
     fn show(&mut self, text: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
-        if !text.is_empty() {
-            self.answer.text.push_str(text);
-            on_text(text);
+        let shown = self.text.push(text);
+        if !shown.is_empty() {
+            on_text(shown);
         }
     }
 }
@@ -143,9 +163,18 @@ mod tests {
     fn only_what_the_model_does_is_progress() {
         let cases = [
             (r#"{"type":"ping"}"#, Progress::Nothing),
-            (r#"{"type":"message_start","message":{"usage":{"input_tokens":3}}}"#, Progress::Nothing),
-            (r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#, Progress::More),
-            (r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}"#, Progress::More),
+            (
+                r#"{"type":"message_start","message":{"usage":{"input_tokens":3}}}"#,
+                Progress::Nothing,
+            ),
+            (
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#,
+                Progress::More,
+            ),
+            (
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}"#,
+                Progress::More,
+            ),
             (r#"{"type":"message_stop"}"#, Progress::Done),
         ];
         for (frame, expected) in cases {

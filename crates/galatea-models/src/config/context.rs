@@ -2,16 +2,22 @@
 
 use std::{sync::Arc, time::Duration};
 
-use galatea_core::{Clock, EmbeddingModel, ModelInfo, Result, SecretString, Settings, Variable};
+use galatea_core::{
+    Clock, EmbeddingModel, ModelInfo, Result, SecretString, Settings, Variable, model::ModelLimits,
+};
 use galatea_http::HttpClient;
 
 use super::{
     links::Endpoints,
+    named::{Named, Why},
     variables::{self as var, LARGE_MODEL, SMALL_MODEL},
+    windows::Windows,
 };
 use crate::{
     dependencies::Dependencies,
+    families::{self, Role, Rules, Wire},
     guarded::{Allowed, Guarded, limits},
+    ollama::show::DEFAULT_WINDOW,
     retry::{RetryPolicy, Retrying},
     wire::{Auth, Endpoint, Names, Origins, Times},
 };
@@ -30,37 +36,69 @@ pub(super) struct Context<'a> {
     pub(super) dependencies: &'a Dependencies,
     times: Times,
     tools: Option<bool>,
+    /// Format of OpenAI's API, where somebody chose one.
+    wire: Option<Wire>,
+    windows: Windows,
     /// Answers are streamed inside.
     pub(super) stream: bool,
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(settings: &'a Settings, http: &'a HttpClient, clock: Arc<dyn Clock>, dependencies: &'a Dependencies) -> Result<Self> {
+    pub(super) fn new(
+        settings: &'a Settings,
+        http: &'a HttpClient,
+        clock: Arc<dyn Clock>,
+        dependencies: &'a Dependencies,
+    ) -> Result<Self> {
         let seconds = |variable: &Variable| -> Result<Duration> {
             let seconds: f64 = settings.parse(variable, "a number of seconds")?.unwrap_or(30.0);
             // A day is more than any answer takes, and keeps sums of times in range.
             if (0.001..=86_400.0).contains(&seconds) {
                 Ok(Duration::from_secs_f64(seconds))
             } else {
-                Err(settings.complain(variable, "is not a number of seconds between 0.001 and 86400"))
+                Err(settings
+                    .complain(variable, "is not a number of seconds between 0.001 and 86400"))
             }
         };
-        let times =
-            Times { first: seconds(&var::MODEL_FIRST_TOKEN_TIMEOUT)?, idle: seconds(&var::MODEL_IDLE_TIMEOUT)?, total: seconds(&var::MODEL_TOTAL_TIMEOUT)? };
+        let times = Times {
+            first: seconds(&var::MODEL_FIRST_TOKEN_TIMEOUT)?,
+            idle: seconds(&var::MODEL_IDLE_TIMEOUT)?,
+            total: seconds(&var::MODEL_TOTAL_TIMEOUT)?,
+        };
         let tools = match settings.text(&var::MODEL_TOOLS) {
             Some(text) if text.trim().eq_ignore_ascii_case("auto") => None,
             _ => Some(settings.flag(&var::MODEL_TOOLS)?),
         };
+        let wire = match settings.text(&var::OPENAI_API).as_deref().map(str::trim) {
+            None | Some("auto") => None,
+            Some("chat") => Some(Wire::Chat),
+            Some("responses") => Some(Wire::Responses),
+            Some(_) => {
+                return Err(
+                    settings.complain(&var::OPENAI_API, "is neither auto, chat nor responses")
+                );
+            }
+        };
         let stream = settings.flag(&var::MODEL_STREAM)?;
-        Ok(Self { settings, http, clock, dependencies, times, tools, stream })
+        let windows = Windows::read(settings)?;
+        Ok(Self { settings, http, clock, dependencies, times, tools, wire, windows, stream })
     }
 
     /// One endpoint per key: `OPENAI_API_KEY`, then `OPENAI_API_KEY_2`, … The first stands for a server that needs none.
-    pub(super) fn endpoints(&self, names: Names, base: &str, key: &Variable, auth: fn(SecretString) -> Auth) -> Result<Endpoints> {
-        let first = self.endpoint(names, base, self.settings.secret(key).map_or(Auth::None, auth), key)?;
+    pub(super) fn endpoints(
+        &self,
+        names: Names,
+        base: &str,
+        key: &Variable,
+        auth: fn(SecretString) -> Auth,
+    ) -> Result<Endpoints> {
+        let first =
+            self.endpoint(names, base, self.settings.secret(key).map_or(Auth::None, auth), key)?;
         let mut further = Vec::new();
         for number in FURTHER_KEYS {
-            let spellings = std::iter::once(&key.name).chain(key.aliases).map(|name| format!("{name}_{number}"));
+            let spellings = std::iter::once(&key.name)
+                .chain(key.aliases)
+                .map(|name| format!("{name}_{number}"));
             for name in spellings {
                 let Some(setting) = self.settings.raw(&name) else { continue };
                 let origin = setting.origin.to_string();
@@ -70,30 +108,77 @@ impl<'a> Context<'a> {
         Ok(Endpoints { first, further })
     }
 
-    pub(super) fn endpoint(&self, names: Names, base: &str, auth: Auth, key: &Variable) -> Result<Endpoint> {
+    pub(super) fn endpoint(
+        &self,
+        names: Names,
+        base: &str,
+        auth: Auth,
+        key: &Variable,
+    ) -> Result<Endpoint> {
         // A model on this machine may have to be loaded first, which takes as long as it takes.
-        let loads = names.provider == "ollama" && self.settings.find(&var::MODEL_FIRST_TOKEN_TIMEOUT).is_none();
-        let times = if loads { Times { first: self.times.total, ..self.times } } else { self.times };
-        Ok(Endpoint::new(self.http.clone(), names, base, auth, times)?.with_origins(self.origins(names, key)))
+        let loads = names.provider == "ollama"
+            && self.settings.find(&var::MODEL_FIRST_TOKEN_TIMEOUT).is_none();
+        let times =
+            if loads { Times { first: self.times.total, ..self.times } } else { self.times };
+        Ok(Endpoint::new(self.http.clone(), names, base, auth, times)?
+            .with_origins(self.origins(names, key)))
     }
 
     /// Where key, address and model names of a provider come from.
     fn origins(&self, names: Names, key: &Variable) -> Origins {
-        let from = |variable: &Variable| self.settings.find(variable).map(|setting| format!("{} from {}", variable.name, setting.origin));
+        let from = |variable: &Variable| {
+            self.settings
+                .find(variable)
+                .map(|setting| format!("{} from {}", variable.name, setting.origin))
+        };
         let all = || var::VARIABLES.iter().flat_map(|(_, list)| list.iter());
         let own = format!("{}_", names.provider.to_uppercase());
-        let named = all().filter(|v| v.name.ends_with("_MODEL") && (v.name.starts_with(&own) || [SMALL_MODEL.name, LARGE_MODEL.name].contains(&v.name)));
-        // What somebody set explains a name better than a default that happens to be the same.
-        let (set, unset): (Vec<_>, Vec<_>) = named.partition(|v| self.settings.find(v).is_some());
-        let place = |v: &Variable| from(v).unwrap_or_else(|| format!("the default of {}", v.name));
-        let models = set.into_iter().chain(unset).filter_map(|v| Some((self.settings.text(v)?.trim().to_owned(), v.name, place(v)))).collect();
-        Origins { key: Some(self.settings.origin(key).to_string()), url: all().find(|v| v.name == names.url).and_then(from), models }
+        let named = all().filter(|v| {
+            v.name.ends_with("_MODEL")
+                && (v.name.starts_with(&own)
+                    || [SMALL_MODEL.name, LARGE_MODEL.name].contains(&v.name))
+        });
+        let models = named
+            .filter_map(|v| {
+                Some((self.settings.find(v)?.text().trim().to_owned(), v.name, from(v)?))
+            })
+            .collect();
+        Origins {
+            key: Some(self.settings.origin(key).to_string()),
+            url: all().find(|v| v.name == names.url).and_then(from),
+            models,
+        }
     }
 
-    /// The provider's own variable, the common one, the default.
-    pub(super) fn model(&self, own: &Variable, common: &Variable) -> String {
-        let set = self.settings.find(own).or_else(|| self.settings.find(common));
-        set.map_or_else(|| own.default.unwrap_or_default().to_owned(), |setting| setting.text().trim().to_owned())
+    /// The model for a purpose: what the provider's own variable or the common one names, what was chosen from the provider's list, or what
+    /// was newest when the table of families was written.
+    pub(super) fn model(
+        &self,
+        endpoint: &Endpoint,
+        role: Role,
+        own: &Variable,
+        common: Option<&Variable>,
+    ) -> Named {
+        let set = self.settings.find(own).map(|setting| (own.name, setting)).or_else(|| {
+            let common = common?;
+            self.settings.find(common).map(|setting| (common.name, setting))
+        });
+        if let Some((variable, setting)) = set {
+            return Named { name: setting.text().trim().to_owned(), why: Why::Set(variable) };
+        }
+        if let Some((name, on)) = self.dependencies.choices().chosen(&endpoint.service(), role) {
+            return Named { name, why: Why::Chosen(on) };
+        }
+        // A server of one's own need not have OpenAI's models, and many take any name for the one they have.
+        let Names { provider, label, .. } = endpoint.names();
+        let elsewhere =
+            provider == "openai" && label != "OpenAI" && matches!(role, Role::Small | Role::Large);
+        let built_in = if elsewhere {
+            "default"
+        } else {
+            families::known().built_in(provider, role).unwrap_or_default()
+        };
+        Named { name: built_in.to_owned(), why: Why::BuiltIn }
     }
 
     pub(super) fn set(&self, variable: &Variable) -> Option<String> {
@@ -104,8 +189,43 @@ impl<'a> Context<'a> {
         self.settings.text(variable).unwrap_or_default()
     }
 
-    pub(super) fn info(&self, provider: &str, model: &str, vision: bool, tools: bool) -> ModelInfo {
-        ModelInfo { provider: provider.to_owned(), model: model.to_owned(), tools: self.tools.unwrap_or(tools), vision, scripted: false }
+    pub(super) fn info(
+        &self,
+        endpoint: &Endpoint,
+        model: &str,
+        vision: bool,
+        tools: bool,
+    ) -> ModelInfo {
+        let provider = endpoint.names().provider;
+        let family = families::known().of(provider, model);
+        // The provider's own list knows better than the table, and a window that is set counts before both. Ollama is given a window with each
+        // call, smaller than what the model takes: each token of it costs the machine's memory.
+        let facts =
+            self.dependencies.choices().facts(&endpoint.service(), model).unwrap_or_default();
+        let table = family.map(|family| family.limits).unwrap_or_default();
+        let told = if provider == "ollama" {
+            facts.limits.window.or(Some(DEFAULT_WINDOW))
+        } else {
+            facts.limits.window.or(table.window)
+        };
+        let window = self.windows.of(model).or(told);
+        ModelInfo {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            tools: self.tools.unwrap_or(tools),
+            vision,
+            scripted: false,
+            limits: ModelLimits { window, output: facts.limits.output.or(table.output) },
+            price: facts.price.or_else(|| {
+                family.and_then(|family| family.price_on(families::day(self.clock.now())))
+            }),
+        }
+    }
+
+    /// In which format a model behind OpenAI's API is asked: what its family demands, and Chat Completions of those of no known family, unless
+    /// OPENAI_API says otherwise.
+    pub(super) fn wire(&self, rules: &Rules) -> Wire {
+        self.wire.unwrap_or(rules.wire)
     }
 
     /// Longest time of one answer.
@@ -124,12 +244,33 @@ impl<'a> Context<'a> {
     }
 
     /// Behind its breaker and budget. Vectors are not streamed: no wire format has it.
-    pub(super) fn embedding(&self, endpoint: &Endpoint, model: impl EmbeddingModel + 'static) -> Arc<dyn EmbeddingModel> {
+    pub(super) fn embedding(
+        &self,
+        endpoint: &Endpoint,
+        model: impl EmbeddingModel + 'static,
+    ) -> Arc<dyn EmbeddingModel> {
         let (total, info) = (self.times.total.min(EMBEDDING), model.info().clone());
         let name = info.full_name();
-        let breaker = self.dependencies.breaker(endpoint, &info.model, &name, limits(total), self.clock.now());
-        let guarded = Guarded::new(Arc::new(model), breaker, Allowed { total, fair: total }, false, Arc::clone(&self.clock));
+        let breaker = self.dependencies.breaker(
+            endpoint,
+            &info.model,
+            &name,
+            limits(total),
+            self.clock.now(),
+        );
+        let guarded = Guarded::new(
+            Arc::new(model),
+            breaker,
+            Allowed { total, fair: total },
+            false,
+            Arc::clone(&self.clock),
+        );
         let policy = RetryPolicy { total, ..self.policy(None) };
-        Arc::new(Retrying::new(Arc::new(guarded), policy, self.dependencies.budget(endpoint), Arc::clone(&self.clock)))
+        Arc::new(Retrying::new(
+            Arc::new(guarded),
+            policy,
+            self.dependencies.budget(endpoint),
+            Arc::clone(&self.clock),
+        ))
     }
 }

@@ -24,14 +24,23 @@ pub(super) struct Fallback {
 /// `Invalid` for a name that is no provider, or one that is not configured.
 pub(super) fn read(settings: &Settings, chosen: &Provider) -> Result<Fallback> {
     let text = settings.text(&MODEL_FALLBACK).unwrap_or_default();
-    let words: Vec<String> = text.split(',').map(|word| word.trim().to_ascii_lowercase()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<String> = text
+        .split(',')
+        .map(|word| word.trim().to_ascii_lowercase())
+        .filter(|word| !word.is_empty())
+        .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["auto"] => {
-            let providers = PROVIDERS.iter().filter(|other| other.name != chosen.name && (other.configured)(settings)).collect();
+            let providers = PROVIDERS
+                .iter()
+                .filter(|other| other.name != chosen.name && (other.configured)(settings))
+                .collect();
             return Ok(Fallback { sibling: true, providers, is_auto: true });
         }
-        ["none"] | [] => return Ok(Fallback { sibling: false, providers: Vec::new(), is_auto: false }),
+        ["none"] | [] => {
+            return Ok(Fallback { sibling: false, providers: Vec::new(), is_auto: false });
+        }
         _ => {}
     }
     let mut fallback = Fallback { sibling: false, providers: Vec::new(), is_auto: false };
@@ -40,11 +49,20 @@ pub(super) fn read(settings: &Settings, chosen: &Provider) -> Result<Fallback> {
             fallback.sibling = true;
             continue;
         }
-        let provider = named(word).ok_or_else(|| settings.complain(&MODEL_FALLBACK, "names something else than auto, none, sibling and providers"))?;
+        let provider = named(word).ok_or_else(|| {
+            settings.complain(
+                &MODEL_FALLBACK,
+                "names something else than auto, none, sibling and providers",
+            )
+        })?;
         if provider.name != "ollama" && !(provider.configured)(settings) {
-            return Err(settings.complain(&MODEL_FALLBACK, "names a provider that is not configured").with_fix(format!("set {}", provider.key)));
+            return Err(settings
+                .complain(&MODEL_FALLBACK, "names a provider that is not configured")
+                .with_fix(format!("set {}", provider.key)));
         }
-        if provider.name != chosen.name && !fallback.providers.iter().any(|known| known.name == provider.name) {
+        if provider.name != chosen.name
+            && !fallback.providers.iter().any(|known| known.name == provider.name)
+        {
             fallback.providers.push(provider);
         }
     }

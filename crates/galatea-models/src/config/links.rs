@@ -7,12 +7,14 @@ use galatea_core::{
     model::{Sampling, Tier},
 };
 
-use super::{context::Context, parameters::sampling};
+use super::{asking::Asking, context::Context, named::Named, parameters::sampling, uses::Use};
 use crate::{
     chain::{Chain, Link},
     check::Probe,
     dependencies::fingerprint,
+    families::Role,
     guarded::{Guarded, limits},
+    noticing::Noticing,
     retry::{PATIENCE, Retrying},
     tuned::Tuned,
     wire::Endpoint,
@@ -34,7 +36,8 @@ impl Endpoints {
 
     /// With a public header on every call.
     pub(super) fn with_header(self, name: &'static str, value: &str) -> Self {
-        let further = self.further.into_iter().map(|endpoint| endpoint.with_header(name, value)).collect();
+        let further =
+            self.further.into_iter().map(|endpoint| endpoint.with_header(name, value)).collect();
         Self { first: self.first.with_header(name, value), further }
     }
 }
@@ -42,11 +45,13 @@ impl Endpoints {
 /// What one provider has: endpoints and models.
 pub(super) struct Offer<'a> {
     endpoints: Endpoints,
-    small: String,
-    large: String,
+    small: Named,
+    large: Named,
     /// Model that describes pictures and the longest description; none where the large one sees or nobody does.
-    pub(super) vision: Option<(String, Option<u32>)>,
+    pub(super) vision: Option<(Named, Option<u32>)>,
     pub(super) embedding: Option<Arc<dyn EmbeddingModel>>,
+    /// What it is called, where it is at the same service.
+    pub(super) embedding_name: Option<Named>,
     make: Make<'a>,
     probe: MakeProbe<'a>,
 }
@@ -55,12 +60,21 @@ impl<'a> Offer<'a> {
     /// `models` are the small and the large one.
     pub(super) fn new(
         endpoints: Endpoints,
-        models: (String, String),
+        models: (Named, Named),
         make: impl Fn(Endpoint, &str) -> Arc<dyn TextModel> + 'a,
         probe: impl Fn(Endpoint, Vec<String>) -> Probe + 'a,
     ) -> Self {
         let (small, large) = models;
-        Self { endpoints, small, large, vision: None, embedding: None, make: Box::new(make), probe: Box::new(probe) }
+        Self {
+            endpoints,
+            small,
+            large,
+            vision: None,
+            embedding: None,
+            embedding_name: None,
+            make: Box::new(make),
+            probe: Box::new(probe),
+        }
     }
 
     /// The endpoint of the first key.
@@ -68,9 +82,9 @@ impl<'a> Offer<'a> {
         &self.endpoints.first
     }
 
-    /// `openai gpt-4o`.
+    /// `openai gpt-6.1-terra`.
     pub(super) fn title(&self) -> String {
-        format!("{} {}", self.main().names().provider, self.large)
+        format!("{} {}", self.main().names().provider, self.large.name)
     }
 
     /// Whether it is on this machine or a private network.
@@ -80,14 +94,46 @@ impl<'a> Offer<'a> {
 
     /// The main key's probe, then those of the others.
     pub(super) fn probes(&self) -> Vec<Probe> {
-        self.endpoints.all().map(|endpoint| (self.probe)(endpoint.clone(), vec![self.small.clone(), self.large.clone()])).collect()
+        self.endpoints
+            .all()
+            .map(|endpoint| {
+                (self.probe)(
+                    endpoint.clone(),
+                    vec![self.small.name.clone(), self.large.name.clone()],
+                )
+            })
+            .collect()
     }
 
     fn model(&self, tier: Tier) -> &str {
         match tier {
-            Tier::TextSmall => &self.small,
-            Tier::TextLarge => &self.large,
+            Tier::TextSmall => &self.small.name,
+            Tier::TextLarge => &self.large.name,
         }
+    }
+
+    /// Its models, each with what it is for.
+    pub(super) fn uses(&self) -> Vec<Use> {
+        let provider = self.main().names().provider;
+        let vision = self.vision.as_ref().map(|(named, _)| named);
+        let all = [
+            (Role::Small, Some(&self.small)),
+            (Role::Large, Some(&self.large)),
+            (Role::Vision, vision),
+            (Role::Embedding, self.embedding_name.as_ref()),
+        ];
+        let one = |(role, named): (Role, Option<&Named>)| {
+            Some(Use { provider, service: self.main().service(), role, named: named?.clone() })
+        };
+        all.into_iter().filter_map(one).collect()
+    }
+
+    /// Its list, to choose from.
+    pub(super) fn asking(&self) -> Option<Asking> {
+        let probe = (self.probe)(self.main().clone(), Vec::new());
+        let private = self.is_at_home()
+            || (self.main().names().provider == "openai" && self.main().names().label != "OpenAI");
+        Asking::of(&probe, self.uses(), private)
     }
 
     /// A model at the first key.
@@ -120,10 +166,34 @@ impl Rung<'_, '_> {
             name = format!("{name} ({})", endpoint.key());
         }
         let (total, clock) = (context.total(), &context.clock);
-        let breaker = context.dependencies.breaker(endpoint, model, &name, limits(total), clock.now());
-        let guarded = Guarded::new((offer.make)((*endpoint).clone(), model), breaker, context.allowed(), context.stream, Arc::clone(clock));
-        let retrying = Retrying::new(Arc::new(guarded), context.policy(patience), context.dependencies.budget(endpoint), Arc::clone(clock));
-        Link { name, site: endpoint.site().to_owned(), key: fingerprint(endpoint.auth()), model: Arc::new(retrying) }
+        let breaker =
+            context.dependencies.breaker(endpoint, model, &name, limits(total), clock.now());
+        let noticing = Noticing {
+            inner: (offer.make)((*endpoint).clone(), model),
+            service: endpoint.service(),
+            label: endpoint.names().label,
+            dependencies: context.dependencies.clone(),
+            clock: Arc::clone(clock),
+        };
+        let guarded = Guarded::new(
+            Arc::new(noticing),
+            breaker,
+            context.allowed(),
+            context.stream,
+            Arc::clone(clock),
+        );
+        let retrying = Retrying::new(
+            Arc::new(guarded),
+            context.policy(patience),
+            context.dependencies.budget(endpoint),
+            Arc::clone(clock),
+        );
+        Link {
+            name,
+            site: endpoint.site().to_owned(),
+            key: fingerprint(endpoint.auth()),
+            model: Arc::new(retrying),
+        }
     }
 }
 
@@ -134,14 +204,22 @@ fn is_private(site: &str) -> bool {
         Some(url::Host::Ipv4(ip)) => galatea_http::denied(ip.into()).is_some(),
         Some(url::Host::Ipv6(ip)) => galatea_http::denied(ip.into()).is_some(),
         Some(url::Host::Domain(name)) => {
-            !name.contains('.') || [".local", ".localhost", ".internal", ".lan", ".home.arpa"].iter().any(|end| name.ends_with(end))
+            !name.contains('.')
+                || [".local", ".localhost", ".internal", ".lan", ".home.arpa"]
+                    .iter()
+                    .any(|end| name.ends_with(end))
         }
         None => false,
     }
 }
 
 /// The models of an agent: small, large and, if named or able, vision. `sibling` says whether the one tier's model stands in for the other's.
-pub(super) fn assemble(context: &Context<'_>, chosen: &Offer<'_>, others: &[Offer<'_>], sibling: bool) -> Result<Models> {
+pub(super) fn assemble(
+    context: &Context<'_>,
+    chosen: &Offer<'_>,
+    others: &[Offer<'_>],
+    sibling: bool,
+) -> Result<Models> {
     let text = |tier: Tier| -> Result<Arc<dyn TextModel>> {
         let other = if tier == Tier::TextLarge { Tier::TextSmall } else { Tier::TextLarge };
         let mut rest: Vec<_> = chosen.at_further(chosen.model(tier)).collect();
@@ -149,14 +227,24 @@ pub(super) fn assemble(context: &Context<'_>, chosen: &Offer<'_>, others: &[Offe
             rest.extend(chosen.at_all(chosen.model(other)));
         }
         rest.extend(others.iter().flat_map(|offer| offer.at_all(offer.model(tier))));
-        Ok(Tuned::wrap(chain(context, &chosen.at_first(chosen.model(tier)), &rest), sampling(context.settings, tier)?))
+        Ok(Tuned::wrap(
+            chain(context, &chosen.at_first(chosen.model(tier)), &rest),
+            sampling(context.settings, tier)?,
+        ))
     };
     let large = text(Tier::TextLarge)?;
     let vision = match &chosen.vision {
         Some((model, max_tokens)) => {
             let at_large = sampling(context.settings, Tier::TextLarge)?;
             let defaults = Sampling { max_tokens: max_tokens.or(at_large.max_tokens), ..at_large };
-            Some(Tuned::wrap(chain(context, &chosen.at_first(model), &chosen.at_further(model).collect::<Vec<_>>()), defaults))
+            Some(Tuned::wrap(
+                chain(
+                    context,
+                    &chosen.at_first(&model.name),
+                    &chosen.at_further(&model.name).collect::<Vec<_>>(),
+                ),
+                defaults,
+            ))
         }
         None => large.info().vision.then(|| Arc::clone(&large)),
     };
@@ -166,5 +254,10 @@ pub(super) fn assemble(context: &Context<'_>, chosen: &Offer<'_>, others: &[Offe
 fn chain(context: &Context<'_>, first: &Rung<'_, '_>, rest: &[Rung<'_, '_>]) -> Arc<dyn TextModel> {
     let patience = (!rest.is_empty()).then_some(PATIENCE);
     let others = rest.iter().map(|rung| rung.link(context, patience)).collect();
-    Arc::new(Chain::new(first.link(context, patience), others, context.total(), Arc::clone(&context.clock)))
+    Arc::new(Chain::new(
+        first.link(context, patience),
+        others,
+        context.total(),
+        Arc::clone(&context.clock),
+    ))
 }

@@ -27,16 +27,22 @@ pub(super) fn sampling(settings: &Settings, tier: Tier) -> Result<Sampling> {
         frequency_penalty: read.value(7, Some(&LEGACY[2]), "a number")?,
         presence_penalty: read.value(8, Some(&LEGACY[3]), "a number")?,
         stop: Vec::new(),
+        effort: read.value(9, None, "none, minimal, low, medium, high, xhigh or max")?,
     })
 }
 
 struct Reader<'a> {
     settings: &'a Settings,
-    own: &'a [Variable; 9],
+    own: &'a [Variable; 10],
 }
 
 impl Reader<'_> {
-    fn value<T: FromStr>(&self, at: usize, legacy: Option<&Variable>, expected: &str) -> Result<Option<T>> {
+    fn value<T: FromStr>(
+        &self,
+        at: usize,
+        legacy: Option<&Variable>,
+        expected: &str,
+    ) -> Result<Option<T>> {
         for variable in [Some(&self.own[at]), Some(&DEFAULT[at]), legacy].into_iter().flatten() {
             if let Some(value) = self.settings.parse(variable, expected)? {
                 return Ok(Some(value));

@@ -8,16 +8,29 @@ pub const GALATEA_MODEL_PROVIDER: Variable = Variable::new(
     "Provider that answers: anthropic, openrouter, openai, google, groq, ollama or offline; unset takes the first that is configured.",
 );
 /// A character's older `modelProvider`.
-pub const MODEL_PROVIDER: Variable =
-    Variable::new("MODEL_PROVIDER", "Provider preferred by the character (`modelProvider` of elizaOS v1), used if it is configured.");
+pub const MODEL_PROVIDER: Variable = Variable::new(
+    "MODEL_PROVIDER",
+    "Provider preferred by the character (`modelProvider` of elizaOS v1), used if it is configured.",
+);
 /// Small model of any provider.
-pub const SMALL_MODEL: Variable = Variable::new("SMALL_MODEL", "Model for quick decisions, where the provider's own variable is unset.");
+pub const SMALL_MODEL: Variable = Variable::new(
+    "SMALL_MODEL",
+    "Model for quick decisions, where the provider's own variable is unset.",
+);
 /// Large model of any provider.
-pub const LARGE_MODEL: Variable = Variable::new("LARGE_MODEL", "Model for answers, where the provider's own variable is unset.");
+pub const LARGE_MODEL: Variable =
+    Variable::new("LARGE_MODEL", "Model for answers, where the provider's own variable is unset.");
 /// Whether tool calls are used.
 pub const MODEL_TOOLS: Variable =
     Variable::new("MODEL_TOOLS", "Let models call tools natively: true, false, or auto (true everywhere but with Ollama, where it depends on the model).")
         .or("auto");
+/// Windows of models.
+pub const MODEL_CONTEXT_WINDOW: Variable = Variable::new(
+    "MODEL_CONTEXT_WINDOW",
+    "Tokens of prompt and answer together that models take: one number for all, or by model: llama3.1:8b=32768,gpt-4o=128000. Unset, what is known of the model. \
+     Without any, a refusal tells it. Ollama is sent it as num_ctx, which counts before its OLLAMA_CONTEXT_LENGTH; unset, num_ctx of the Modelfile, else what \
+     the model takes, at most 8192.",
+);
 /// Patience before the first piece.
 pub const MODEL_FIRST_TOKEN_TIMEOUT: Variable = Variable::new(
     "MODEL_FIRST_TOKEN_TIMEOUT",
@@ -25,9 +38,14 @@ pub const MODEL_FIRST_TOKEN_TIMEOUT: Variable = Variable::new(
 )
 .or("30");
 /// Patience between pieces.
-pub const MODEL_IDLE_TIMEOUT: Variable = Variable::new("MODEL_IDLE_TIMEOUT", "Seconds between two pieces of an answer.").or("30");
+pub const MODEL_IDLE_TIMEOUT: Variable =
+    Variable::new("MODEL_IDLE_TIMEOUT", "Seconds between two pieces of an answer.").or("30");
 /// Patience in all.
-pub const MODEL_TOTAL_TIMEOUT: Variable = Variable::new("MODEL_TOTAL_TIMEOUT", "Seconds for one answer in all, retries and fallbacks included.").or("120");
+pub const MODEL_TOTAL_TIMEOUT: Variable = Variable::new(
+    "MODEL_TOTAL_TIMEOUT",
+    "Seconds for one answer in all, retries and fallbacks included.",
+)
+.or("120");
 
 /// Who stands in.
 pub const MODEL_FALLBACK: Variable = Variable::new(
@@ -49,6 +67,7 @@ pub const COMMON: &[Variable] = &[
     SMALL_MODEL,
     LARGE_MODEL,
     MODEL_TOOLS,
+    MODEL_CONTEXT_WINDOW,
     MODEL_STREAM,
     MODEL_FIRST_TOKEN_TIMEOUT,
     MODEL_IDLE_TIMEOUT,
@@ -61,31 +80,56 @@ pub const OPENAI_API_KEY: Variable = Variable::new("OPENAI_API_KEY", "Key of Ope
 pub const OPENAI_BASE_URL: Variable =
     Variable::new("OPENAI_BASE_URL", "Address of a server that speaks OpenAI's API (LM Studio, vLLM, llama.cpp, …); such servers may need no key.")
         .or("https://api.openai.com/v1");
+/// OpenAI: format.
+pub const OPENAI_API: Variable = Variable::new(
+    "OPENAI_API",
+    "Format in which models are asked: auto (what OpenAI's own models need; Chat Completions for every other model), chat or responses.",
+)
+.or("auto");
 /// OpenAI: small model.
-pub const OPENAI_SMALL_MODEL: Variable = Variable::new("OPENAI_SMALL_MODEL", "Model for quick decisions.").or("gpt-4o-mini");
+pub const OPENAI_SMALL_MODEL: Variable = Variable::new(
+    "OPENAI_SMALL_MODEL",
+    "Model for quick decisions; unset: chosen from the provider's list.",
+);
 /// OpenAI: large model.
-pub const OPENAI_LARGE_MODEL: Variable = Variable::new("OPENAI_LARGE_MODEL", "Model for answers.").or("gpt-4o");
+pub const OPENAI_LARGE_MODEL: Variable = Variable::new(
+    "OPENAI_LARGE_MODEL",
+    "Model for answers; unset: chosen from the provider's list.",
+);
 /// OpenAI: embedding model.
-pub const OPENAI_EMBEDDING_MODEL: Variable =
-    Variable::new("OPENAI_EMBEDDING_MODEL", "Model for memory search; with another server than OpenAI's, search uses keywords until this is set.")
-        .or("text-embedding-3-small");
+pub const OPENAI_EMBEDDING_MODEL: Variable = Variable::new(
+    "OPENAI_EMBEDDING_MODEL",
+    "Model for memory search; with another server than OpenAI's, search uses keywords until this is set; unset: chosen from the provider's list.",
+);
 /// OpenAI: address for embeddings.
-pub const OPENAI_EMBEDDING_URL: Variable = Variable::new("OPENAI_EMBEDDING_URL", "Address of another server for embeddings.");
+pub const OPENAI_EMBEDDING_URL: Variable =
+    Variable::new("OPENAI_EMBEDDING_URL", "Address of another server for embeddings.");
 /// OpenAI: key for embeddings.
-pub const OPENAI_EMBEDDING_API_KEY: Variable = Variable::new("OPENAI_EMBEDDING_API_KEY", "Key of the server named by OPENAI_EMBEDDING_URL.").secret();
+pub const OPENAI_EMBEDDING_API_KEY: Variable =
+    Variable::new("OPENAI_EMBEDDING_API_KEY", "Key of the server named by OPENAI_EMBEDDING_URL.")
+        .secret();
 /// OpenAI: width of vectors.
-pub const OPENAI_EMBEDDING_DIMENSIONS: Variable =
-    Variable::new("OPENAI_EMBEDDING_DIMENSIONS", "Width of the vectors; sent only if set. The default model has 1536.");
+pub const OPENAI_EMBEDDING_DIMENSIONS: Variable = Variable::new(
+    "OPENAI_EMBEDDING_DIMENSIONS",
+    "Width of the vectors; sent only if set. The default model has 1536.",
+);
 /// OpenAI: vision model.
-pub const OPENAI_IMAGE_DESCRIPTION_MODEL: Variable = Variable::new("OPENAI_IMAGE_DESCRIPTION_MODEL", "Model that describes pictures.").or("gpt-5-nano");
+pub const OPENAI_IMAGE_DESCRIPTION_MODEL: Variable = Variable::new(
+    "OPENAI_IMAGE_DESCRIPTION_MODEL",
+    "Model that describes pictures; unset: chosen from the provider's list.",
+);
 /// OpenAI: longest description.
-pub const OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS: Variable =
-    Variable::new("OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS", "Longest description of a picture, in tokens.").or("8192");
+pub const OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS: Variable = Variable::new(
+    "OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS",
+    "Longest description of a picture, in tokens.",
+)
+.or("8192");
 
 /// Settings of OpenAI and of servers that speak its API.
 pub const OPENAI: &[Variable] = &[
     OPENAI_API_KEY,
     OPENAI_BASE_URL,
+    OPENAI_API,
     OPENAI_SMALL_MODEL,
     OPENAI_LARGE_MODEL,
     OPENAI_EMBEDDING_MODEL,
@@ -97,38 +141,67 @@ pub const OPENAI: &[Variable] = &[
 ];
 
 /// Anthropic: key.
-pub const ANTHROPIC_API_KEY: Variable = Variable::new("ANTHROPIC_API_KEY", "Key of Anthropic.").secret().required();
+pub const ANTHROPIC_API_KEY: Variable =
+    Variable::new("ANTHROPIC_API_KEY", "Key of Anthropic.").secret().required();
 /// Anthropic: address.
 pub const ANTHROPIC_BASE_URL: Variable =
-    Variable::new("ANTHROPIC_BASE_URL", "Address of Anthropic's API or of a proxy for it.").or("https://api.anthropic.com/v1");
+    Variable::new("ANTHROPIC_BASE_URL", "Address of Anthropic's API or of a proxy for it.")
+        .or("https://api.anthropic.com/v1");
 /// Anthropic: small model.
-pub const ANTHROPIC_SMALL_MODEL: Variable = Variable::new("ANTHROPIC_SMALL_MODEL", "Model for quick decisions.").or("claude-3-5-haiku-20241022");
+pub const ANTHROPIC_SMALL_MODEL: Variable = Variable::new(
+    "ANTHROPIC_SMALL_MODEL",
+    "Model for quick decisions; unset: chosen from the provider's list.",
+);
 /// Anthropic: large model.
-pub const ANTHROPIC_LARGE_MODEL: Variable = Variable::new("ANTHROPIC_LARGE_MODEL", "Model for answers.").or("claude-sonnet-4-20250514");
+pub const ANTHROPIC_LARGE_MODEL: Variable = Variable::new(
+    "ANTHROPIC_LARGE_MODEL",
+    "Model for answers; unset: chosen from the provider's list.",
+);
 
 /// Settings of Anthropic.
-pub const ANTHROPIC: &[Variable] = &[ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_SMALL_MODEL, ANTHROPIC_LARGE_MODEL];
+pub const ANTHROPIC: &[Variable] =
+    &[ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_SMALL_MODEL, ANTHROPIC_LARGE_MODEL];
 
 /// OpenRouter: key.
-pub const OPENROUTER_API_KEY: Variable = Variable::new("OPENROUTER_API_KEY", "Key of OpenRouter.").secret().required();
+pub const OPENROUTER_API_KEY: Variable =
+    Variable::new("OPENROUTER_API_KEY", "Key of OpenRouter.").secret().required();
 /// OpenRouter: address.
 pub const OPENROUTER_BASE_URL: Variable =
-    Variable::new("OPENROUTER_BASE_URL", "Address of OpenRouter's API or of a proxy for it.").or("https://openrouter.ai/api/v1");
+    Variable::new("OPENROUTER_BASE_URL", "Address of OpenRouter's API or of a proxy for it.")
+        .or("https://openrouter.ai/api/v1");
 /// OpenRouter: small model.
-pub const OPENROUTER_SMALL_MODEL: Variable = Variable::new("OPENROUTER_SMALL_MODEL", "Model for quick decisions.").or("google/gemini-2.0-flash-001");
+pub const OPENROUTER_SMALL_MODEL: Variable = Variable::new(
+    "OPENROUTER_SMALL_MODEL",
+    "Model for quick decisions; unset: chosen from the provider's list.",
+);
 /// OpenRouter: large model.
-pub const OPENROUTER_LARGE_MODEL: Variable = Variable::new("OPENROUTER_LARGE_MODEL", "Model for answers.").or("google/gemini-2.5-flash");
+pub const OPENROUTER_LARGE_MODEL: Variable = Variable::new(
+    "OPENROUTER_LARGE_MODEL",
+    "Model for answers; unset: chosen from the provider's list.",
+);
 /// OpenRouter: vision model.
-pub const OPENROUTER_IMAGE_MODEL: Variable = Variable::new("OPENROUTER_IMAGE_MODEL", "Model that describes pictures; unset uses the large one.");
+pub const OPENROUTER_IMAGE_MODEL: Variable = Variable::new(
+    "OPENROUTER_IMAGE_MODEL",
+    "Model that describes pictures; unset uses the large one.",
+);
 /// OpenRouter: embedding model.
-pub const OPENROUTER_EMBEDDING_MODEL: Variable =
-    Variable::new("OPENROUTER_EMBEDDING_MODEL", "Model for memory search, such as openai/text-embedding-3-small; unset searches by keywords.");
+pub const OPENROUTER_EMBEDDING_MODEL: Variable = Variable::new(
+    "OPENROUTER_EMBEDDING_MODEL",
+    "Model for memory search, such as openai/text-embedding-3-small; unset searches by keywords.",
+);
 /// OpenRouter: width of vectors.
-pub const OPENROUTER_EMBEDDING_DIMENSIONS: Variable = Variable::new("OPENROUTER_EMBEDDING_DIMENSIONS", "Width of the vectors; sent only if set.");
+pub const OPENROUTER_EMBEDDING_DIMENSIONS: Variable =
+    Variable::new("OPENROUTER_EMBEDDING_DIMENSIONS", "Width of the vectors; sent only if set.");
 /// OpenRouter: the application's address.
-pub const OPENROUTER_HTTP_REFERER: Variable = Variable::new("OPENROUTER_HTTP_REFERER", "Address of your application, shown in OpenRouter's rankings.");
+pub const OPENROUTER_HTTP_REFERER: Variable = Variable::new(
+    "OPENROUTER_HTTP_REFERER",
+    "Address of your application, shown in OpenRouter's rankings.",
+);
 /// OpenRouter: the application's name.
-pub const OPENROUTER_X_TITLE: Variable = Variable::new("OPENROUTER_X_TITLE", "Name of your application, shown in OpenRouter's rankings.");
+pub const OPENROUTER_X_TITLE: Variable = Variable::new(
+    "OPENROUTER_X_TITLE",
+    "Name of your application, shown in OpenRouter's rankings.",
+);
 
 /// Settings of OpenRouter.
 pub const OPENROUTER: &[Variable] = &[
@@ -145,57 +218,113 @@ pub const OPENROUTER: &[Variable] = &[
 
 /// Google: key.
 pub const GOOGLE_API_KEY: Variable =
-    Variable::new("GOOGLE_GENERATIVE_AI_API_KEY", "Key of Google's Gemini API.").alias(&["GEMINI_API_KEY", "GOOGLE_API_KEY"]).secret().required();
+    Variable::new("GOOGLE_GENERATIVE_AI_API_KEY", "Key of Google's Gemini API.")
+        .alias(&["GEMINI_API_KEY", "GOOGLE_API_KEY"])
+        .secret()
+        .required();
 /// Google: address.
-pub const GOOGLE_BASE_URL: Variable = Variable::new("GOOGLE_GENERATIVE_AI_BASE_URL", "Address of Google's Gemini API or of a proxy for it.")
-    .or("https://generativelanguage.googleapis.com/v1beta");
+pub const GOOGLE_BASE_URL: Variable = Variable::new(
+    "GOOGLE_GENERATIVE_AI_BASE_URL",
+    "Address of Google's Gemini API or of a proxy for it.",
+)
+.or("https://generativelanguage.googleapis.com/v1beta");
 /// Google: small model.
-pub const GOOGLE_SMALL_MODEL: Variable = Variable::new("GOOGLE_SMALL_MODEL", "Model for quick decisions.").or("gemini-2.0-flash-001");
+pub const GOOGLE_SMALL_MODEL: Variable = Variable::new(
+    "GOOGLE_SMALL_MODEL",
+    "Model for quick decisions; unset: chosen from the provider's list.",
+);
 /// Google: large model. elizaOS names a preview of it that has been withdrawn.
-pub const GOOGLE_LARGE_MODEL: Variable = Variable::new("GOOGLE_LARGE_MODEL", "Model for answers.").or("gemini-2.5-pro");
+pub const GOOGLE_LARGE_MODEL: Variable = Variable::new(
+    "GOOGLE_LARGE_MODEL",
+    "Model for answers; unset: chosen from the provider's list.",
+);
 /// Google: vision model.
-pub const GOOGLE_IMAGE_MODEL: Variable = Variable::new("GOOGLE_IMAGE_MODEL", "Model that describes pictures; unset uses the large one.");
+pub const GOOGLE_IMAGE_MODEL: Variable =
+    Variable::new("GOOGLE_IMAGE_MODEL", "Model that describes pictures; unset uses the large one.");
 /// Google: embedding model.
-pub const GOOGLE_EMBEDDING_MODEL: Variable = Variable::new("GOOGLE_EMBEDDING_MODEL", "Model for memory search.").or("gemini-embedding-001");
+pub const GOOGLE_EMBEDDING_MODEL: Variable = Variable::new(
+    "GOOGLE_EMBEDDING_MODEL",
+    "Model for memory search; unset: chosen from the provider's list.",
+);
 
 /// Settings of Google.
-pub const GOOGLE: &[Variable] = &[GOOGLE_API_KEY, GOOGLE_BASE_URL, GOOGLE_SMALL_MODEL, GOOGLE_LARGE_MODEL, GOOGLE_IMAGE_MODEL, GOOGLE_EMBEDDING_MODEL];
+pub const GOOGLE: &[Variable] = &[
+    GOOGLE_API_KEY,
+    GOOGLE_BASE_URL,
+    GOOGLE_SMALL_MODEL,
+    GOOGLE_LARGE_MODEL,
+    GOOGLE_IMAGE_MODEL,
+    GOOGLE_EMBEDDING_MODEL,
+];
 
 /// Groq: key.
-pub const GROQ_API_KEY: Variable = Variable::new("GROQ_API_KEY", "Key of Groq.").secret().required();
+pub const GROQ_API_KEY: Variable =
+    Variable::new("GROQ_API_KEY", "Key of Groq.").secret().required();
 /// Groq: address.
-pub const GROQ_BASE_URL: Variable = Variable::new("GROQ_BASE_URL", "Address of Groq's API or of a proxy for it.").or("https://api.groq.com/openai/v1");
+pub const GROQ_BASE_URL: Variable =
+    Variable::new("GROQ_BASE_URL", "Address of Groq's API or of a proxy for it.")
+        .or("https://api.groq.com/openai/v1");
 /// Groq: small model.
-pub const GROQ_SMALL_MODEL: Variable = Variable::new("GROQ_SMALL_MODEL", "Model for quick decisions.").or("llama-3.1-8b-instant");
+pub const GROQ_SMALL_MODEL: Variable = Variable::new(
+    "GROQ_SMALL_MODEL",
+    "Model for quick decisions; unset: chosen from the provider's list.",
+);
 /// Groq: large model.
-pub const GROQ_LARGE_MODEL: Variable = Variable::new("GROQ_LARGE_MODEL", "Model for answers.").or("llama-3.3-70b-versatile");
+pub const GROQ_LARGE_MODEL: Variable =
+    Variable::new("GROQ_LARGE_MODEL", "Model for answers; unset: chosen from the provider's list.");
 
 /// Settings of Groq.
 pub const GROQ: &[Variable] = &[GROQ_API_KEY, GROQ_BASE_URL, GROQ_SMALL_MODEL, GROQ_LARGE_MODEL];
 
 /// Ollama: address.
 pub const OLLAMA_API_ENDPOINT: Variable =
-    Variable::new("OLLAMA_API_ENDPOINT", "Address of Ollama, with or without /api.").alias(&["OLLAMA_API_URL"]).or("http://localhost:11434/api");
+    Variable::new("OLLAMA_API_ENDPOINT", "Address of Ollama, with or without /api.")
+        .alias(&["OLLAMA_API_URL"])
+        .or("http://localhost:11434/api");
 /// Ollama: key.
-pub const OLLAMA_API_KEY: Variable = Variable::new("OLLAMA_API_KEY", "Key, where a proxy or Ollama's own cloud asks for one.").secret();
+pub const OLLAMA_API_KEY: Variable =
+    Variable::new("OLLAMA_API_KEY", "Key, where a proxy or Ollama's own cloud asks for one.")
+        .secret();
 /// Ollama: small model.
-pub const OLLAMA_SMALL_MODEL: Variable = Variable::new("OLLAMA_SMALL_MODEL", "Model for quick decisions.").or("gemma3:latest");
+pub const OLLAMA_SMALL_MODEL: Variable = Variable::new(
+    "OLLAMA_SMALL_MODEL",
+    "Model for quick decisions; unset: chosen from the provider's list.",
+);
 /// Ollama: medium model.
-pub const OLLAMA_MEDIUM_MODEL: Variable = Variable::new("OLLAMA_MEDIUM_MODEL", "Model for answers where OLLAMA_LARGE_MODEL is unset.");
+pub const OLLAMA_MEDIUM_MODEL: Variable =
+    Variable::new("OLLAMA_MEDIUM_MODEL", "Model for answers where OLLAMA_LARGE_MODEL is unset.");
 /// Ollama: large model.
-pub const OLLAMA_LARGE_MODEL: Variable = Variable::new("OLLAMA_LARGE_MODEL", "Model for answers.").or("gemma3:latest");
+pub const OLLAMA_LARGE_MODEL: Variable = Variable::new(
+    "OLLAMA_LARGE_MODEL",
+    "Model for answers; unset: chosen from the provider's list.",
+);
 /// Ollama: embedding model.
-pub const OLLAMA_EMBEDDING_MODEL: Variable =
-    Variable::new("OLLAMA_EMBEDDING_MODEL", "Model for memory search, such as nomic-embed-text; unset searches by keywords.");
+pub const OLLAMA_EMBEDDING_MODEL: Variable = Variable::new(
+    "OLLAMA_EMBEDDING_MODEL",
+    "Model for memory search, such as nomic-embed-text; unset searches by keywords.",
+);
 
 /// Settings of Ollama.
-pub const OLLAMA: &[Variable] = &[OLLAMA_API_ENDPOINT, OLLAMA_API_KEY, OLLAMA_SMALL_MODEL, OLLAMA_MEDIUM_MODEL, OLLAMA_LARGE_MODEL, OLLAMA_EMBEDDING_MODEL];
+pub const OLLAMA: &[Variable] = &[
+    OLLAMA_API_ENDPOINT,
+    OLLAMA_API_KEY,
+    OLLAMA_SMALL_MODEL,
+    OLLAMA_MEDIUM_MODEL,
+    OLLAMA_LARGE_MODEL,
+    OLLAMA_EMBEDDING_MODEL,
+];
 
 /// A script of one's own.
-pub const OFFLINE_SCRIPT: Variable = Variable::new("OFFLINE_SCRIPT", "File with rules for the offline script, instead of the built-in ones.");
+pub const OFFLINE_SCRIPT: Variable = Variable::new(
+    "OFFLINE_SCRIPT",
+    "File with rules for the offline script, instead of the built-in ones.",
+);
 /// Whether strangers meet the script.
-pub const OFFLINE_RESPONDER_PUBLIC: Variable =
-    Variable::new("OFFLINE_RESPONDER_PUBLIC", "Let the offline script answer on public platforms too, not only on this machine.").or("false");
+pub const OFFLINE_RESPONDER_PUBLIC: Variable = Variable::new(
+    "OFFLINE_RESPONDER_PUBLIC",
+    "Let the offline script answer on public platforms too, not only on this machine.",
+)
+.or("false");
 
 /// Settings of the offline script.
 pub const OFFLINE: &[Variable] = &[OFFLINE_SCRIPT, OFFLINE_RESPONDER_PUBLIC];
@@ -203,25 +332,51 @@ pub const OFFLINE: &[Variable] = &[OFFLINE_SCRIPT, OFFLINE_RESPONDER_PUBLIC];
 macro_rules! parameters {
     ($prefix:literal, $whose:literal) => {
         [
-            Variable::new(concat!($prefix, "_MAX_TOKENS"), concat!("Longest answer", $whose, ", in tokens.")),
+            Variable::new(
+                concat!($prefix, "_MAX_TOKENS"),
+                concat!("Longest answer", $whose, ", in tokens."),
+            ),
             Variable::new(concat!($prefix, "_TEMPERATURE"), concat!("Randomness", $whose, ".")),
             Variable::new(concat!($prefix, "_TOP_P"), concat!("Nucleus sampling", $whose, ".")),
             Variable::new(concat!($prefix, "_TOP_K"), concat!("Number of candidates", $whose, ".")),
-            Variable::new(concat!($prefix, "_MIN_P"), concat!("Least probability of a candidate", $whose, ".")),
-            Variable::new(concat!($prefix, "_SEED"), concat!("Seed for repeatable answers", $whose, ".")),
-            Variable::new(concat!($prefix, "_REPETITION_PENALTY"), concat!("Repetition penalty", $whose, ".")),
-            Variable::new(concat!($prefix, "_FREQUENCY_PENALTY"), concat!("Frequency penalty", $whose, ".")),
-            Variable::new(concat!($prefix, "_PRESENCE_PENALTY"), concat!("Presence penalty", $whose, ".")),
+            Variable::new(
+                concat!($prefix, "_MIN_P"),
+                concat!("Least probability of a candidate", $whose, "."),
+            ),
+            Variable::new(
+                concat!($prefix, "_SEED"),
+                concat!("Seed for repeatable answers", $whose, "."),
+            ),
+            Variable::new(
+                concat!($prefix, "_REPETITION_PENALTY"),
+                concat!("Repetition penalty", $whose, "."),
+            ),
+            Variable::new(
+                concat!($prefix, "_FREQUENCY_PENALTY"),
+                concat!("Frequency penalty", $whose, "."),
+            ),
+            Variable::new(
+                concat!($prefix, "_PRESENCE_PENALTY"),
+                concat!("Presence penalty", $whose, "."),
+            ),
+            Variable::new(
+                concat!($prefix, "_EFFORT"),
+                concat!(
+                    "How long a reasoning model thinks",
+                    $whose,
+                    ": none, minimal, low, medium, high, xhigh or max, as far as it takes that."
+                ),
+            ),
         ]
     };
 }
 
 /// Sampling of the small model.
-pub const TEXT_SMALL: [Variable; 9] = parameters!("TEXT_SMALL", " of the small model");
+pub const TEXT_SMALL: [Variable; 10] = parameters!("TEXT_SMALL", " of the small model");
 /// Sampling of the large model.
-pub const TEXT_LARGE: [Variable; 9] = parameters!("TEXT_LARGE", " of the large model");
+pub const TEXT_LARGE: [Variable; 10] = parameters!("TEXT_LARGE", " of the large model");
 /// Sampling of both.
-pub const DEFAULT: [Variable; 9] = parameters!("DEFAULT", "");
+pub const DEFAULT: [Variable; 10] = parameters!("DEFAULT", "");
 /// Sampling by elizaOS's oldest names, weakest of all: longest answer, randomness, frequency and presence penalty.
 pub const LEGACY: [Variable; 4] = [
     Variable::new("MODEL_MAX_TOKEN", "Older name of DEFAULT_MAX_TOKENS."),
@@ -232,7 +387,14 @@ pub const LEGACY: [Variable; 4] = [
 
 /// The keys of providers: each may be followed by further ones, `OPENAI_API_KEY_2` to `_9`.
 pub fn provider_keys() -> impl Iterator<Item = &'static Variable> {
-    const KEYS: &[Variable] = &[OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY, GOOGLE_API_KEY, GROQ_API_KEY, OLLAMA_API_KEY];
+    const KEYS: &[Variable] = &[
+        OPENAI_API_KEY,
+        ANTHROPIC_API_KEY,
+        OPENROUTER_API_KEY,
+        GOOGLE_API_KEY,
+        GROQ_API_KEY,
+        OLLAMA_API_KEY,
+    ];
     KEYS.iter()
 }
 

@@ -30,7 +30,14 @@ pub struct State {
 impl State {
     /// The beginning of a conversation.
     pub fn new(script: &Script) -> Self {
-        Self { turns: vec![0; script.choices], none: 0, greeting: 0, farewell: 0, memory: VecDeque::new(), last: String::new() }
+        Self {
+            turns: vec![0; script.choices],
+            none: 0,
+            greeting: 0,
+            farewell: 0,
+            memory: VecDeque::new(),
+            last: String::new(),
+        }
     }
 }
 
@@ -39,14 +46,17 @@ pub(super) fn respond(script: &Script, state: &mut State, input: &str) -> String
     let fresh = state.last.is_empty();
     let clauses = clauses(script, input);
     let answer = if clauses.is_empty() && fresh {
-        in_turn(&script.greetings, &mut state.greeting, &state.last).unwrap_or_else(|| script.greeting().to_owned())
+        in_turn(&script.greetings, &mut state.greeting, &state.last)
+            .unwrap_or_else(|| script.greeting().to_owned())
     } else if is_farewell(script, &clauses) {
-        in_turn(&script.farewells, &mut state.farewell, &state.last).unwrap_or_else(|| fall_back(script, state))
+        in_turn(&script.farewells, &mut state.farewell, &state.last)
+            .unwrap_or_else(|| fall_back(script, state))
     } else {
         match best(script, &clauses) {
             Some((words, stack)) => {
                 let remembered = remember(script, state, words, &stack);
-                let answer = by_keyword(script, state, words, stack).unwrap_or_else(|| fall_back(script, state));
+                let answer = by_keyword(script, state, words, stack)
+                    .unwrap_or_else(|| fall_back(script, state));
                 // Only now, so that a topic does not come back as the answer to itself.
                 if let Some(topic) = remembered {
                     if state.memory.len() == MAX_MEMORY {
@@ -65,14 +75,24 @@ pub(super) fn respond(script: &Script, state: &mut State, input: &str) -> String
 
 /// Clauses of words, already substituted; separators are punctuation and `but`.
 fn clauses(script: &Script, input: &str) -> Vec<Vec<Word>> {
-    let input: String = input.chars().take(MAX_INPUT).map(|c| if matches!(c, '\u{2019}' | '\u{2018}' | '`') { '\'' } else { c }).collect();
+    let input: String = input
+        .chars()
+        .take(MAX_INPUT)
+        .map(|c| if matches!(c, '\u{2019}' | '\u{2018}' | '`') { '\'' } else { c })
+        .collect();
     input
         .split(['.', ',', ';', ':', '!', '?', '\n', '…', '。', '(', ')', '"', '“', '”'])
         .map(|clause| {
-            let words = clause.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric())).filter(|w| !w.is_empty()).take(MAX_WORDS);
+            let words = clause
+                .split_whitespace()
+                .map(|w| w.trim_matches(|c: char| !c.is_alphanumeric()))
+                .filter(|w| !w.is_empty())
+                .take(MAX_WORDS);
             substitute(&words.map(Word::new).collect::<Vec<_>>(), &script.pre)
         })
-        .flat_map(|clause| clause.split(|word| word.key == "but").map(<[Word]>::to_vec).collect::<Vec<_>>())
+        .flat_map(|clause| {
+            clause.split(|word| word.key == "but").map(<[Word]>::to_vec).collect::<Vec<_>>()
+        })
         .filter(|clause| !clause.is_empty())
         .collect()
 }
@@ -83,7 +103,10 @@ fn substitute(words: &[Word], list: &[Substitution]) -> Vec<Word> {
     let mut at = 0;
     while at < words.len() {
         let rest = &words[at..];
-        let hit = list.iter().find(|s| s.from.len() <= rest.len() && s.from.iter().zip(rest).all(|(from, word)| *from == word.key));
+        let hit = list.iter().find(|s| {
+            s.from.len() <= rest.len()
+                && s.from.iter().zip(rest).all(|(from, word)| *from == word.key)
+        });
         match hit {
             Some(s) => {
                 out.extend(s.to.iter().cloned());
@@ -99,16 +122,26 @@ fn substitute(words: &[Word], list: &[Substitution]) -> Vec<Word> {
 }
 
 fn is_farewell(script: &Script, clauses: &[Vec<Word>]) -> bool {
-    !clauses.is_empty() && clauses.iter().all(|clause| clause.len() <= 2 && clause.iter().any(|word| script.quit.contains(&word.key)))
+    !clauses.is_empty()
+        && clauses.iter().all(|clause| {
+            clause.len() <= 2 && clause.iter().any(|word| script.quit.contains(&word.key))
+        })
 }
 
 /// The clause with the best keyword, the earliest of equals, and its stack of keywords.
-fn best<'s, 'w>(script: &'s Script, clauses: &'w [Vec<Word>]) -> Option<(&'w [Word], VecDeque<&'s Rule>)> {
+fn best<'s, 'w>(
+    script: &'s Script,
+    clauses: &'w [Vec<Word>],
+) -> Option<(&'w [Word], VecDeque<&'s Rule>)> {
     let mut found: Option<(&[Word], VecDeque<&Rule>)> = None;
     for clause in clauses {
         let stack = stack(script, clause);
         let Some(top) = stack.front() else { continue };
-        if found.as_ref().and_then(|(_, stack)| stack.front()).is_none_or(|known| top.rank > known.rank) {
+        if found
+            .as_ref()
+            .and_then(|(_, stack)| stack.front())
+            .is_none_or(|known| top.rank > known.rank)
+        {
             found = Some((clause, stack));
         }
     }
@@ -118,7 +151,11 @@ fn best<'s, 'w>(script: &'s Script, clauses: &'w [Vec<Word>]) -> Option<(&'w [Wo
 /// A keyword of higher rank than the top goes on top, any other to the bottom (Weizenbaum 1966, p. 39).
 fn stack<'s>(script: &'s Script, words: &[Word]) -> VecDeque<&'s Rule> {
     let mut stack: VecDeque<&Rule> = VecDeque::new();
-    for rule in words.iter().filter_map(|word| script.keys.get(&word.key)).filter_map(|at| script.rules.get(*at)) {
+    for rule in words
+        .iter()
+        .filter_map(|word| script.keys.get(&word.key))
+        .filter_map(|at| script.rules.get(*at))
+    {
         if stack.iter().any(|known| known.key == rule.key) {
             continue;
         }
@@ -131,7 +168,12 @@ fn stack<'s>(script: &'s Script, words: &[Word]) -> VecDeque<&'s Rule> {
     stack
 }
 
-fn by_keyword(script: &Script, state: &mut State, words: &[Word], mut stack: VecDeque<&Rule>) -> Option<String> {
+fn by_keyword(
+    script: &Script,
+    state: &mut State,
+    words: &[Word],
+    mut stack: VecDeque<&Rule>,
+) -> Option<String> {
     let mut words = words.to_vec();
     let mut jumps = 0;
     let mut rule = stack.pop_front()?;
@@ -168,7 +210,13 @@ fn apply(script: &Script, state: &mut State, rule: &Rule, words: &[Word]) -> Opt
 }
 
 /// The step whose turn it is. One that would say nothing, or the same as just before, gives way to the next.
-fn next_step(script: &Script, state: &mut State, m: &Match, parts: &[Range<usize>], words: &[Word]) -> Option<Outcome> {
+fn next_step(
+    script: &Script,
+    state: &mut State,
+    m: &Match,
+    parts: &[Range<usize>],
+    words: &[Word],
+) -> Option<Outcome> {
     let mut repeated = None;
     for _ in 0..m.steps.len() {
         let turn = state.turns.get_mut(m.choice)?;
@@ -182,21 +230,29 @@ fn next_step(script: &Script, state: &mut State, m: &Match, parts: &[Range<usize
             },
             Step::Goto(key) => return Some(Outcome::Goto(key.clone())),
             Step::Next => return Some(Outcome::Next),
-            Step::Restate(template, key) => return Some(Outcome::Restated(restate(template, parts, words), key.clone())),
+            Step::Restate(template, key) => {
+                return Some(Outcome::Restated(restate(template, parts, words), key.clone()));
+            }
         }
     }
     repeated.map(Outcome::Said)
 }
 
 /// Text for people, with parts turned around (my → your). None when a part is empty.
-fn render(script: &Script, template: &Template, parts: &[Range<usize>], words: &[Word]) -> Option<String> {
+fn render(
+    script: &Script,
+    template: &Template,
+    parts: &[Range<usize>],
+    words: &[Word],
+) -> Option<String> {
     let mut out = String::new();
     for piece in &template.0 {
         match piece {
             Piece::Text(text) => out.push_str(text),
             Piece::Part(n) => {
                 let part = words.get(parts.get(*n)?.clone()).filter(|part| !part.is_empty())?;
-                let turned: Vec<String> = turn_around(script, part).into_iter().map(|word| word.shown).collect();
+                let turned: Vec<String> =
+                    turn_around(script, part).into_iter().map(|word| word.shown).collect();
                 out.push_str(&turned.join(" "));
             }
         }
@@ -207,8 +263,10 @@ fn render(script: &Script, template: &Template, parts: &[Range<usize>], words: &
 }
 
 fn turn_around(script: &Script, part: &[Word]) -> Vec<Word> {
-    let ending =
-        script.post_end.iter().find(|s| part.len() >= s.from.len() && s.from.iter().rev().zip(part.iter().rev()).all(|(from, word)| *from == word.key));
+    let ending = script.post_end.iter().find(|s| {
+        part.len() >= s.from.len()
+            && s.from.iter().rev().zip(part.iter().rev()).all(|(from, word)| *from == word.key)
+    });
     match ending {
         Some(s) => {
             let mut turned = substitute(&part[..part.len() - s.from.len()], &script.post);
@@ -225,7 +283,14 @@ fn restate(template: &Template, parts: &[Range<usize>], words: &[Word]) -> Vec<W
     for piece in &template.0 {
         match piece {
             Piece::Text(text) => out.extend(text.split_whitespace().map(Word::new)),
-            Piece::Part(n) => out.extend(parts.get(*n).and_then(|part| words.get(part.clone())).unwrap_or_default().iter().cloned()),
+            Piece::Part(n) => out.extend(
+                parts
+                    .get(*n)
+                    .and_then(|part| words.get(part.clone()))
+                    .unwrap_or_default()
+                    .iter()
+                    .cloned(),
+            ),
         }
     }
     out.truncate(MAX_WORDS);
@@ -233,7 +298,12 @@ fn restate(template: &Template, parts: &[Range<usize>], words: &[Word]) -> Vec<W
 }
 
 /// What to bring up later, when the best keyword is the one that memory watches.
-fn remember(script: &Script, state: &mut State, words: &[Word], stack: &VecDeque<&Rule>) -> Option<String> {
+fn remember(
+    script: &Script,
+    state: &mut State,
+    words: &[Word],
+    stack: &VecDeque<&Rule>,
+) -> Option<String> {
     let memory = script.memory.as_ref()?;
     if stack.front()?.key != memory.key {
         return None;
@@ -253,7 +323,10 @@ fn fall_back(script: &Script, state: &mut State) -> String {
         return topic;
     }
     for _ in 0..script.none.len() {
-        let text = script.none.get(state.none % script.none.len()).and_then(|template| render(script, template, &[], &[]));
+        let text = script
+            .none
+            .get(state.none % script.none.len())
+            .and_then(|template| render(script, template, &[], &[]));
         state.none = state.none.wrapping_add(1);
         if let Some(text) = text.filter(|text| *text != state.last || script.none.len() == 1) {
             return text;

@@ -34,7 +34,11 @@ pub(super) enum Token {
 }
 
 /// Takes the words apart: for each token the range of words it covers. Of several ways the one with the shortest first part, and so on.
-pub(super) fn decompose(pattern: &[Token], words: &[Word], classes: &Classes) -> Option<Vec<std::ops::Range<usize>>> {
+pub(super) fn decompose(
+    pattern: &[Token],
+    words: &[Word],
+    classes: &Classes,
+) -> Option<Vec<std::ops::Range<usize>>> {
     // `fits[t][w]`: tokens from t on can cover exactly the words from w on. Filled from the end, so the cost is bounded.
     let (tokens, count) = (pattern.len(), words.len());
     let mut fits = vec![vec![false; count + 1]; tokens + 1];
@@ -90,21 +94,37 @@ mod tests {
     #[test]
     fn wildcards_numbers_alternatives_and_classes() {
         let classes = Classes::from([("FAMILY".to_owned(), BTreeSet::from(["mother".to_owned()]))]);
-        let pattern = [Token::Any, word("my"), Token::Exactly(1), Token::Class("FAMILY".into()), Token::OneOf(vec!["is".into(), "was".into()]), Token::Any];
-        let parts = decompose(&pattern, &words("Well my dear Mother was very kind"), &classes).unwrap();
+        let pattern = [
+            Token::Any,
+            word("my"),
+            Token::Exactly(1),
+            Token::Class("FAMILY".into()),
+            Token::OneOf(vec!["is".into(), "was".into()]),
+            Token::Any,
+        ];
+        let parts =
+            decompose(&pattern, &words("Well my dear Mother was very kind"), &classes).unwrap();
         assert_eq!(parts, [0..1, 1..2, 2..3, 3..4, 4..5, 5..7]);
-        assert_eq!(decompose(&pattern, &words("my mother was kind"), &classes), None, "exactly one word between");
+        assert_eq!(
+            decompose(&pattern, &words("my mother was kind"), &classes),
+            None,
+            "exactly one word between"
+        );
     }
 
     #[test]
     fn the_first_part_is_the_shortest() {
         let pattern = [Token::Any, word("a"), Token::Any];
-        assert_eq!(decompose(&pattern, &words("x a y a z"), &Classes::new()).unwrap(), [0..1, 1..2, 2..5]);
+        assert_eq!(
+            decompose(&pattern, &words("x a y a z"), &Classes::new()).unwrap(),
+            [0..1, 1..2, 2..5]
+        );
     }
 
     #[test]
     fn many_wildcards_stay_cheap() {
-        let pattern: Vec<Token> = std::iter::repeat_n([Token::Any, word("a")], 20).flatten().collect();
+        let pattern: Vec<Token> =
+            std::iter::repeat_n([Token::Any, word("a")], 20).flatten().collect();
         assert_eq!(decompose(&pattern, &words(&"a ".repeat(19)), &Classes::new()), None);
     }
 

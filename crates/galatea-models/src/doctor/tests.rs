@@ -28,8 +28,16 @@ fn the_built_in_rules_are_rich() {
 #[test]
 fn a_conversation() {
     let model = built_in();
-    let turns = ["hello", "my build is broken", "because nobody reads the logs", "I am sad about it", "What is love?", "qwertz"];
-    let answers: Vec<String> = (1..=turns.len()).map(|n| model.answer(turns[..n].iter().copied())).collect();
+    let turns = [
+        "hello",
+        "my build is broken",
+        "because nobody reads the logs",
+        "I am sad about it",
+        "What is love?",
+        "qwertz",
+    ];
+    let answers: Vec<String> =
+        (1..=turns.len()).map(|n| model.answer(turns[..n].iter().copied())).collect();
     assert_eq!(
         answers,
         [
@@ -47,18 +55,33 @@ fn a_conversation() {
 fn family_is_remembered_and_comes_back_when_nothing_matches() {
     let model = built_in();
     let turns = ["My mother never listens to me", "the sky", "xyzzy"];
-    assert_eq!(model.answer(turns[..1].iter().copied()), "What else comes to mind when you think of your mother?");
-    assert_eq!(model.answer(turns[..2].iter().copied()), "Earlier you mentioned your mother. Does this have to do with that?");
+    assert_eq!(
+        model.answer(turns[..1].iter().copied()),
+        "What else comes to mind when you think of your mother?"
+    );
+    assert_eq!(
+        model.answer(turns[..2].iter().copied()),
+        "Earlier you mentioned your mother. Does this have to do with that?"
+    );
     assert_eq!(model.answer(turns), "Please go on.", "a topic comes back once");
 }
 
 #[test]
 fn words_are_turned_around_and_keep_their_case() {
     let model = built_in();
-    assert_eq!(model.answer(["I love my friend Bob"]), "What do you love most about your friend Bob?");
+    assert_eq!(
+        model.answer(["I love my friend Bob"]),
+        "What do you love most about your friend Bob?"
+    );
     assert_eq!(model.answer(["you are Nice to me"]), "What makes you think I am Nice to you?");
-    assert_eq!(model.answer(["I remember the day I met you"]), "What brings the day you met me to mind just now?");
-    assert_eq!(model.answer(["I can’t find myself"]), "What would happen if you could find yourself?");
+    assert_eq!(
+        model.answer(["I remember the day I met you"]),
+        "What brings the day you met me to mind just now?"
+    );
+    assert_eq!(
+        model.answer(["I can’t find myself"]),
+        "What would happen if you could find yourself?"
+    );
 }
 
 const RANKS: &str = "greeting: Hi.
@@ -89,7 +112,9 @@ fn the_highest_rank_wins_wherever_it_stands() {
 
 #[test]
 fn answers_take_turns_and_go_round() {
-    let model = script("greeting: Hi.\nkey: a\n match: 0\n  say: one\n  say: two\n  say: three\nnone:\n say: none");
+    let model = script(
+        "greeting: Hi.\nkey: a\n match: 0\n  say: one\n  say: two\n  say: three\nnone:\n say: none",
+    );
     let turns = ["a"; 5];
     let answers: Vec<String> = (1..=5).map(|n| model.answer(turns[..n].iter().copied())).collect();
     assert_eq!(answers, ["One", "Two", "Three", "One", "Two"]);
@@ -142,9 +167,12 @@ fn goto_restate_classes_numbers_and_substitution() {
 
 #[test]
 fn circles_in_a_script_end() {
-    let model = script("greeting: Hi.\nkey: a\n match: 0\n  goto: b\nkey: b\n match: 0\n  goto: a\nnone:\n say: none");
+    let model = script(
+        "greeting: Hi.\nkey: a\n match: 0\n  goto: b\nkey: b\n match: 0\n  goto: a\nnone:\n say: none",
+    );
     assert_eq!(model.answer(["a"]), "None");
-    let model = script("greeting: Hi.\nkey: a\n match: 0\n  restate: {1} {1} {1} => a\nnone:\n say: none");
+    let model =
+        script("greeting: Hi.\nkey: a\n match: 0\n  restate: {1} {1} {1} => a\nnone:\n say: none");
     assert_eq!(model.answer(["a b c d e f"]), "None");
 }
 
@@ -166,7 +194,11 @@ fn greeting_farewell_and_silence() {
     assert_eq!(model.answer(["", "  "]).lines().count(), 1);
     assert_eq!(model.answer(["bye"]), "Goodbye. Come back whenever you like.");
     assert_eq!(model.answer(["bye bye", "goodbye!"]), "Take care. I will be here.");
-    assert_ne!(model.answer(["we said goodbye to my old dog"]), "Goodbye. Come back whenever you like.", "a sentence about a farewell is none");
+    assert_ne!(
+        model.answer(["we said goodbye to my old dog"]),
+        "Goodbye. Come back whenever you like.",
+        "a sentence about a farewell is none"
+    );
 }
 
 #[test]
@@ -174,7 +206,10 @@ fn the_same_is_not_said_twice_in_a_row() {
     let model = built_in();
     let mut turns: Vec<&str> = Vec::new();
     let mut last = String::new();
-    for turn in ["zzz", "zzz", "hello", "hi", "zzz", "my cat", "zzz", "zzz", "sorry", "sorry", "sorry", "sorry"] {
+    for turn in [
+        "zzz", "zzz", "hello", "hi", "zzz", "my cat", "zzz", "zzz", "sorry", "sorry", "sorry",
+        "sorry",
+    ] {
         turns.push(turn);
         let answer = model.answer(turns.iter().copied());
         assert_ne!(answer, last);
@@ -187,7 +222,12 @@ async fn the_newest_message_is_answered_and_a_restart_changes_nothing() {
     use galatea_core::model::ChatMessage;
     let request = TextRequest {
         system: Some("You are a pirate.".to_owned()),
-        messages: vec![ChatMessage::user("my boat sank"), ChatMessage::assistant("whatever"), ChatMessage::user("hmm")].into(),
+        messages: vec![
+            ChatMessage::user("my boat sank"),
+            ChatMessage::assistant("whatever"),
+            ChatMessage::user("hmm"),
+        ]
+        .into(),
         stream: true,
         ..TextRequest::default()
     };

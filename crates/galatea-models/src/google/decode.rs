@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error;
-use crate::wire::{Fail, Gather, Progress};
+use crate::wire::{Fail, Gather, Progress, surrogate};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -13,6 +13,7 @@ struct Body {
     candidates: Option<Vec<Candidate>>,
     prompt_feedback: Option<Feedback>,
     usage_metadata: Option<Tokens>,
+    model_version: Option<String>,
     error: Option<Value>,
 }
 
@@ -58,6 +59,8 @@ struct Tokens {
     #[serde(default)]
     prompt_token_count: u64,
     #[serde(default)]
+    cached_content_token_count: u64,
+    #[serde(default)]
     candidates_token_count: u64,
     #[serde(default)]
     thoughts_token_count: u64,
@@ -65,24 +68,39 @@ struct Tokens {
 
 /// An answer coming together.
 #[derive(Default)]
-pub(super) struct Pieces {
+pub(crate) struct Pieces {
     answer: TextAnswer,
+    text: surrogate::Joined,
     ended: bool,
 }
 
 impl Gather for Pieces {
-    fn take(&mut self, frame: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail> {
+    fn take(
+        &mut self,
+        frame: &str,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<Progress, Fail> {
         const SHAPE: &str = "generated content";
-        let body: Body = serde_json::from_str(frame).map_err(|_| Fail::Garbage(SHAPE))?;
+        let body: Body = surrogate::parse(frame).ok_or(Fail::Garbage(SHAPE))?;
         if let Some(told) = body.error.filter(|e| !e.is_null()) {
             return Err(error::in_band(&told));
         }
-        if body.candidates.is_none() && body.prompt_feedback.is_none() && body.usage_metadata.is_none() {
+        if body.candidates.is_none()
+            && body.prompt_feedback.is_none()
+            && body.usage_metadata.is_none()
+        {
             return Err(Fail::Garbage(SHAPE));
+        }
+        if body.model_version.is_some() {
+            self.answer.served = body.model_version;
         }
         if let Some(tokens) = body.usage_metadata {
             let output = tokens.candidates_token_count.saturating_add(tokens.thoughts_token_count);
-            self.answer.usage = Usage { input: tokens.prompt_token_count, output };
+            self.answer.usage = Usage {
+                input: tokens.prompt_token_count,
+                cached: tokens.cached_content_token_count,
+                output,
+            };
         }
         if body.prompt_feedback.is_some_and(|feedback| feedback.block_reason.is_some()) {
             self.answer.finish = Finish::Filtered;
@@ -108,20 +126,27 @@ impl Gather for Pieces {
     }
 
     fn finish(self) -> TextAnswer {
-        self.answer
+        TextAnswer { text: self.text.finish(), ..self.answer }
     }
 }
 
 impl Pieces {
     fn add(&mut self, part: Part, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
         if let Some(text) = part.text.filter(|text| !text.is_empty() && !part.thought) {
-            self.answer.text.push_str(&text);
-            on_text(&text);
+            let shown = self.text.push(&text);
+            if !shown.is_empty() {
+                on_text(shown);
+            }
         }
         if let Some(call) = part.function_call {
-            let arguments = if call.args.is_null() { "{}".to_owned() } else { call.args.to_string() };
+            let arguments =
+                if call.args.is_null() { "{}".to_owned() } else { call.args.to_string() };
             let id = call.id.unwrap_or_else(|| format!("call_{}", self.answer.tool_calls.len()));
-            self.answer.tool_calls.push(ToolCall { id, name: call.name, arguments });
+            self.answer.tool_calls.push(ToolCall {
+                id,
+                name: call.name,
+                arguments: surrogate::whole(&arguments),
+            });
         }
     }
 }
@@ -129,7 +154,8 @@ impl Pieces {
 fn finish(reason: &str) -> Finish {
     match reason {
         "MAX_TOKENS" => Finish::Length,
-        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE" | "IMAGE_SAFETY" => Finish::Filtered,
+        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE"
+        | "IMAGE_SAFETY" => Finish::Filtered,
         _ => Finish::Stop,
     }
 }
@@ -143,7 +169,10 @@ mod tests {
         let cases = [
             (r#"{"usageMetadata":{"promptTokenCount":3}}"#, Progress::Nothing),
             (r#"{"candidates":[{"content":{"role":"model"}}]}"#, Progress::Nothing),
-            (r#"{"candidates":[{"content":{"parts":[{"text":"hm","thought":true}]}}]}"#, Progress::More),
+            (
+                r#"{"candidates":[{"content":{"parts":[{"text":"hm","thought":true}]}}]}"#,
+                Progress::More,
+            ),
             (r#"{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}"#, Progress::More),
             (r#"{"candidates":[{"finishReason":"STOP"}]}"#, Progress::More),
         ];

@@ -66,13 +66,24 @@ impl EmbeddingModel for GoogleEmbedding {
         let call = Call { model, read: error::read };
         let mut all = Vec::with_capacity(texts.len());
         for batch in texts.chunks(BATCH) {
-            let requests = batch.iter().map(|text| Item { model: &full, content: Content { parts: [Part { text: not_empty(text) }] } }).collect();
+            let requests = batch
+                .iter()
+                .map(|text| Item {
+                    model: &full,
+                    content: Content { parts: [Part { text: not_empty(text) }] },
+                })
+                .collect();
             let body = Body { requests };
-            let response = self.endpoint.post(&format!("{}:batchEmbedContents", path(model)), &body, false, &call).await?;
+            let response = self
+                .endpoint
+                .post(&format!("{}:batchEmbedContents", path(model)), &body, false, &call)
+                .await?;
             let bytes = self.endpoint.body(response).await?;
-            let vectors: Vectors = serde_json::from_slice(&bytes).map_err(|_| self.endpoint.fail(Fail::Garbage("one vector per text"), model))?;
+            let vectors: Vectors = serde_json::from_slice(&bytes)
+                .map_err(|_| self.endpoint.fail(Fail::Garbage("one vector per text"), model))?;
             let vectors = vectors.embeddings.into_iter().map(|vector| vector.values).collect();
-            extend_vectors(&mut all, vectors, batch.len()).map_err(|fail| self.endpoint.fail(fail, model))?;
+            extend_vectors(&mut all, vectors, batch.len())
+                .map_err(|fail| self.endpoint.fail(fail, model))?;
         }
         Ok(all)
     }

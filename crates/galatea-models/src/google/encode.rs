@@ -6,7 +6,7 @@ use galatea_core::model::{ChatPart, ChatRole, Sampling, TextRequest};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::wire::object_schema;
+use crate::{families::Rules, wire::object_schema};
 
 /// Most stop texts (API reference, `GenerationConfig.stopSequences`).
 const MAX_STOP: usize = 5;
@@ -82,19 +82,39 @@ struct Config<'a> {
     frequency_penalty: Option<f32>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     stop_sequences: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<Thinking>,
 }
 
-pub(super) fn encode(request: &TextRequest) -> Body<'_> {
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Thinking {
+    thinking_level: &'static str,
+}
+
+pub(super) fn encode<'a>(request: &'a TextRequest, rules: &Rules) -> Body<'a> {
     let functions: Vec<Function<'_>> = request
         .tools
         .iter()
-        .map(|tool| Function { name: &tool.name, description: &tool.description, parameters_json_schema: object_schema(&tool.parameters) })
+        .map(|tool| Function {
+            name: &tool.name,
+            description: &tool.description,
+            parameters_json_schema: object_schema(&tool.parameters),
+        })
         .collect();
     Body {
         contents: contents(request),
-        system_instruction: request.system.as_deref().filter(|text| !text.trim().is_empty()).map(|text| System { parts: [Part::Text(text)] }),
-        tools: if functions.is_empty() { Vec::new() } else { vec![Tools { function_declarations: functions }] },
-        generation_config: config(&request.params),
+        system_instruction: request
+            .system
+            .as_deref()
+            .filter(|text| !text.trim().is_empty())
+            .map(|text| System { parts: [Part::Text(text)] }),
+        tools: if functions.is_empty() {
+            Vec::new()
+        } else {
+            vec![Tools { function_declarations: functions }]
+        },
+        generation_config: config(&request.params, rules),
     }
 }
 
@@ -128,16 +148,19 @@ fn part(part: &ChatPart) -> Option<Part<'_>> {
     }
 }
 
-fn config(params: &Sampling) -> Option<Config<'_>> {
+fn config<'a>(params: &'a Sampling, rules: &Rules) -> Option<Config<'a>> {
+    let effort = rules.effort(params.effort);
+    let samples = rules.samples(effort);
     (*params != Sampling::default()).then(|| Config {
         max_output_tokens: params.max_tokens,
-        temperature: params.temperature,
-        top_p: params.top_p,
-        top_k: params.top_k,
+        temperature: params.temperature.filter(|_| samples),
+        top_p: params.top_p.filter(|_| samples),
+        top_k: params.top_k.filter(|_| samples),
         // The API's seed has 32 bits.
         seed: params.seed.and_then(|seed| i32::try_from(seed).ok()),
-        presence_penalty: params.presence_penalty,
-        frequency_penalty: params.frequency_penalty,
+        presence_penalty: params.presence_penalty.filter(|_| samples),
+        frequency_penalty: params.frequency_penalty.filter(|_| samples),
         stop_sequences: &params.stop[..params.stop.len().min(MAX_STOP)],
+        thinking_config: effort.map(|effort| Thinking { thinking_level: effort.as_str() }),
     })
 }

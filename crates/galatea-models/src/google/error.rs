@@ -12,7 +12,11 @@ pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
 
 /// Reads an error that came inside a stream.
 pub(super) fn in_band(error: &Value) -> Fail {
-    let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)).unwrap_or(500);
+    let status = error["code"]
+        .as_u64()
+        .and_then(|code| u16::try_from(code).ok())
+        .filter(|code| (400..600).contains(code))
+        .unwrap_or(500);
     Fail::Refused(status, refusal(status, error))
 }
 
@@ -20,7 +24,8 @@ fn refusal(status: u16, error: &Value) -> Refusal {
     let details = || error["details"].as_array().into_iter().flatten();
     let reason = details().find_map(|detail| detail["reason"].as_str());
     let sentence = error["message"].as_str().unwrap_or_default();
-    let mut refusal = Refusal::new(hint(status, reason, sentence), reason.or(error["status"].as_str()), sentence);
+    let mut refusal =
+        Refusal::new(hint(status, reason, sentence), reason.or(error["status"].as_str()), sentence);
     refusal.wait_ms = details().find_map(|detail| detail["retryDelay"].as_str()).and_then(millis);
     refusal
 }
@@ -29,18 +34,36 @@ fn refusal(status: u16, error: &Value) -> Refusal {
 fn millis(text: &str) -> Option<u64> {
     let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
     let day = 86_400.0;
-    (seconds.is_finite() && seconds >= 0.0).then(|| std::time::Duration::from_secs_f64(seconds.min(day)).as_millis().try_into().unwrap_or(u64::MAX))
+    (seconds.is_finite() && seconds >= 0.0).then(|| {
+        std::time::Duration::from_secs_f64(seconds.min(day))
+            .as_millis()
+            .try_into()
+            .unwrap_or(u64::MAX)
+    })
 }
 
 fn hint(status: u16, reason: Option<&str>, sentence: &str) -> Option<Hint> {
     match (status, reason) {
-        (_, Some("API_KEY_INVALID" | "API_KEY_EXPIRED" | "API_KEY_SERVICE_BLOCKED")) | (401, _) => Some(Hint::BadKey),
+        (_, Some("API_KEY_INVALID" | "API_KEY_EXPIRED" | "API_KEY_SERVICE_BLOCKED")) | (401, _) => {
+            Some(Hint::BadKey)
+        }
         (_, Some("BILLING_DISABLED")) | (402, _) => Some(Hint::NoMoney),
         (403, _) if says(sentence, &["billing"]) => Some(Hint::NoMoney),
         (404, _) if says(sentence, &["models/", "model"]) => Some(Hint::UnknownModel),
         (404, _) => Some(Hint::WrongPath),
-        (400, _) if says(sentence, &["input token count", "maximum number of tokens", "context"]) => Some(Hint::TooLong),
-        (400, _) if says(sentence, &["function calling is not enabled", "tool use is not supported"]) => Some(Hint::NoTools),
+        (400, _)
+            if says(sentence, &["input token count", "maximum number of tokens", "context"]) =>
+        {
+            Some(Hint::TooLong)
+        }
+        (400, _)
+            if says(
+                sentence,
+                &["function calling is not enabled", "tool use is not supported"],
+            ) =>
+        {
+            Some(Hint::NoTools)
+        }
         (413, _) => Some(Hint::TooLong),
         // "You exceeded your current quota" also stands under a limit per minute, so it is not about money.
         (429, _) => Some(Hint::RateLimited),

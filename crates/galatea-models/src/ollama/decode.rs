@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error;
-use crate::wire::{Fail, Gather, Progress};
+use crate::wire::{Fail, Gather, Progress, surrogate};
 
 #[derive(Deserialize)]
 struct Line {
@@ -43,14 +43,19 @@ struct Function {
 
 /// An answer coming together.
 #[derive(Default)]
-pub(super) struct Pieces {
+pub(crate) struct Pieces {
     answer: TextAnswer,
+    text: surrogate::Joined,
 }
 
 impl Gather for Pieces {
-    fn take(&mut self, frame: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail> {
+    fn take(
+        &mut self,
+        frame: &str,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<Progress, Fail> {
         const SHAPE: &str = "a line of a chat answer";
-        let line: Line = serde_json::from_str(frame).map_err(|_| Fail::Garbage(SHAPE))?;
+        let line: Line = surrogate::parse(frame).ok_or(Fail::Garbage(SHAPE))?;
         if let Some(told) = line.error {
             return Err(error::in_band(&told));
         }
@@ -59,12 +64,15 @@ impl Gather for Pieces {
         }
         let mut held = Progress::Nothing;
         if let Some(message) = line.message {
-            if !message.content.is_empty() || message.thinking.is_some_and(|t| !t.is_empty()) || message.tool_calls.is_some() {
+            if !message.content.is_empty()
+                || message.thinking.is_some_and(|t| !t.is_empty())
+                || message.tool_calls.is_some()
+            {
                 held = Progress::More;
             }
-            if !message.content.is_empty() {
-                self.answer.text.push_str(&message.content);
-                on_text(&message.content);
+            let shown = self.text.push(&message.content);
+            if !shown.is_empty() {
+                on_text(shown);
             }
             for call in message.tool_calls.unwrap_or_default() {
                 let arguments = match call.function.arguments {
@@ -72,15 +80,25 @@ impl Gather for Pieces {
                     Value::String(text) => text,
                     other => other.to_string(),
                 };
-                let id = call.id.unwrap_or_else(|| format!("call_{}", self.answer.tool_calls.len()));
-                self.answer.tool_calls.push(ToolCall { id, name: call.function.name, arguments });
+                let id =
+                    call.id.unwrap_or_else(|| format!("call_{}", self.answer.tool_calls.len()));
+                self.answer.tool_calls.push(ToolCall {
+                    id,
+                    name: call.function.name,
+                    arguments: surrogate::mended(surrogate::whole(&arguments)),
+                });
             }
         }
         if !line.done {
             return Ok(held);
         }
-        self.answer.usage = Usage { input: line.prompt_eval_count, output: line.eval_count };
-        self.answer.finish = if line.done_reason.as_deref() == Some("length") { Finish::Length } else { Finish::Stop };
+        self.answer.usage =
+            Usage { input: line.prompt_eval_count, cached: 0, output: line.eval_count };
+        self.answer.finish = if line.done_reason.as_deref() == Some("length") {
+            Finish::Length
+        } else {
+            Finish::Stop
+        };
         Ok(Progress::Done)
     }
 
@@ -90,7 +108,7 @@ impl Gather for Pieces {
     }
 
     fn finish(self) -> TextAnswer {
-        self.answer
+        TextAnswer { text: self.text.finish(), ..self.answer }
     }
 }
 
@@ -102,7 +120,10 @@ mod tests {
     fn only_what_the_model_does_is_progress() {
         let cases = [
             (r#"{"message":{"role":"assistant","content":""},"done":false}"#, Progress::Nothing),
-            (r#"{"message":{"role":"assistant","content":"","thinking":"hm"},"done":false}"#, Progress::More),
+            (
+                r#"{"message":{"role":"assistant","content":"","thinking":"hm"},"done":false}"#,
+                Progress::More,
+            ),
             (r#"{"message":{"role":"assistant","content":"a"},"done":false}"#, Progress::More),
             (r#"{"message":{"content":""},"done":true}"#, Progress::Done),
         ];

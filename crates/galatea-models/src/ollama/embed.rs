@@ -48,8 +48,10 @@ impl EmbeddingModel for OllamaEmbedding {
             let body = Body { model, input: batch.iter().map(|text| not_empty(text)).collect() };
             let response = self.endpoint.post("/embed", &body, false, &call).await?;
             let bytes = self.endpoint.body(response).await?;
-            let vectors: Vectors = serde_json::from_slice(&bytes).map_err(|_| self.endpoint.fail(Fail::Garbage("one vector per text"), model))?;
-            extend_vectors(&mut all, vectors.embeddings, batch.len()).map_err(|fail| self.endpoint.fail(fail, model))?;
+            let vectors: Vectors = serde_json::from_slice(&bytes)
+                .map_err(|_| self.endpoint.fail(Fail::Garbage("one vector per text"), model))?;
+            extend_vectors(&mut all, vectors.embeddings, batch.len())
+                .map_err(|fail| self.endpoint.fail(fail, model))?;
         }
         Ok(all)
     }

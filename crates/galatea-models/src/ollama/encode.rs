@@ -44,6 +44,9 @@ struct Function<'a> {
 /// Names of docs/modelfile.md, "Valid parameters and values".
 #[derive(Serialize, PartialEq)]
 struct Options<'a> {
+    // Prompt and answer together; Ollama silently forgets the beginning of what is longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_ctx: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     num_predict: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,10 +69,18 @@ struct Options<'a> {
     stop: &'a [String],
 }
 
-pub(super) fn encode<'a>(request: &'a TextRequest, model: &'a str) -> Body<'a> {
+pub(super) fn encode<'a>(
+    request: &'a TextRequest,
+    model: &'a str,
+    window: Option<u32>,
+) -> Body<'a> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if let Some(system) = request.system.as_deref().filter(|text| !text.is_empty()) {
-        messages.push(Message { role: "system", content: Cow::Borrowed(system), images: Vec::new() });
+        messages.push(Message {
+            role: "system",
+            content: Cow::Borrowed(system),
+            images: Vec::new(),
+        });
     }
     messages.extend(request.messages.iter().map(message));
     let tools = request
@@ -77,10 +88,20 @@ pub(super) fn encode<'a>(request: &'a TextRequest, model: &'a str) -> Body<'a> {
         .iter()
         .map(|tool| Tool {
             r#type: "function",
-            function: Function { name: &tool.name, description: &tool.description, parameters: object_schema(&tool.parameters) },
+            function: Function {
+                name: &tool.name,
+                description: &tool.description,
+                parameters: object_schema(&tool.parameters),
+            },
         })
         .collect();
-    Body { model, messages, tools, stream: request.stream, options: options(&request.params) }
+    Body {
+        model,
+        messages,
+        tools,
+        stream: request.stream,
+        options: options(&request.params, window),
+    }
 }
 
 fn message(message: &ChatMessage) -> Message<'_> {
@@ -92,12 +113,19 @@ fn message(message: &ChatMessage) -> Message<'_> {
         [ChatPart::Text { text }] => Cow::Borrowed(text.as_str()),
         _ => Cow::Owned(message.text()),
     };
-    let images = message.parts.iter().filter_map(|part| if let ChatPart::Image { data, .. } = part { Some(data.as_str()) } else { None }).collect();
+    let images = message
+        .parts
+        .iter()
+        .filter_map(|part| {
+            if let ChatPart::Image { data, .. } = part { Some(data.as_str()) } else { None }
+        })
+        .collect();
     Message { role, content, images }
 }
 
-fn options(params: &Sampling) -> Option<Options<'_>> {
-    (*params != Sampling::default()).then_some(Options {
+fn options(params: &Sampling, window: Option<u32>) -> Option<Options<'_>> {
+    (window.is_some() || *params != Sampling::default()).then_some(Options {
+        num_ctx: window,
         num_predict: params.max_tokens,
         temperature: params.temperature,
         top_p: params.top_p,

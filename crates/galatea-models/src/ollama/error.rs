@@ -16,9 +16,24 @@ pub(super) fn in_band(sentence: &str) -> Fail {
 fn hint(status: u16, sentence: &str) -> Option<Hint> {
     match status {
         _ if says(sentence, &["does not support tools"]) => Some(Hint::NoTools),
-        404 if says(sentence, &["not found", "try pulling"]) && says(sentence, &["model"]) => Some(Hint::UnknownModel),
+        404 if says(sentence, &["not found", "try pulling"]) && says(sentence, &["model"]) => {
+            Some(Hint::UnknownModel)
+        }
         404 => Some(Hint::WrongPath),
-        400 if says(sentence, &["context length", "context window"]) => Some(Hint::TooLong),
+        400..=599
+            if says(
+                sentence,
+                &[
+                    "context length",
+                    "context window",
+                    "context size",
+                    "input is too long",
+                    "prompt is too long",
+                ],
+            ) =>
+        {
+            Some(Hint::TooLong)
+        }
         402 => Some(Hint::NoMoney),
         413 => Some(Hint::TooLong),
         401 => Some(Hint::BadKey),

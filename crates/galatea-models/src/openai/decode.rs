@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error;
-use crate::wire::Fail;
+use crate::wire::{Fail, surrogate};
 
 #[derive(Deserialize)]
 struct Body {
@@ -64,17 +64,27 @@ pub(super) struct Tokens {
     prompt_tokens: u64,
     #[serde(default)]
     completion_tokens: u64,
+    prompt_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    cached_tokens: Option<u64>,
 }
 
 impl From<Tokens> for Usage {
     fn from(tokens: Tokens) -> Self {
-        Self { input: tokens.prompt_tokens, output: tokens.completion_tokens }
+        let cached = tokens
+            .prompt_tokens_details
+            .and_then(|details| details.cached_tokens)
+            .unwrap_or_default();
+        Self { input: tokens.prompt_tokens, cached, output: tokens.completion_tokens }
     }
 }
 
-pub(super) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     const SHAPE: &str = "a chat completion";
-    let body: Body = serde_json::from_slice(bytes).map_err(|_| Fail::Garbage(SHAPE))?;
+    let body: Body = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage(SHAPE))?;
     if let Some(told) = body.error.filter(|e| !e.is_null()) {
         return Err(error::in_band(&told));
     }
@@ -87,13 +97,23 @@ pub(super) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     }
     let message = choice.message.ok_or(Fail::Garbage(SHAPE))?;
     let mut finish = finish(choice.finish_reason.as_deref());
-    let mut text = message.content.map(Text::into_string).unwrap_or_default();
+    let mut text = message
+        .content
+        .map(Text::into_string)
+        .map(|text| surrogate::whole(&text))
+        .unwrap_or_default();
     if let Some(refusal) = message.refusal.filter(|_| text.is_empty()) {
-        text = refusal;
+        text = surrogate::whole(&refusal);
         finish = Finish::Filtered;
     }
-    let tool_calls = message.tool_calls.unwrap_or_default().into_iter().enumerate().map(|(i, call)| tool_call(i, call)).collect();
-    Ok(TextAnswer { text, tool_calls, usage, finish, by: None })
+    let tool_calls = message
+        .tool_calls
+        .unwrap_or_default()
+        .into_iter()
+        .enumerate()
+        .map(|(i, call)| tool_call(i, call))
+        .collect();
+    Ok(TextAnswer { text, tool_calls, usage, finish, ..TextAnswer::default() })
 }
 
 fn tool_call(i: usize, call: Call) -> ToolCall {
@@ -102,7 +122,11 @@ fn tool_call(i: usize, call: Call) -> ToolCall {
         Value::Null => "{}".to_owned(),
         other => other.to_string(),
     };
-    ToolCall { id: call.id.unwrap_or_else(|| format!("call_{i}")), name: call.function.name, arguments }
+    ToolCall {
+        id: call.id.unwrap_or_else(|| format!("call_{i}")),
+        name: call.function.name,
+        arguments: surrogate::mended(surrogate::whole(&arguments)),
+    }
 }
 
 pub(super) fn finish(reason: Option<&str>) -> Finish {
@@ -125,13 +149,19 @@ mod tests {
             "tool_calls":[{"function":{"name":"X","arguments":{"n":1}}},{"id":"z","function":{"name":"Y"}}]},"finish_reason":"eos"}]}"#;
         let answer = decode(body).unwrap();
         assert_eq!(answer.text, "ab");
-        assert_eq!(answer.tool_calls[0], ToolCall { id: "call_0".into(), name: "X".into(), arguments: "{\"n\":1}".into() });
+        assert_eq!(
+            answer.tool_calls[0],
+            ToolCall { id: "call_0".into(), name: "X".into(), arguments: "{\"n\":1}".into() }
+        );
         assert_eq!(answer.tool_calls[1].arguments, "{}");
     }
 
     #[test]
     fn a_refusal_is_a_withheld_answer() {
-        let answer = decode(br#"{"choices":[{"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}"#).unwrap();
+        let answer = decode(
+            br#"{"choices":[{"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}"#,
+        )
+        .unwrap();
         assert_eq!((answer.text.as_str(), answer.finish), ("No.", Finish::Filtered));
     }
 
@@ -139,7 +169,8 @@ mod tests {
     fn an_error_beside_half_an_answer_is_a_failure() {
         let body = br#"{"choices":[{"message":{"content":"half"},"finish_reason":"error","error":{"code":429,"message":"x"}}]}"#;
         assert!(matches!(decode(body), Err(Fail::Refused(429, _))));
-        let unexplained = br#"{"choices":[{"message":{"content":"half"},"finish_reason":"error"}]}"#;
+        let unexplained =
+            br#"{"choices":[{"message":{"content":"half"},"finish_reason":"error"}]}"#;
         assert!(matches!(decode(unexplained), Err(Fail::Refused(500, _))));
     }
 

@@ -54,7 +54,11 @@ impl EmbeddingModel for OpenAiEmbedding {
         let call = Call { model, read: error::read };
         let mut all = Vec::with_capacity(texts.len());
         for batch in texts.chunks(BATCH) {
-            let body = Body { model, input: batch.iter().map(|text| not_empty(text)).collect(), dimensions: self.dimensions };
+            let body = Body {
+                model,
+                input: batch.iter().map(|text| not_empty(text)).collect(),
+                dimensions: self.dimensions,
+            };
             let response = self.endpoint.post("/embeddings", &body, false, &call).await?;
             let bytes = self.endpoint.body(response).await?;
             let garbage = || self.endpoint.fail(Fail::Garbage("one vector per text"), model);
@@ -64,7 +68,8 @@ impl EmbeddingModel for OpenAiEmbedding {
                 return Err(garbage());
             }
             let vectors = vectors.data.into_iter().map(|item| item.embedding).collect();
-            extend_vectors(&mut all, vectors, batch.len()).map_err(|fail| self.endpoint.fail(fail, model))?;
+            extend_vectors(&mut all, vectors, batch.len())
+                .map_err(|fail| self.endpoint.fail(fail, model))?;
         }
         Ok(all)
     }

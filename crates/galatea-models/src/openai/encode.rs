@@ -1,12 +1,15 @@
 //! [`TextRequest`] → body of `POST /chat/completions`.
 
-use galatea_core::model::{ChatMessage, ChatPart, ChatRole, TextRequest, ToolSpec};
+use galatea_core::model::{ChatMessage, ChatPart, ChatRole, Effort, TextRequest, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
 use super::Dialect;
-use crate::wire::object_schema;
+use crate::{
+    families::{Limit, Rules, Wire},
+    wire::object_schema,
+};
 
 /// Most stop texts (API reference, `stop`).
 const MAX_STOP: usize = 4;
@@ -37,6 +40,8 @@ pub(super) struct Body<'a> {
     frequency_penalty: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     presence_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     stop: &'a [String],
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -54,6 +59,8 @@ struct StreamOptions {
 struct Message<'a> {
     role: &'static str,
     content: Content<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -88,39 +95,49 @@ struct Function<'a> {
     parameters: Cow<'a, Value>,
 }
 
-pub(super) fn encode<'a>(request: &'a TextRequest, model: &'a str, dialect: Dialect) -> Body<'a> {
+pub(super) fn encode<'a>(
+    request: &'a TextRequest,
+    model: &'a str,
+    dialect: Dialect,
+    rules: &Rules,
+) -> Body<'a> {
     let params = &request.params;
-    // Reasoning models refuse sampling parameters and call the limit max_completion_tokens (OpenAI guide "Reasoning models").
-    let reasoning = is_reasoning(model);
+    // Tools with another effort are refused in this format by those that could be asked in the other one.
+    let only_none = rules.wire == Wire::Responses
+        && !request.tools.is_empty()
+        && rules.efforts.contains(&Effort::None);
+    let effort = if only_none { Some(Effort::None) } else { rules.effort(params.effort) };
+    let samples = rules.samples(effort);
+    let completion = rules.limit == Limit::MaxCompletionTokens;
     let extended = dialect == Dialect::Extended;
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if let Some(system) = request.system.as_deref().filter(|text| !text.is_empty()) {
-        messages.push(Message { role: "system", content: Content::Text(Cow::Borrowed(system)) });
+        messages.push(Message {
+            role: "system",
+            content: Content::Text(Cow::Borrowed(system)),
+            name: None,
+        });
     }
     messages.extend(request.messages.iter().map(message));
     Body {
         model,
         messages,
         tools: request.tools.iter().map(tool).collect(),
-        max_tokens: params.max_tokens.filter(|_| !reasoning),
-        max_completion_tokens: params.max_tokens.filter(|_| reasoning),
-        temperature: params.temperature.filter(|_| !reasoning),
-        top_p: params.top_p.filter(|_| !reasoning),
-        top_k: params.top_k.filter(|_| extended),
-        min_p: params.min_p.filter(|_| extended),
+        max_tokens: params.max_tokens.filter(|_| !completion),
+        max_completion_tokens: params.max_tokens.filter(|_| completion),
+        temperature: params.temperature.filter(|_| samples),
+        top_p: params.top_p.filter(|_| samples),
+        top_k: params.top_k.filter(|_| samples && extended),
+        min_p: params.min_p.filter(|_| samples && extended),
         seed: params.seed,
-        repetition_penalty: params.repetition_penalty.filter(|_| extended),
-        frequency_penalty: params.frequency_penalty.filter(|_| !reasoning),
-        presence_penalty: params.presence_penalty.filter(|_| !reasoning),
-        stop: if reasoning { &[] } else { &params.stop[..params.stop.len().min(MAX_STOP)] },
+        repetition_penalty: params.repetition_penalty.filter(|_| samples && extended),
+        frequency_penalty: params.frequency_penalty.filter(|_| samples),
+        presence_penalty: params.presence_penalty.filter(|_| samples),
+        reasoning_effort: effort.map(Effort::as_str),
+        stop: if samples { &params.stop[..params.stop.len().min(MAX_STOP)] } else { &[] },
         stream: request.stream,
         stream_options: request.stream.then_some(StreamOptions { include_usage: true }),
     }
-}
-
-fn is_reasoning(model: &str) -> bool {
-    // Names of OpenAI's reasoning families; `gpt-5-chat` is not one of them.
-    ["o1", "o3", "o4", "gpt-5"].iter().any(|family| model.starts_with(family)) && !model.starts_with("gpt-5-chat")
 }
 
 fn message(message: &ChatMessage) -> Message<'_> {
@@ -130,22 +147,31 @@ fn message(message: &ChatMessage) -> Message<'_> {
     };
     let content = match message.parts.as_slice() {
         [ChatPart::Text { text }] => Content::Text(Cow::Borrowed(text)),
-        parts if message.role == ChatRole::User && parts.iter().any(|part| matches!(part, ChatPart::Image { .. })) => {
+        parts
+            if message.role == ChatRole::User
+                && parts.iter().any(|part| matches!(part, ChatPart::Image { .. })) =>
+        {
             Content::Parts(parts.iter().map(part).collect())
         }
         _ => Content::Text(Cow::Owned(message.text())),
     };
-    Message { role, content }
+    Message { role, content, name: message.name.as_deref() }
 }
 
 fn part(part: &ChatPart) -> Part<'_> {
     match part {
         ChatPart::Text { text } => Part::Text { text },
-        ChatPart::Image { mime, data } => Part::ImageUrl { image_url: ImageUrl { url: format!("data:{mime};base64,{data}") } },
+        ChatPart::Image { mime, data } => {
+            Part::ImageUrl { image_url: ImageUrl { url: format!("data:{mime};base64,{data}") } }
+        }
     }
 }
 
 fn tool(tool: &ToolSpec) -> Tool<'_> {
-    let function = Function { name: &tool.name, description: &tool.description, parameters: object_schema(&tool.parameters) };
+    let function = Function {
+        name: &tool.name,
+        description: &tool.description,
+        parameters: object_schema(&tool.parameters),
+    };
     Tool { r#type: "function", function }
 }

@@ -14,8 +14,14 @@ pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
 /// Reads an error that came inside a success: OpenRouter and vLLM write the status into `code`.
 pub(super) fn in_band(error: &Value) -> Fail {
     let (code, kind) = (error["code"].as_str(), error["type"].as_str());
-    let number = error["code"].as_u64().and_then(|code| u16::try_from(code).ok()).or_else(|| code?.parse().ok());
-    let status = number.filter(|code| (400..600).contains(code)).or_else(|| [code, kind].into_iter().flatten().find_map(stands_for)).unwrap_or(500);
+    let number = error["code"]
+        .as_u64()
+        .and_then(|code| u16::try_from(code).ok())
+        .or_else(|| code?.parse().ok());
+    let status = number
+        .filter(|code| (400..600).contains(code))
+        .or_else(|| [code, kind].into_iter().flatten().find_map(stands_for))
+        .unwrap_or(500);
     let word = code.or(kind);
     let sentence = error["message"].as_str().or(error.as_str()).unwrap_or_default();
     Fail::Refused(status, Refusal::new(hint(status, word, kind, sentence), word, sentence))
@@ -34,29 +40,67 @@ fn stands_for(word: &str) -> Option<u16> {
         "invalid_api_key" | "authentication_error" => 401,
         "permission_error" => 403,
         "model_not_found" => 404,
-        "rate_limit_exceeded" | "rate_limit_error" | "insufficient_quota" | "billing_hard_limit_reached" | "billing_not_active" => 429,
+        "rate_limit_exceeded"
+        | "rate_limit_error"
+        | "insufficient_quota"
+        | "billing_hard_limit_reached"
+        | "billing_not_active" => 429,
         _ => return None,
     })
 }
 
+/// How OpenAI, vLLM, llama.cpp, LM Studio, OpenRouter's upstreams, Groq, text-generation-inference, Together and Mistral say it.
+const TOO_LONG: &[&str] = &[
+    "context length",
+    "context window",
+    "context size",
+    "context_length",
+    "too many tokens",
+    "prompt is too long",
+    "input is too long",
+    "prompt too long",
+    "maximum prompt length",
+    "reduce the length of the messages",
+    "exceeds the maximum number of tokens",
+    "input token count",
+    "must have less than",
+    "exceeds the available context",
+    "larger than the context",
+    "too large for model",
+];
+
 fn hint(status: u16, word: Option<&str>, kind: Option<&str>, sentence: &str) -> Option<Hint> {
     let money = ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
-    if status == 402 || [word, kind].into_iter().flatten().any(|w| money.contains(&w)) || (status == 403 && says(sentence, &["limit exceeded", "insufficient"]))
+    if status == 402
+        || [word, kind].into_iter().flatten().any(|w| money.contains(&w))
+        || (status == 403 && says(sentence, &["limit exceeded", "insufficient"]))
     {
         return Some(Hint::NoMoney);
     }
-    if says(sentence, &["tool choice requires", "support tools", "support tool use", "support tool call"]) && (400..500).contains(&status) {
+    if says(
+        sentence,
+        &["tool choice requires", "support tools", "support tool use", "support tool call"],
+    ) && (400..500).contains(&status)
+    {
         return Some(Hint::NoTools);
     }
     match status {
         401 => Some(Hint::BadKey),
-        404 if word == Some("model_not_found") || says(sentence, &["model", "no endpoints"]) => Some(Hint::UnknownModel),
+        _ if word == Some("model_decommissioned") => Some(Hint::UnknownModel),
+        404 if word == Some("model_not_found") || says(sentence, &["model", "no endpoints"]) => {
+            Some(Hint::UnknownModel)
+        }
         404 => Some(Hint::WrongPath),
-        400 if word == Some("model_not_found") || says(sentence, &["not a valid model", "model not found", "no models loaded"]) => Some(Hint::UnknownModel),
+        400 if word == Some("model_not_found")
+            || says(sentence, &["not a valid model", "model not found", "no models loaded"]) =>
+        {
+            Some(Hint::UnknownModel)
+        }
         413 => Some(Hint::TooLong),
         400 | 422
             if word == Some("context_length_exceeded")
-                || says(sentence, &["context length", "context window", "context size", "too many tokens", "prompt is too long"]) =>
+                || word == Some("string_above_max_length")
+                || says(sentence, TOO_LONG) =>
         {
             Some(Hint::TooLong)
         }
@@ -72,15 +116,83 @@ mod tests {
 
     #[test]
     fn bodies_of_the_family() {
-        let cases: [(u16, &str, Option<Hint>); 9] = [
-            (429, r#"{"error":{"message":"x","type":"insufficient_quota","code":null}}"#, Some(Hint::NoMoney)),
-            (402, r#"{"error":{"message":"Insufficient credits","code":402}}"#, Some(Hint::NoMoney)),
-            (403, r#"{"error":{"message":"Key limit exceeded (total limit)","code":403}}"#, Some(Hint::NoMoney)),
-            (404, r#"{"error":{"message":"No endpoints found for a/b.","code":404}}"#, Some(Hint::UnknownModel)),
-            (404, r#"{"error":{"message":"No endpoints found that support tool use","code":404}}"#, Some(Hint::NoTools)),
-            (400, r#"{"error":{"message":"foo is not a valid model ID","code":400}}"#, Some(Hint::UnknownModel)),
+        let cases: [(u16, &str, Option<Hint>); 17] = [
+            (
+                400,
+                r#"{"error":{"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}"#,
+                Some(Hint::TooLong),
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Please reduce the length of the messages or completion.","code":"context_length_exceeded"}}"#,
+                Some(Hint::TooLong),
+            ),
+            (
+                400,
+                r#"{"error":{"message":"The input token count (9001) exceeds the maximum number of tokens allowed (8192).","code":400}}"#,
+                Some(Hint::TooLong),
+            ),
+            (
+                400,
+                r#"{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+                Some(Hint::TooLong),
+            ),
+            (
+                422,
+                r#"{"error":"Input validation error: `inputs` must have less than 1024 tokens"}"#,
+                Some(Hint::TooLong),
+            ),
+            (
+                400,
+                r#"{"message":"Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}"#,
+                Some(Hint::TooLong),
+            ),
+            (
+                400,
+                r#"{"error":{"message":"This endpoint's maximum context length is 8192 tokens.","code":400}}"#,
+                Some(Hint::TooLong),
+            ),
+            (
+                400,
+                r#"{"error":{"message":"The model `x` has been decommissioned and is no longer supported.","code":"model_decommissioned"}}"#,
+                Some(Hint::UnknownModel),
+            ),
+            (
+                429,
+                r#"{"error":{"message":"x","type":"insufficient_quota","code":null}}"#,
+                Some(Hint::NoMoney),
+            ),
+            (
+                402,
+                r#"{"error":{"message":"Insufficient credits","code":402}}"#,
+                Some(Hint::NoMoney),
+            ),
+            (
+                403,
+                r#"{"error":{"message":"Key limit exceeded (total limit)","code":403}}"#,
+                Some(Hint::NoMoney),
+            ),
+            (
+                404,
+                r#"{"error":{"message":"No endpoints found for a/b.","code":404}}"#,
+                Some(Hint::UnknownModel),
+            ),
+            (
+                404,
+                r#"{"error":{"message":"No endpoints found that support tool use","code":404}}"#,
+                Some(Hint::NoTools),
+            ),
+            (
+                400,
+                r#"{"error":{"message":"foo is not a valid model ID","code":400}}"#,
+                Some(Hint::UnknownModel),
+            ),
             (404, "<html>", Some(Hint::WrongPath)),
-            (400, r#"{"error":"Trying to keep the first 9 tokens when context length is 8"}"#, Some(Hint::TooLong)),
+            (
+                400,
+                r#"{"error":"Trying to keep the first 9 tokens when context length is 8"}"#,
+                Some(Hint::TooLong),
+            ),
             (400, r#"{"error":{"message":"Invalid schema"}}"#, None),
         ];
         for (status, body, expected) in cases {
@@ -91,18 +203,41 @@ mod tests {
     #[test]
     fn words_stand_for_their_status() {
         let cases: [(&str, u16, Option<Hint>); 9] = [
-            (r#"{"code":"rate_limit_exceeded","type":"tokens","message":"x"}"#, 429, Some(Hint::RateLimited)),
-            (r#"{"code":"invalid_api_key","type":"invalid_request_error","message":"x"}"#, 401, Some(Hint::BadKey)),
-            (r#"{"code":"insufficient_quota","type":"insufficient_quota","message":"x"}"#, 429, Some(Hint::NoMoney)),
-            (r#"{"code":null,"type":"authentication_error","message":"x"}"#, 401, Some(Hint::BadKey)),
+            (
+                r#"{"code":"rate_limit_exceeded","type":"tokens","message":"x"}"#,
+                429,
+                Some(Hint::RateLimited),
+            ),
+            (
+                r#"{"code":"invalid_api_key","type":"invalid_request_error","message":"x"}"#,
+                401,
+                Some(Hint::BadKey),
+            ),
+            (
+                r#"{"code":"insufficient_quota","type":"insufficient_quota","message":"x"}"#,
+                429,
+                Some(Hint::NoMoney),
+            ),
+            (
+                r#"{"code":null,"type":"authentication_error","message":"x"}"#,
+                401,
+                Some(Hint::BadKey),
+            ),
             (r#"{"code":"context_length_exceeded","message":"x"}"#, 400, Some(Hint::TooLong)),
-            (r#"{"code":"model_not_found","type":"invalid_request_error","message":"x"}"#, 404, Some(Hint::UnknownModel)),
+            (
+                r#"{"code":"model_not_found","type":"invalid_request_error","message":"x"}"#,
+                404,
+                Some(Hint::UnknownModel),
+            ),
             (r#"{"code":"429","message":"x"}"#, 429, Some(Hint::RateLimited)),
             (r#"{"code":402,"message":"x"}"#, 402, Some(Hint::NoMoney)),
             (r#"{"code":"server_error","message":"x"}"#, 500, Some(Hint::Busy)),
         ];
         for (error, status, expected) in cases {
-            let Fail::Refused(read, refusal) = in_band(&serde_json::from_str(error).unwrap()) else { panic!("{error}") };
+            let Fail::Refused(read, refusal) = in_band(&serde_json::from_str(error).unwrap())
+            else {
+                panic!("{error}")
+            };
             assert_eq!((read, refusal.hint), (status, expected), "{error}");
         }
     }

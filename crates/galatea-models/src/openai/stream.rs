@@ -10,7 +10,7 @@ use super::{
     decode::{Text, Tokens, finish},
     error,
 };
-use crate::wire::{Fail, Gather, Progress, complete_arguments};
+use crate::wire::{Fail, Gather, Progress, complete_arguments, surrogate};
 
 #[derive(Deserialize)]
 struct Chunk {
@@ -68,18 +68,24 @@ struct Function {
 
 /// An answer coming together.
 #[derive(Default)]
-pub(super) struct Pieces {
+pub(crate) struct Pieces {
     answer: TextAnswer,
-    calls: BTreeMap<u64, ToolCall>,
+    text: surrogate::Joined,
+    calls: BTreeMap<u64, (ToolCall, surrogate::Joined)>,
     ended: bool,
 }
 
 impl Gather for Pieces {
-    fn take(&mut self, frame: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail> {
+    fn take(
+        &mut self,
+        frame: &str,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<Progress, Fail> {
         if frame.trim() == "[DONE]" {
             return Ok(Progress::Done);
         }
-        let chunk: Chunk = serde_json::from_str(frame).map_err(|_| Fail::Garbage("a piece of a chat completion"))?;
+        let chunk: Chunk =
+            surrogate::parse(frame).ok_or(Fail::Garbage("a piece of a chat completion"))?;
         if let Some(told) = chunk.error.filter(|e| !e.is_null()) {
             return Err(error::in_band(&told));
         }
@@ -112,7 +118,12 @@ impl Gather for Pieces {
     }
 
     fn finish(mut self) -> TextAnswer {
-        self.answer.tool_calls = self.calls.into_values().filter(|call| !call.name.is_empty()).collect();
+        self.answer.text = self.text.finish();
+        let calls = self.calls.into_values().map(|(call, arguments)| ToolCall {
+            arguments: surrogate::mended(arguments.finish()),
+            ..call
+        });
+        self.answer.tool_calls = calls.filter(|call| !call.name.is_empty()).collect();
         if !self.ended && !self.answer.tool_calls.is_empty() {
             // Some relays end a stream that broke off like one that was finished, but for the reason.
             self.answer.finish = Finish::Length;
@@ -133,26 +144,37 @@ impl Pieces {
         }
         for piece in delta.tool_calls.unwrap_or_default() {
             // Servers that leave out the index send each call whole.
-            let index = piece.index.unwrap_or_else(|| u64::try_from(self.calls.len()).unwrap_or(u64::MAX));
-            let call = self.calls.entry(index).or_insert_with(|| ToolCall { id: format!("call_{index}"), name: String::new(), arguments: String::new() });
+            let index =
+                piece.index.unwrap_or_else(|| u64::try_from(self.calls.len()).unwrap_or(u64::MAX));
+            let begun = || {
+                (
+                    ToolCall {
+                        id: format!("call_{index}"),
+                        name: String::new(),
+                        arguments: String::new(),
+                    },
+                    surrogate::Joined::default(),
+                )
+            };
+            let (call, arguments) = self.calls.entry(index).or_insert_with(begun);
             if let Some(id) = piece.id.filter(|id| !id.is_empty()) {
                 call.id = id;
             }
             if let Some(function) = piece.function {
                 call.name.push_str(&function.name.unwrap_or_default());
                 match function.arguments {
-                    Some(Value::String(text)) => call.arguments.push_str(&text),
+                    Some(Value::String(text)) => drop(arguments.push(&text)),
                     None | Some(Value::Null) => {}
-                    Some(other) => call.arguments.push_str(&other.to_string()),
+                    Some(other) => drop(arguments.push(&other.to_string())),
                 }
             }
         }
     }
 
     fn show(&mut self, text: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
-        if !text.is_empty() {
-            self.answer.text.push_str(text);
-            on_text(text);
+        let shown = self.text.push(text);
+        if !shown.is_empty() {
+            on_text(shown);
         }
     }
 }
@@ -164,12 +186,18 @@ mod tests {
     #[test]
     fn only_what_the_model_does_is_progress() {
         let cases = [
-            (r#"{"choices":[{"delta":{"role":"assistant","content":"","refusal":null}}]}"#, Progress::Nothing),
+            (
+                r#"{"choices":[{"delta":{"role":"assistant","content":"","refusal":null}}]}"#,
+                Progress::Nothing,
+            ),
             (r#"{"choices":[],"usage":{"prompt_tokens":3}}"#, Progress::Nothing),
             (r#"{"choices":[{"delta":{"content":"","reasoning":"hm"}}]}"#, Progress::More),
             (r#"{"choices":[{"delta":{"content":"","reasoning_content":"hm"}}]}"#, Progress::More),
             (r#"{"choices":[{"delta":{"content":"a"}}]}"#, Progress::More),
-            (r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"X"}}]}}]}"#, Progress::More),
+            (
+                r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"X"}}]}}]}"#,
+                Progress::More,
+            ),
             (r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#, Progress::More),
             (r#"[DONE]"#, Progress::Done),
         ];
@@ -187,18 +215,32 @@ mod tests {
             pieces.finish()
         };
         assert_eq!(read(&[call, "[DONE]"]).finish, Finish::Length);
-        assert_eq!(read(&[call, r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#, "[DONE]"]).finish, Finish::Tools);
-        assert_eq!(read(&[r#"{"choices":[{"delta":{"content":"words"}}]}"#, "[DONE]"]).finish, Finish::Stop, "many servers never say why");
+        assert_eq!(
+            read(&[call, r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#, "[DONE]"])
+                .finish,
+            Finish::Tools
+        );
+        assert_eq!(
+            read(&[r#"{"choices":[{"delta":{"content":"words"}}]}"#, "[DONE]"]).finish,
+            Finish::Stop,
+            "many servers never say why"
+        );
     }
 
     #[test]
     fn an_error_beside_half_an_answer_is_a_failure() {
         for (frame, expected) in [
-            (r#"{"choices":[{"delta":{"content":"half"},"finish_reason":"error","error":{"code":502,"message":"x"}}]}"#, 502),
+            (
+                r#"{"choices":[{"delta":{"content":"half"},"finish_reason":"error","error":{"code":502,"message":"x"}}]}"#,
+                502,
+            ),
             (r#"{"choices":[{"delta":{"content":""},"finish_reason":"error"}]}"#, 500),
         ] {
             let outcome = Pieces::default().take(frame, &|text| panic!("{text} was shown"));
-            assert!(matches!(outcome, Err(Fail::Refused(status, _)) if status == expected), "{outcome:?}");
+            assert!(
+                matches!(outcome, Err(Fail::Refused(status, _)) if status == expected),
+                "{outcome:?}"
+            );
         }
     }
 }

@@ -19,7 +19,11 @@ struct Jump {
 
 impl Jump {
     fn new() -> Arc<Self> {
-        Arc::new(Self { now: Mutex::new(Timestamp(0)), sleeps: Mutex::default(), patience: Duration::from_secs(100) })
+        Arc::new(Self {
+            now: Mutex::new(Timestamp(0)),
+            sleeps: Mutex::default(),
+            patience: Duration::from_secs(100),
+        })
     }
 }
 
@@ -48,7 +52,7 @@ struct Flaky {
 
 impl Flaky {
     fn new(fails: u32, error: fn() -> Error) -> Arc<Self> {
-        let info = ModelInfo { provider: "p".into(), model: "m".into(), tools: false, vision: false, scripted: false };
+        let info = ModelInfo { provider: "p".into(), model: "m".into(), ..ModelInfo::default() };
         Arc::new(Self { info, fails, calls: AtomicU32::new(0), error, show_first: false })
     }
 }
@@ -58,11 +62,19 @@ impl TextModel for Flaky {
     fn info(&self) -> &ModelInfo {
         &self.info
     }
-    async fn generate(&self, _: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+    async fn generate(
+        &self,
+        _: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
         if self.show_first {
             on_text("begun");
         }
-        if self.calls.fetch_add(1, Ordering::SeqCst) < self.fails { Err((self.error)()) } else { Ok(TextAnswer { text: "ok".into(), ..TextAnswer::default() }) }
+        if self.calls.fetch_add(1, Ordering::SeqCst) < self.fails {
+            Err((self.error)())
+        } else {
+            Ok(TextAnswer { text: "ok".into(), ..TextAnswer::default() })
+        }
     }
 }
 
@@ -71,7 +83,9 @@ fn unavailable() -> Error {
 }
 
 async fn ask(model: &Arc<Flaky>, clock: Arc<dyn Clock>) -> Result<TextAnswer> {
-    Retrying::new(model.clone(), RetryPolicy::default(), Arc::default(), clock).generate(&TextRequest::default(), &|_| ()).await
+    Retrying::new(model.clone(), RetryPolicy::default(), Arc::default(), clock)
+        .generate(&TextRequest::default(), &|_| ())
+        .await
 }
 
 #[tokio::test]
@@ -80,7 +94,10 @@ async fn three_attempts_with_growing_bounds() {
     assert_eq!(ask(&model, clock.clone()).await.unwrap().text, "ok");
     let sleeps = clock.sleeps.lock().unwrap().clone();
     assert_eq!(sleeps.len(), 2);
-    assert!(sleeps[0] <= Duration::from_millis(500) && sleeps[1] <= Duration::from_secs(1), "{sleeps:?}");
+    assert!(
+        sleeps[0] <= Duration::from_millis(500) && sleeps[1] <= Duration::from_secs(1),
+        "{sleeps:?}"
+    );
 
     let model = Flaky::new(9, unavailable);
     assert_eq!(ask(&model, Jump::new()).await.unwrap_err().kind(), ErrorKind::Unavailable);
@@ -89,24 +106,38 @@ async fn three_attempts_with_growing_bounds() {
 
 #[tokio::test]
 async fn hopeless_failures_are_not_repeated() {
-    let model = Flaky::new(9, || Error::new(ErrorKind::RateLimited, "money").with_retry(Retry::Never));
+    let model =
+        Flaky::new(9, || Error::new(ErrorKind::RateLimited, "money").with_retry(Retry::Never));
     assert!(ask(&model, Jump::new()).await.is_err());
     assert_eq!(model.calls.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
 async fn a_servers_wish_is_the_least_wait() {
-    let (clock, model) = (Jump::new(), Flaky::new(1, || unavailable().with_retry(Retry::After(Duration::from_secs(20)))));
+    let (clock, model) = (
+        Jump::new(),
+        Flaky::new(1, || unavailable().with_retry(Retry::After(Duration::from_secs(20)))),
+    );
     ask(&model, clock.clone()).await.unwrap();
     let sleeps = clock.sleeps.lock().unwrap().clone();
-    assert!(matches!(sleeps[..], [wait] if wait >= Duration::from_secs(20) && wait <= Duration::from_millis(20_500)), "a little later: {sleeps:?}");
+    assert!(
+        matches!(sleeps[..], [wait] if wait >= Duration::from_secs(20) && wait <= Duration::from_millis(20_500)),
+        "a little later: {sleeps:?}"
+    );
 }
 
 #[tokio::test]
 async fn a_wait_beyond_the_deadline_is_not_begun() {
-    let (clock, model) = (Jump::new(), Flaky::new(1, || unavailable().with_retry(Retry::After(Duration::from_secs(121)))));
+    let (clock, model) = (
+        Jump::new(),
+        Flaky::new(1, || unavailable().with_retry(Retry::After(Duration::from_secs(121)))),
+    );
     let error = ask(&model, clock.clone()).await.unwrap_err();
-    assert_eq!(error.retry(), Retry::After(Duration::from_secs(121)), "whoever asks later learns when");
+    assert_eq!(
+        error.retry(),
+        Retry::After(Duration::from_secs(121)),
+        "whoever asks later learns when"
+    );
     assert!(clock.sleeps.lock().unwrap().is_empty());
 }
 
@@ -118,7 +149,9 @@ async fn nothing_is_repeated_once_shown() {
     let on_text = |_: &str| {
         shown.fetch_add(1, Ordering::SeqCst);
     };
-    let result = Retrying::new(model, RetryPolicy::default(), Arc::default(), Jump::new()).generate(&TextRequest::default(), &on_text).await;
+    let result = Retrying::new(model, RetryPolicy::default(), Arc::default(), Jump::new())
+        .generate(&TextRequest::default(), &on_text)
+        .await;
     assert!(result.is_err());
     assert_eq!(shown.load(Ordering::SeqCst), 1);
 }
@@ -131,20 +164,29 @@ async fn the_deadline_ends_a_model_that_never_answers() {
         fn info(&self) -> &ModelInfo {
             &self.0
         }
-        async fn generate(&self, _: &TextRequest, _: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+        async fn generate(
+            &self,
+            _: &TextRequest,
+            _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+        ) -> Result<TextAnswer> {
             std::future::pending().await
         }
     }
-    let info = ModelInfo { provider: "p".into(), model: "m".into(), tools: false, vision: false, scripted: false };
+    let info = ModelInfo { provider: "p".into(), model: "m".into(), ..ModelInfo::default() };
     let policy = RetryPolicy { total: Duration::from_millis(20), ..RetryPolicy::default() };
     let error =
-        Retrying::new(Arc::new(Silent(info)), policy, Arc::default(), Arc::new(SystemClock)).generate(&TextRequest::default(), &|_| ()).await.unwrap_err();
+        Retrying::new(Arc::new(Silent(info)), policy, Arc::default(), Arc::new(SystemClock))
+            .generate(&TextRequest::default(), &|_| ())
+            .await
+            .unwrap_err();
     assert_eq!(error.code(), Some(codes::TIMEOUT));
 }
 
 #[test]
 fn jitter_is_bounded_and_ends() {
-    let waits: Vec<Duration> = FullJitter { left: 100, ceiling: Duration::from_millis(500), cap: Duration::from_secs(8) }.collect();
+    let waits: Vec<Duration> =
+        FullJitter { left: 100, ceiling: Duration::from_millis(500), cap: Duration::from_secs(8) }
+            .collect();
     assert_eq!(waits.len(), 100);
     assert!(waits.iter().all(|wait| *wait <= Duration::from_secs(8)));
 }

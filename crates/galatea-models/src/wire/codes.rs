@@ -36,5 +36,13 @@ pub const TOOLS: &str = "GAL-MODEL-TOOLS";
 pub const CONFIG: &str = "GAL-MODEL-CONFIG";
 /// The offline script is faulty.
 pub const SCRIPT: &str = "GAL-OFFLINE-SCRIPT";
+/// Another model answers than was asked.
+pub const SERVED: &str = "GAL-MODEL-SERVED";
+/// The provider has announced the model's end.
+pub const ENDS: &str = "GAL-MODEL-ENDS";
+/// What is known of models is old.
+pub const DATA: &str = "GAL-MODEL-DATA";
+/// A parameter that somebody set is not taken by the model.
+pub const DROPPED: &str = "GAL-MODEL-DROPPED";
 /// It keeps failing and is left alone for a while.
 pub const PAUSED: &str = "GAL-MODEL-PAUSED";

@@ -3,7 +3,10 @@
 use std::{borrow::Cow, fmt, time::Duration};
 
 use bytes::Bytes;
-use galatea_core::{Error, ErrorKind, Result, Retry, Sent, model::Finish};
+use galatea_core::{
+    Error, ErrorKind, Result, Retry, Sent,
+    model::{Finish, TextRequest},
+};
 use galatea_http::{HttpClient, Request, Response, codes as http, redact};
 use serde::Serialize;
 
@@ -35,7 +38,10 @@ pub struct Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint").field("provider", &self.names.provider).field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("Endpoint")
+            .field("provider", &self.names.provider)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
     }
 }
 
@@ -44,7 +50,13 @@ impl Endpoint {
     ///
     /// # Errors
     /// `Invalid` with [`codes::URL`] when the address is no http or https URL, or holds a user name or a query (keys belong in the key's variable).
-    pub fn new(http: HttpClient, names: Names, base: &str, auth: Auth, times: Times) -> Result<Self> {
+    pub fn new(
+        http: HttpClient,
+        names: Names,
+        base: &str,
+        auth: Auth,
+        times: Times,
+    ) -> Result<Self> {
         let bad = |why: &str| {
             Error::invalid(format!("{} {why}", names.url))
                 .with_code(codes::URL)
@@ -123,9 +135,24 @@ impl Endpoint {
         &self.site
     }
 
+    /// Provider and base address: what a choice of models is remembered for.
+    pub fn service(&self) -> String {
+        format!("{} {}", self.names.provider, self.base)
+    }
+
     /// Its time limits.
     pub fn times(&self) -> Times {
         self.times
+    }
+
+    /// The same, as impatient as the request.
+    pub(crate) fn of(&self, request: &TextRequest) -> Cow<'_, Self> {
+        match request.first_within {
+            Some(within) if within < self.times.first => {
+                Cow::Owned(Self { times: Times { first: within, ..self.times }, ..self.clone() })
+            }
+            _ => Cow::Borrowed(self),
+        }
     }
 
     fn request(&self, request: Request) -> Request {
@@ -139,7 +166,13 @@ impl Endpoint {
     }
 
     /// Posts JSON; any answer that is no success becomes an error.
-    pub(crate) async fn post<T: Serialize>(&self, path: &str, body: &T, stream: bool, call: &Call<'_>) -> Result<Response> {
+    pub(crate) async fn post<T: Serialize>(
+        &self,
+        path: &str,
+        body: &T,
+        stream: bool,
+        call: &Call<'_>,
+    ) -> Result<Response> {
         let request = self.request(self.http.post(&format!("{}{path}", self.base))).json(body);
         // Without a stream, headers come only with the finished answer.
         let request = if stream { request.head_timeout(self.times.first) } else { request };
@@ -148,7 +181,8 @@ impl Endpoint {
 
     /// Gets JSON; any answer that is no success becomes an error.
     pub(crate) async fn get(&self, path: &str, call: &Call<'_>) -> Result<Bytes> {
-        let response = self.send(self.request(self.http.get(&format!("{}{path}", self.base))), call).await?;
+        let response =
+            self.send(self.request(self.http.get(&format!("{}{path}", self.base))), call).await?;
         response.bytes().await.map_err(|error| self.transport(error))
     }
 
@@ -170,23 +204,48 @@ impl Endpoint {
 
     /// A failure of the connection, in words about this service.
     pub(crate) fn transport(&self, error: Error) -> Error {
+        // Nothing about the service: it was not asked.
+        if error.kind() == ErrorKind::Exhausted {
+            return error;
+        }
         let (label, url) = (self.names.label, self.names.url);
         let (code, message, fix) = match error.code() {
-            Some(http::REFUSED) => {
-                (codes::CONNECT, format!("nothing listens at {}", self.place), Some(format!("start the model server there, or correct {url}")))
+            Some(http::REFUSED) => (
+                codes::CONNECT,
+                format!("nothing listens at {}", self.place),
+                Some(format!("start the model server there, or correct {url}")),
+            ),
+            Some(http::DNS | http::CONNECT) => (
+                codes::CONNECT,
+                format!("{label} cannot be reached at {}", self.place),
+                Some(format!("check the network and proxy, or correct {url}")),
+            ),
+            Some(http::TIMEOUT) => {
+                (codes::TIMEOUT, format!("{label} gave no answer in time"), None)
             }
-            Some(http::DNS | http::CONNECT) => {
-                (codes::CONNECT, format!("{label} cannot be reached at {}", self.place), Some(format!("check the network and proxy, or correct {url}")))
-            }
-            Some(http::TIMEOUT) => (codes::TIMEOUT, format!("{label} gave no answer in time"), None),
-            Some(http::BROKEN) => (codes::CUT, format!("the connection to {label} broke before the answer was complete"), None),
-            Some(http::TOO_BIG | http::JSON) => {
-                (codes::GARBAGE, format!("{label} answered with something that is no model answer"), Some(format!("check {url}")))
-            }
-            _ => (codes::URL, format!("{label} cannot be called with these settings"), Some(format!("check {url} and {}", self.key))),
+            Some(http::BROKEN) => (
+                codes::CUT,
+                format!("the connection to {label} broke before the answer was complete"),
+                None,
+            ),
+            Some(http::TOO_BIG | http::JSON) => (
+                codes::GARBAGE,
+                format!("{label} answered with something that is no model answer"),
+                Some(format!("check {url}")),
+            ),
+            _ => (
+                codes::URL,
+                format!("{label} cannot be called with these settings"),
+                Some(format!("check {url} and {}", self.key)),
+            ),
         };
-        let told = Error::new(error.kind(), message).with_code(code).with_retry(error.retry()).with_sent(error.sent());
-        let told = told.with("cause", format!("the call to {}: {}", self.place, error.message())).with("host", &self.place);
+        let told = Error::new(error.kind(), message)
+            .with_code(code)
+            .with_retry(error.retry())
+            .with_sent(error.sent());
+        let told = told
+            .with("cause", format!("the call to {}: {}", self.place, error.message()))
+            .with("host", &self.place);
         let told = match &self.origins.url {
             Some(place) => told.with("where", place),
             None => told,
@@ -199,7 +258,13 @@ impl Endpoint {
     }
 
     /// A refusal of the service, in words about it.
-    pub(crate) fn refused(&self, status: u16, wait: Option<Duration>, refusal: &Refusal, model: &str) -> Error {
+    pub(crate) fn refused(
+        &self,
+        status: u16,
+        wait: Option<Duration>,
+        refusal: &Refusal,
+        model: &str,
+    ) -> Error {
         let Names { label, url, provider, .. } = self.names;
         let key = self.key.as_ref();
         let wait = wait.max(refusal.wait_ms.map(Duration::from_millis));
@@ -214,42 +279,79 @@ impl Endpoint {
             _ => None,
         });
         let error = match hint {
-            Some(Hint::BadKey) => Error::new(ErrorKind::Unauthorized, format!("{label} rejected {key}"))
-                .with_code(codes::KEY)
-                .with_fix(format!("put a valid key of {label} into {key}")),
-            Some(Hint::NoMoney) => Error::new(ErrorKind::Forbidden, format!("the {label} account has no money left"))
-                .with_code(codes::QUOTA)
-                .with_fix(format!("add credit or raise the spending limit at {label}")),
+            Some(Hint::BadKey) => {
+                Error::new(ErrorKind::Unauthorized, format!("{label} rejected {key}"))
+                    .with_code(codes::KEY)
+                    .with_fix(format!("put a valid key of {label} into {key}"))
+            }
+            Some(Hint::NoMoney) => Error::new(
+                ErrorKind::Forbidden,
+                format!("the account at {label} has no money left"),
+            )
+            .with_code(codes::QUOTA)
+            .with_fix(format!("add credit or raise the spending limit at {label}")),
             Some(Hint::UnknownModel) if provider == "ollama" => {
-                Error::not_found(format!("Ollama has not pulled the model {model}")).with_code(codes::UNKNOWN).with_fix(format!("ollama pull {model}"))
+                Error::not_found(format!("Ollama has not pulled the model {model}"))
+                    .with_code(codes::UNKNOWN)
+                    .with_fix(format!("ollama pull {model}"))
             }
             Some(Hint::UnknownModel) => {
-                Error::not_found(format!("{label} has no model {model} for this key")).with_code(codes::UNKNOWN).with_fix(match self.origin_of(model) {
-                    Some((variable, _)) => format!("set {variable} to a model that {label} offers"),
-                    None => format!("set {0}_SMALL_MODEL and {0}_LARGE_MODEL to models that {label} offers", provider.to_uppercase()),
-                })
+                Error::not_found(format!("{label} has no model {model} for this key"))
+                    .with_code(codes::UNKNOWN)
+                    .with_fix(match self.origin_of(model) {
+                        Some((variable, _)) => {
+                            format!("set {variable} to a model that {label} offers")
+                        }
+                        None => format!(
+                            "set {0}_SMALL_MODEL and {0}_LARGE_MODEL to models that {label} offers",
+                            provider.to_uppercase()
+                        ),
+                    })
             }
-            Some(Hint::TooLong) => Error::invalid(format!("the conversation is too long for {model}"))
-                .with_code(codes::TOO_LONG)
-                .with_fix("shorten the character or the history, or choose a model with a longer context"),
-            Some(Hint::NoTools) => Error::new(ErrorKind::Unsupported, format!("{model} at {label} has no tool calls"))
-                .with_code(codes::TOOLS)
-                .with_fix("set MODEL_TOOLS=false, or choose a model with tools"),
-            Some(Hint::RateLimited) => Error::new(ErrorKind::RateLimited, format!("{label} asked to slow down")).with_code(codes::RATE).with_retry(retry),
-            Some(Hint::Busy) => Error::new(ErrorKind::Unavailable, format!("{label} has a fault or is overloaded"))
-                .with_code(codes::FAULT)
-                .with_retry(retry)
-                .with_sent(Sent::Maybe),
-            Some(Hint::WrongPath) => Error::not_found(format!("there is no such interface at {}", self.place))
-                .with_code(codes::URL)
-                .with_fix(format!("correct {url}; it usually ends in the version, such as /v1")),
+            Some(Hint::TooLong) => Error::new(
+                ErrorKind::TooLong,
+                format!("the conversation is too long for {model}"),
+            )
+            .with_code(codes::TOO_LONG)
+            .with_fix(
+                "shorten the character or the history, or choose a model with a longer context",
+            ),
+            Some(Hint::NoTools) => {
+                Error::new(ErrorKind::Unsupported, format!("{model} at {label} has no tool calls"))
+                    .with_code(codes::TOOLS)
+                    .with_fix("set MODEL_TOOLS=false, or choose a model with tools")
+            }
+            Some(Hint::RateLimited) => {
+                Error::new(ErrorKind::RateLimited, format!("{label} asked to slow down"))
+                    .with_code(codes::RATE)
+                    .with_retry(retry)
+            }
+            Some(Hint::Busy) => {
+                Error::new(ErrorKind::Unavailable, format!("{label} has a fault or is overloaded"))
+                    .with_code(codes::FAULT)
+                    .with_retry(retry)
+                    .with_sent(Sent::Maybe)
+            }
+            Some(Hint::WrongPath) => {
+                Error::not_found(format!("there is no such interface at {}", self.place))
+                    .with_code(codes::URL)
+                    .with_fix(format!("correct {url}; it usually ends in the version, such as /v1"))
+            }
             None => match status {
                 403 => Error::new(ErrorKind::Forbidden, format!("{label} refuses this to {key}"))
                     .with_code(codes::FORBIDDEN)
                     .with_fix(format!("check what the key in {key} may do")),
-                408 => Error::new(ErrorKind::Timeout, format!("{label} gave up on the request")).with_code(codes::TIMEOUT).with_retry(retry),
-                409 => Error::new(ErrorKind::Conflict, format!("{label} is busy with a conflicting request")).with_code(codes::CONFLICT).with_retry(retry),
-                _ => Error::invalid(format!("{label} found the request invalid")).with_code(codes::INVALID),
+                408 => Error::new(ErrorKind::Timeout, format!("{label} gave up on the request"))
+                    .with_code(codes::TIMEOUT)
+                    .with_retry(retry),
+                409 => Error::new(
+                    ErrorKind::Conflict,
+                    format!("{label} is busy with a conflicting request"),
+                )
+                .with_code(codes::CONFLICT)
+                .with_retry(retry),
+                _ => Error::invalid(format!("{label} found the request invalid"))
+                    .with_code(codes::INVALID),
             },
         };
         let mut cause = format!("HTTP {status}");
@@ -259,7 +361,9 @@ impl Endpoint {
         }
         let error = error.with("cause", self.clean(&cause)).with("host", &self.place);
         let place = match hint {
-            Some(Hint::BadKey | Hint::NoMoney) => self.origins.key.as_ref().map(|origin| format!("{key} from {origin}")),
+            Some(Hint::BadKey | Hint::NoMoney) => {
+                self.origins.key.as_ref().map(|origin| format!("{key} from {origin}"))
+            }
             Some(Hint::UnknownModel) => self.origin_of(model).map(|(_, place)| place.to_owned()),
             Some(Hint::WrongPath) => self.origins.url.clone(),
             _ => None,
@@ -269,24 +373,35 @@ impl Endpoint {
             None => error,
         };
         // A sentence about a refused key may hold parts of it that no search finds.
-        if refusal.sentence.is_empty() || matches!(hint, Some(Hint::BadKey)) { error } else { error.with_source(self.clean(&refusal.sentence)) }
+        if refusal.sentence.is_empty() || matches!(hint, Some(Hint::BadKey)) {
+            error
+        } else {
+            error.with_source(self.clean(&refusal.sentence))
+        }
     }
 
     /// The variable that names a model, and its place.
     fn origin_of(&self, model: &str) -> Option<(&'static str, &str)> {
-        self.origins.models.iter().find(|(name, ..)| name == model).map(|(_, variable, place)| (*variable, place.as_str()))
+        self.origins
+            .models
+            .iter()
+            .find(|(name, ..)| name == model)
+            .map(|(_, variable, place)| (*variable, place.as_str()))
     }
 
     /// A failure found while decoding.
     pub(crate) fn fail(&self, fail: Fail, model: &str) -> Error {
         match fail {
             Fail::Garbage(expected) => {
-                let error = Error::unexpected(format!("{} answered with something that is no model answer", self.names.label))
-                    .with_code(codes::GARBAGE)
-                    .with("host", &self.place)
-                    .with("expected", expected)
-                    .with_sent(Sent::Maybe)
-                    .with_fix(format!("check {}", self.names.url));
+                let error = Error::unexpected(format!(
+                    "{} answered with something that is no model answer",
+                    self.names.label
+                ))
+                .with_code(codes::GARBAGE)
+                .with("host", &self.place)
+                .with("expected", expected)
+                .with_sent(Sent::Maybe)
+                .with_fix(format!("check {}", self.names.url));
                 match &self.origins.url {
                     Some(place) => error.with("where", place),
                     None => error,
@@ -298,24 +413,33 @@ impl Endpoint {
 
     /// An answer without anything in it.
     pub(crate) fn empty(&self, model: &str, finish: Finish) -> Error {
-        let error = Error::unexpected(format!("{model} at {} answered with nothing", self.names.label))
-            .with_code(codes::EMPTY)
-            .with_sent(Sent::Maybe)
-            .with("host", &self.place);
-        if finish == Finish::Length { error.with_fix("raise MAX_TOKENS: the answer was cut before its first visible word") } else { error }
+        let error =
+            Error::unexpected(format!("{model} at {} answered with nothing", self.names.label))
+                .with_code(codes::EMPTY)
+                .with_sent(Sent::Maybe)
+                .with("host", &self.place);
+        if finish == Finish::Length {
+            error.with_fix("raise MAX_TOKENS: the answer was cut before its first visible word")
+        } else {
+            error
+        }
     }
 
     /// The stream ended before the answer did.
     pub(crate) fn cut(&self) -> Error {
-        Error::new(ErrorKind::Unavailable, format!("the connection to {} broke before the answer was complete", self.names.label))
-            .with_code(codes::CUT)
-            .with_sent(Sent::Maybe)
-            .with("host", &self.place)
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("the connection to {} broke before the answer was complete", self.names.label),
+        )
+        .with_code(codes::CUT)
+        .with_sent(Sent::Maybe)
+        .with("host", &self.place)
     }
 
     /// Silence.
     pub(crate) fn silent(&self, first: bool, after: Duration) -> Error {
-        let what = if first { "gave no answer in time" } else { "stopped in the middle of its answer" };
+        let what =
+            if first { "gave no answer in time" } else { "stopped in the middle of its answer" };
         Error::new(ErrorKind::Timeout, format!("{} {what}", self.names.label))
             .with_code(codes::TIMEOUT)
             .with("host", &self.place)

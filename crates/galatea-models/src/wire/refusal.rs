@@ -3,6 +3,8 @@
 use galatea_http::shorten;
 use serde_json::Value;
 
+use super::surrogate;
+
 /// Longest text of a service that is kept for the log.
 const MAX_TEXT: usize = 300;
 
@@ -48,22 +50,32 @@ impl Refusal {
 
     /// Reads the common shapes `{"error":{"message","type"|"code"|"status"}}`, `{"error":"…"}`, `{"message"|"detail":"…"}`.
     pub(crate) fn read(body: &[u8]) -> (Option<String>, String, Value) {
-        let value: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
+        let value: Value = surrogate::parse_bytes(body).unwrap_or(Value::Null);
         // Google wraps the object of an early stream failure into a list.
         let value = match value {
             Value::Array(mut list) if !list.is_empty() => list.swap_remove(0),
             other => other,
         };
         let error = &value["error"];
-        let sentence = [&error["message"], error, &value["message"], &value["detail"]].into_iter().find_map(Value::as_str).unwrap_or_default().to_owned();
-        let word = ["code", "type", "status"].iter().find_map(|name| error[*name].as_str()).map(str::to_owned);
+        let sentence = [&error["message"], error, &value["message"], &value["detail"]]
+            .into_iter()
+            .find_map(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        let word = ["code", "type", "status"]
+            .iter()
+            .find_map(|name| error[*name].as_str())
+            .map(str::to_owned);
         (word, sentence, value)
     }
 }
 
 /// Only what an identifier consists of: anything else could be text of a conversation.
 fn identifier(word: &str) -> String {
-    word.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')).take(64).collect()
+    word.chars()
+        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        .take(64)
+        .collect()
 }
 
 /// Whether a sentence holds one of the phrases, whatever their case.

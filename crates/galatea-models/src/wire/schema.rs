@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 /// A JSON Schema whose top is an object, as all services demand; an action without arguments gets an empty one.
 pub(crate) fn object_schema(schema: &Value) -> Cow<'_, Value> {
     match schema.as_object() {
-        Some(map) if map.get("type").and_then(Value::as_str) == Some("object") => Cow::Borrowed(schema),
+        Some(map) if map.get("type").and_then(Value::as_str) == Some("object") => {
+            Cow::Borrowed(schema)
+        }
         Some(map) if map.contains_key("properties") => {
             let mut map: Map<String, Value> = map.clone();
             map.insert("type".to_owned(), json!("object"));

@@ -17,7 +17,11 @@ pub struct Times {
 
 impl Default for Times {
     fn default() -> Self {
-        Self { first: Duration::from_secs(30), idle: Duration::from_secs(30), total: Duration::from_secs(120) }
+        Self {
+            first: Duration::from_secs(30),
+            idle: Duration::from_secs(30),
+            total: Duration::from_secs(120),
+        }
     }
 }
 

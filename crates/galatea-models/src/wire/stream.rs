@@ -20,7 +20,11 @@ const DRAIN: Duration = Duration::from_secs(2);
 /// Puts an answer together from frames.
 pub(crate) trait Gather {
     /// Takes one frame; visible text goes to `on_text`.
-    fn take(&mut self, frame: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail>;
+    fn take(
+        &mut self,
+        frame: &str,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<Progress, Fail>;
     /// Whether the answer may end here, although no frame said so.
     fn complete(&self) -> bool;
     /// The answer.
@@ -53,30 +57,41 @@ pub(crate) fn event_frames(response: Response) -> Frames {
         .map(|event| match event {
             Ok(event) => Ok(event.data),
             Err(EventStreamError::Transport(error)) => Err(FrameError::Transport(error)),
-            Err(EventStreamError::Utf8(_) | EventStreamError::Parser(_)) => Err(FrameError::Garbage),
+            Err(EventStreamError::Utf8(_) | EventStreamError::Parser(_)) => {
+                Err(FrameError::Garbage)
+            }
         })
         .boxed()
 }
 
 /// The same bytes, a line at a time: the parser begins a line anew with every piece of it and moves what is behind a line for every line, so one
 /// that never ends, or very many in one piece, would cost the square of their length.
-fn single_lines(bytes: BoxStream<'static, galatea_core::Result<Bytes>>) -> BoxStream<'static, galatea_core::Result<Bytes>> {
-    stream::unfold((bytes.fuse(), BytesMut::new(), 0), |(mut bytes, mut held, mut searched)| async move {
-        loop {
-            // A carriage return ends a line by itself, unless a line feed follows.
-            let ends = |at: &usize| held[*at] == b'\n' || (held[*at] == b'\r' && held.get(at + 1).is_some_and(|next| *next != b'\n'));
-            if let Some(end) = (searched..held.len()).find(ends) {
-                return Some((Ok(held.split_to(end + 1).freeze()), (bytes, held, 0)));
+fn single_lines(
+    bytes: BoxStream<'static, galatea_core::Result<Bytes>>,
+) -> BoxStream<'static, galatea_core::Result<Bytes>> {
+    stream::unfold(
+        (bytes.fuse(), BytesMut::new(), 0),
+        |(mut bytes, mut held, mut searched)| async move {
+            loop {
+                // A carriage return ends a line by itself, unless a line feed follows.
+                let ends = |at: &usize| {
+                    held[*at] == b'\n'
+                        || (held[*at] == b'\r'
+                            && held.get(at + 1).is_some_and(|next| *next != b'\n'))
+                };
+                if let Some(end) = (searched..held.len()).find(ends) {
+                    return Some((Ok(held.split_to(end + 1).freeze()), (bytes, held, 0)));
+                }
+                searched = held.len().saturating_sub(1);
+                match bytes.next().await {
+                    Some(Ok(piece)) => held.extend_from_slice(&piece),
+                    Some(Err(error)) => return Some((Err(error), (bytes, BytesMut::new(), 0))),
+                    None if held.is_empty() => return None,
+                    None => return Some((Ok(held.split().freeze()), (bytes, held, 0))),
+                }
             }
-            searched = held.len().saturating_sub(1);
-            match bytes.next().await {
-                Some(Ok(piece)) => held.extend_from_slice(&piece),
-                Some(Err(error)) => return Some((Err(error), (bytes, BytesMut::new(), 0))),
-                None if held.is_empty() => return None,
-                None => return Some((Ok(held.split().freeze()), (bytes, held, 0))),
-            }
-        }
-    })
+        },
+    )
     .boxed()
 }
 
@@ -88,7 +103,8 @@ pub(crate) fn line_frames(response: Response) -> Frames {
         searched: usize,
         ended: bool,
     }
-    let lines = Lines { bytes: response.stream(), buffer: BytesMut::new(), searched: 0, ended: false };
+    let lines =
+        Lines { bytes: response.stream(), buffer: BytesMut::new(), searched: 0, ended: false };
     stream::unfold(lines, |mut lines| async move {
         loop {
             if let Some(at) = lines.buffer[lines.searched..].iter().position(|b| *b == b'\n') {
@@ -98,7 +114,10 @@ pub(crate) fn line_frames(response: Response) -> Frames {
                 if line.iter().all(u8::is_ascii_whitespace) {
                     continue;
                 }
-                return Some((String::from_utf8(line.to_vec()).map_err(|_| FrameError::Garbage), lines));
+                return Some((
+                    String::from_utf8(line.to_vec()).map_err(|_| FrameError::Garbage),
+                    lines,
+                ));
             }
             lines.searched = lines.buffer.len();
             if lines.ended {
@@ -107,7 +126,10 @@ pub(crate) fn line_frames(response: Response) -> Frames {
                 if rest.iter().all(u8::is_ascii_whitespace) {
                     return None;
                 }
-                return Some((String::from_utf8(rest.to_vec()).map_err(|_| FrameError::Garbage), lines));
+                return Some((
+                    String::from_utf8(rest.to_vec()).map_err(|_| FrameError::Garbage),
+                    lines,
+                ));
             }
             match lines.bytes.next().await {
                 Some(Ok(piece)) => lines.buffer.extend_from_slice(&piece),
@@ -141,7 +163,9 @@ pub(crate) async fn drive<G: Gather>(
             Ok(None) if gather.complete() => break,
             Ok(None) => return Err(endpoint.cut()),
             Ok(Some(Err(FrameError::Transport(error)))) => return Err(endpoint.transport(error)),
-            Ok(Some(Err(FrameError::Garbage))) => return Err(endpoint.fail(Fail::Garbage("a stream of events"), model)),
+            Ok(Some(Err(FrameError::Garbage))) => {
+                return Err(endpoint.fail(Fail::Garbage("a stream of events"), model));
+            }
             Ok(Some(Ok(frame))) => frame,
         };
         match gather.take(&frame, on_text).map_err(|fail| endpoint.fail(fail, model))? {

@@ -4,8 +4,9 @@ use galatea_core::{Result, Settings, Variable};
 use std::time::Duration;
 
 use super::{
-    ANSWER_TTL_MINUTES, BUSY_POLICY, COLLECT_LIMIT, CONVERSATION_LENGTH, DELIVERY_WHEN_UNSURE, MESSAGE_TTL_MINUTES, PROVIDERS_TOTAL_TIMEOUT_MS,
-    TURN_TIMEOUT_SECONDS,
+    ACTION_CONFIRMATION, ACTION_CONFIRMATION_MINUTES, ANSWER_TTL_MINUTES, BUSY_POLICY,
+    COLLECT_LIMIT, CONVERSATION_LENGTH, DELIVERY_WHEN_UNSURE, MESSAGE_TTL_MINUTES,
+    PROVIDERS_TOTAL_TIMEOUT_MS, TURN_TIMEOUT_SECONDS,
 };
 
 /// What happens to messages that arrive while an answer is being made.
@@ -19,6 +20,17 @@ pub enum BusyPolicy {
     Interrupt,
     /// Skip, with the reason.
     Drop,
+}
+
+/// When an action that goes beyond its Room waits for the consent of the person who asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confirmation {
+    /// While other people's words are before the model.
+    OthersWords,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// Timing and sizes of turns.
@@ -38,6 +50,10 @@ pub struct Limits {
     pub message_ttl: Duration,
     /// Age at which an answer expires.
     pub answer_ttl: Duration,
+    /// When actions wait for a confirmation.
+    pub confirmation: Confirmation,
+    /// How long they wait.
+    pub confirmation_life: Duration,
     /// An answer that may have arrived is sent again.
     pub resend_unsure: bool,
 }
@@ -50,15 +66,26 @@ impl Limits {
     pub fn from_settings(settings: &Settings) -> Result<Self> {
         let number = |variable: &Variable| -> Result<u64> {
             let value: Option<u64> = settings.parse(variable, "a whole number")?;
-            value.filter(|n| *n > 0).ok_or_else(|| settings.complain(variable, "has to be more than 0"))
+            value
+                .filter(|n| *n > 0)
+                .ok_or_else(|| settings.complain(variable, "has to be more than 0"))
         };
-        let busy = match settings.text(&BUSY_POLICY).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        let busy = match settings
+            .text(&BUSY_POLICY)
+            .unwrap_or_default()
+            .trim()
+            .to_ascii_lowercase()
+            .as_str()
+        {
             "auto" => None,
             "collect" => Some(BusyPolicy::Collect),
             "each" => Some(BusyPolicy::Each),
             "interrupt" => Some(BusyPolicy::Interrupt),
             "drop" => Some(BusyPolicy::Drop),
-            _ => return Err(settings.complain(&BUSY_POLICY, "is none of auto, collect, each, interrupt, drop")),
+            _ => {
+                return Err(settings
+                    .complain(&BUSY_POLICY, "is none of auto, collect, each, interrupt, drop"));
+            }
         };
         Ok(Self {
             busy,
@@ -68,10 +95,36 @@ impl Limits {
             turn: Duration::from_secs(number(&TURN_TIMEOUT_SECONDS)?),
             message_ttl: Duration::from_secs(60 * number(&MESSAGE_TTL_MINUTES)?),
             answer_ttl: Duration::from_secs(60 * number(&ANSWER_TTL_MINUTES)?),
-            resend_unsure: match settings.text(&DELIVERY_WHEN_UNSURE).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            confirmation: match settings
+                .text(&ACTION_CONFIRMATION)
+                .unwrap_or_default()
+                .trim()
+                .to_ascii_lowercase()
+                .as_str()
+            {
+                "others-words" => Confirmation::OthersWords,
+                "always" => Confirmation::Always,
+                "never" => Confirmation::Never,
+                _ => {
+                    return Err(settings
+                        .complain(&ACTION_CONFIRMATION, "is none of others-words, always, never"));
+                }
+            },
+            confirmation_life: Duration::from_secs(60 * number(&ACTION_CONFIRMATION_MINUTES)?),
+            resend_unsure: match settings
+                .text(&DELIVERY_WHEN_UNSURE)
+                .unwrap_or_default()
+                .trim()
+                .to_ascii_lowercase()
+                .as_str()
+            {
                 "resend" => true,
                 "hold" => false,
-                _ => return Err(settings.complain(&DELIVERY_WHEN_UNSURE, "is neither resend nor hold")),
+                _ => {
+                    return Err(
+                        settings.complain(&DELIVERY_WHEN_UNSURE, "is neither resend nor hold")
+                    );
+                }
             },
         })
     }
@@ -83,9 +136,17 @@ mod tests {
 
     #[test]
     fn wrong_values_name_their_place() {
-        for (name, value) in [("BUSY_POLICY", "x"), ("COLLECT_LIMIT", "0"), ("DELIVERY_WHEN_UNSURE", "maybe")] {
+        for (name, value) in [
+            ("BUSY_POLICY", "x"),
+            ("COLLECT_LIMIT", "0"),
+            ("DELIVERY_WHEN_UNSURE", "maybe"),
+            ("ACTION_CONFIRMATION", "x"),
+        ] {
             let error = Limits::from_settings(&Settings::from_pairs([(name, value)])).unwrap_err();
-            assert!(error.to_string().contains(name) && error.to_string().contains("environment"), "{error}");
+            assert!(
+                error.to_string().contains(name) && error.to_string().contains("environment"),
+                "{error}"
+            );
         }
     }
 }

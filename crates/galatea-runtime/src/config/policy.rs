@@ -1,10 +1,11 @@
 //! Policy: whom to answer on one platform, and when.
 
-use galatea_core::{Error, Result, Settings, Source, Variable, room::ChannelType};
+use galatea_core::{Error, People, Result, Settings, Source, Variable, room::ChannelType};
 
 use super::{
-    ALLOW_BOTS, ALLOW_FROM, ALWAYS_RESPOND_CHANNELS, ALWAYS_RESPOND_SOURCES, BOT_HOP_LIMIT, DEFLLMOFF, DM_POLICY, GROUP_POLICY, OFFLINE_RESPONDER_PUBLIC,
-    platform,
+    ALLOW_BOTS, ALLOW_FROM, ALWAYS_RESPOND_CHANNELS, ALWAYS_RESPOND_SOURCES, ANSWER_PARTS,
+    BOT_HOP_LIMIT, DEFLLMOFF, DM_POLICY, GROUP_POLICY, NAME_RULE, OFFLINE_RESPONDER_PUBLIC,
+    Spending, forms,
 };
 
 /// Direct message policy.
@@ -40,6 +41,31 @@ pub enum GroupPolicy {
     Disabled,
 }
 
+/// How many messages one answer becomes at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parts {
+    /// By what the platform takes in one.
+    Auto,
+    /// At most so many, two or more.
+    Most(usize),
+    /// Any number.
+    Any,
+}
+
+impl Parts {
+    /// Characters that are read at once, about: two screens of a phone several times over.
+    const TEXT: usize = 8_000;
+
+    /// The number for a platform that takes `max_text` characters in a message; none is without limit.
+    pub(crate) fn on(self, max_text: usize, public: bool) -> Option<usize> {
+        match self {
+            Self::Any => None,
+            Self::Most(most) => Some(most),
+            Self::Auto => public.then(|| Self::TEXT.div_ceil(max_text.max(1)).clamp(2, 4)),
+        }
+    }
+}
+
 /// When to answer on one platform. A value: the gate is a pure function of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
@@ -49,12 +75,20 @@ pub struct Policy {
     pub dm: DmPolicy,
     /// The setting that says so.
     pub dm_setting: String,
-    /// The allowlist, lower case, handles without `@`.
-    pub allow_from: Vec<String>,
+    /// The allowlist.
+    pub allow_from: People,
+    /// The setting that says so.
+    pub allow_from_setting: String,
     /// Groups.
     pub group: GroupPolicy,
     /// The setting that says so.
     pub group_setting: String,
+    /// A message that merely contains the agent's name counts as calling it.
+    pub name_anywhere: bool,
+    /// The setting that says so.
+    pub name_setting: String,
+    /// Messages one answer becomes at once.
+    pub parts: Parts,
     /// Rooms allowed, by platform id; all when none.
     pub allowed_rooms: Option<Vec<String>>,
     /// The setting that says so.
@@ -63,8 +97,8 @@ pub struct Policy {
     pub listen_rooms: Vec<String>,
     /// The setting that says so.
     pub listen_rooms_setting: String,
-    /// People answered, lower case, handles without `@` or ids; everybody when none.
-    pub only_users: Option<Vec<String>>,
+    /// People answered; everybody when none.
+    pub only_users: Option<People>,
     /// The setting that says so.
     pub only_users_setting: String,
     /// Answer bots.
@@ -81,6 +115,8 @@ pub struct Policy {
     pub off_by_default: bool,
     /// The offline script may answer in public.
     pub script_in_public: bool,
+    /// How many answers, how much money, and who is blocked.
+    pub spending: Spending,
 }
 
 impl Policy {
@@ -90,51 +126,95 @@ impl Policy {
     /// `Invalid` naming the variable and its place.
     pub fn from_settings(settings: &Settings, source: &Source) -> Result<Self> {
         let own = PlatformSettings { settings, prefix: source.as_str().to_ascii_uppercase() };
-        let (dm_setting, dm) = own.text(platform::DM_POLICY, &DM_POLICY);
+        let (dm_setting, dm) = own.text(forms::DM_POLICY, &DM_POLICY);
         let dm = match dm.as_str() {
             "open" => DmPolicy::Open,
             "allowlist" => DmPolicy::Allowlist,
             "pairing" => DmPolicy::Pairing,
             "disabled" => DmPolicy::Disabled,
-            _ => return Err(own.complain(&dm_setting, "is none of open, allowlist, pairing, disabled")),
+            _ => {
+                return Err(
+                    own.complain(&dm_setting, "is none of open, allowlist, pairing, disabled")
+                );
+            }
         };
-        let (group_setting, group) = own.text(platform::GROUP_POLICY, &GROUP_POLICY);
-        let group = parse_group(&group).ok_or_else(|| own.complain(&group_setting, "is none of mention, reply, name, always, ambient, disabled"))?;
-        let (_, allow_from) = own.text(platform::ALLOW_FROM, &ALLOW_FROM);
-        let (allow_bots_setting, allow_bots) = own.text(platform::ALLOW_BOTS, &ALLOW_BOTS);
-        let rooms = own.list(platform::ALLOWED_CHATS)?;
-        let listen = own.list(platform::LISTEN_CHATS)?;
-        let users = own.list(platform::TARGET_USERS)?;
+        let (group_setting, group) = own.text(forms::GROUP_POLICY, &GROUP_POLICY);
+        let group = parse_group(&group).ok_or_else(|| {
+            own.complain(
+                &group_setting,
+                "is none of mention, reply, name, always, ambient, disabled",
+            )
+        })?;
+        let (name_setting, name_rule) = own.text(forms::NAME_RULE, &NAME_RULE);
+        let name_anywhere = match name_rule.as_str() {
+            "addressed" => false,
+            "anywhere" => true,
+            _ => return Err(own.complain(&name_setting, "is neither addressed nor anywhere")),
+        };
+        let (parts_setting, parts) = own.text(forms::ANSWER_PARTS, &ANSWER_PARTS);
+        let parts = match parts.as_str() {
+            "auto" => Parts::Auto,
+            "none" => Parts::Any,
+            n => match n.parse() {
+                // One of them says that there is more.
+                Ok(most) if most >= 2 => Parts::Most(most),
+                _ => {
+                    return Err(
+                        own.complain(&parts_setting, "is none of auto, none and a number from 2")
+                    );
+                }
+            },
+        };
+        let (allow_from_setting, allow_from) = own.people(forms::ALLOW_FROM, &ALLOW_FROM)?;
+        let (allow_bots_setting, allow_bots) = own.text(forms::ALLOW_BOTS, &ALLOW_BOTS);
+        let rooms = own.list(forms::ALLOWED_CHATS)?;
+        let listen = own.list(forms::LISTEN_CHATS)?;
+        let users = own.list(forms::TARGET_USERS)?;
         let always_types = settings
             .list(&ALWAYS_RESPOND_CHANNELS)?
             .unwrap_or_default()
             .iter()
-            .map(|t| t.to_ascii_uppercase().parse().map_err(|_| settings.complain(&ALWAYS_RESPOND_CHANNELS, "names an unknown room type")))
+            .map(|t| {
+                t.to_ascii_uppercase().parse().map_err(|_| {
+                    settings.complain(&ALWAYS_RESPOND_CHANNELS, "names an unknown room type")
+                })
+            })
             .collect::<Result<_>>()?;
-        let always_source =
-            settings.list(&ALWAYS_RESPOND_SOURCES)?.unwrap_or_default().iter().any(|s| source.as_str().to_ascii_lowercase().contains(&s.to_ascii_lowercase()));
+        let always_source = settings
+            .list(&ALWAYS_RESPOND_SOURCES)?
+            .unwrap_or_default()
+            .iter()
+            .any(|s| source.as_str().to_ascii_lowercase().contains(&s.to_ascii_lowercase()));
         Ok(Self {
-            auto_reply: own.switch(platform::AUTO_REPLY, true)?,
+            auto_reply: own.switch(forms::AUTO_REPLY, true)?,
             dm,
             dm_setting,
-            allow_from: split(&allow_from).map(|s| s.trim_start_matches('@').to_lowercase()).collect(),
+            allow_from,
+            allow_from_setting,
             group,
             group_setting,
-            allowed_rooms_setting: rooms.as_ref().map_or_else(|| format!("{}_ALLOWED_CHATS", own.prefix), |(name, _)| name.clone()),
+            name_anywhere,
+            name_setting,
+            parts,
+            allowed_rooms_setting: rooms
+                .as_ref()
+                .map_or_else(|| format!("{}_ALLOWED_CHATS", own.prefix), |(name, _)| name.clone()),
             allowed_rooms: rooms.map(|(_, list)| list).filter(|list| !list.is_empty()),
             listen_rooms_setting: format!("{}_LISTEN_CHATS", own.prefix),
             listen_rooms: listen.map(|(_, list)| list).unwrap_or_default(),
             only_users_setting: format!("{}_TARGET_USERS", own.prefix),
             only_users: users
-                .map(|(_, list)| list.iter().map(|name| name.trim_start_matches('@').to_lowercase()).collect::<Vec<_>>())
-                .filter(|l| !l.is_empty()),
-            allow_bots: parse_switch(&allow_bots).ok_or_else(|| own.complain(&allow_bots_setting, "is neither true nor false"))?,
+                .map(|(_, list)| People::parse(list.iter().map(String::as_str)))
+                .filter(|people| !people.is_empty()),
+            allow_bots: parse_switch(&allow_bots)
+                .ok_or_else(|| own.complain(&allow_bots_setting, "is neither true nor false"))?,
             allow_bots_setting,
             bot_hop_limit: settings.parse(&BOT_HOP_LIMIT, "a whole number")?.unwrap_or(3),
             always_types,
             always_source,
             off_by_default: settings.flag(&DEFLLMOFF)?,
             script_in_public: settings.flag(&OFFLINE_RESPONDER_PUBLIC)?,
+            spending: Spending::from_settings(settings, source)?,
         })
     }
 }
@@ -147,9 +227,23 @@ struct PlatformSettings<'a> {
 impl PlatformSettings<'_> {
     /// The strongest of `<SOURCE>_<suffix>` in order, else the general variable; with the name that was used.
     fn text(&self, suffixes: &[&str], general: &Variable) -> (String, String) {
-        let own = suffixes.iter().map(|s| format!("{}_{s}", self.prefix)).find_map(|name| self.settings.raw(&name).map(|s| (name.clone(), s.text())));
-        let (name, value) = own.unwrap_or_else(|| (general.name.to_owned(), self.settings.text(general).unwrap_or_default()));
+        let own = suffixes
+            .iter()
+            .map(|s| format!("{}_{s}", self.prefix))
+            .find_map(|name| self.settings.raw(&name).map(|s| (name.clone(), s.text())));
+        let (name, value) = own.unwrap_or_else(|| {
+            (general.name.to_owned(), self.settings.text(general).unwrap_or_default())
+        });
         (name, value.trim().to_ascii_lowercase())
+    }
+
+    /// People by the strongest of `<SOURCE>_<suffix>`, else by the general variable; with the name that was used.
+    fn people(&self, suffixes: &[&str], general: &Variable) -> Result<(String, People)> {
+        let (name, list) = match self.list(suffixes)? {
+            Some(own) => own,
+            None => (general.name.to_owned(), self.settings.list(general)?.unwrap_or_default()),
+        };
+        Ok((name, People::parse(list.iter().map(String::as_str))))
     }
 
     fn list(&self, suffixes: &[&str]) -> Result<Option<(String, Vec<String>)>> {
@@ -158,8 +252,12 @@ impl PlatformSettings<'_> {
             if let Some(setting) = self.settings.raw(&name) {
                 let text = setting.text();
                 let items = if text.trim().starts_with('[') {
-                    let values: Vec<serde_json::Value> = serde_json::from_str(&text).map_err(|_| self.complain(&name, "is not a JSON list"))?;
-                    values.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect()
+                    let values: Vec<serde_json::Value> = serde_json::from_str(&text)
+                        .map_err(|_| self.complain(&name, "is not a JSON list"))?;
+                    values
+                        .iter()
+                        .map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned))
+                        .collect()
                 } else {
                     split(&text).map(str::to_owned).collect()
                 };
@@ -173,12 +271,14 @@ impl PlatformSettings<'_> {
         let name = format!("{}_{suffix}", self.prefix);
         match self.settings.raw(&name) {
             None => Ok(default),
-            Some(setting) => parse_switch(&setting.text()).ok_or_else(|| self.complain(&name, "is neither true nor false")),
+            Some(setting) => parse_switch(&setting.text())
+                .ok_or_else(|| self.complain(&name, "is neither true nor false")),
         }
     }
 
     fn complain(&self, name: &str, what: &str) -> Error {
-        let place = self.settings.raw(name).map_or(String::from("default"), |s| s.origin.to_string());
+        let place =
+            self.settings.raw(name).map_or(String::from("default"), |s| s.origin.to_string());
         Error::invalid(format!("{name} {what}")).with_code("GAL-CFG-VALUE").with("where", place)
     }
 }
@@ -213,6 +313,32 @@ fn parse_group(text: &str) -> Option<GroupPolicy> {
     (mention || reply || name).then_some(GroupPolicy::Addressed { mention, reply, name })
 }
 
+impl Policy {
+    /// Reads the settings of a further account; in explanations its settings carry its number, such as `_2`.
+    ///
+    /// # Errors
+    /// As [`Policy::from_settings`].
+    pub fn of_account(settings: &Settings, source: &Source, suffix: &str) -> Result<Self> {
+        let mut policy = Self::from_settings(settings, source)?;
+        let prefix = format!("{}_", source.as_str().to_ascii_uppercase());
+        let named = [
+            &mut policy.dm_setting,
+            &mut policy.group_setting,
+            &mut policy.allowed_rooms_setting,
+            &mut policy.listen_rooms_setting,
+            &mut policy.only_users_setting,
+            &mut policy.allow_from_setting,
+            &mut policy.allow_bots_setting,
+            &mut policy.name_setting,
+        ];
+        for name in named.into_iter().chain(policy.spending.names()) {
+            *name =
+                format!("{}{name}{suffix}", if name.starts_with(&prefix) { "" } else { &prefix });
+        }
+        Ok(policy)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,11 +347,19 @@ mod tests {
 
     #[test]
     fn platform_names_beat_general_ones() {
-        let settings = Settings::from_pairs([("DM_POLICY", "disabled"), ("TELEGRAM_DM_POLICY", "allowlist"), ("TELEGRAM_ALLOW_FROM", "@Maria, 42")]);
+        let settings = Settings::from_pairs([
+            ("DM_POLICY", "disabled"),
+            ("TELEGRAM_DM_POLICY", "allowlist"),
+            ("TELEGRAM_ALLOW_FROM", "@Maria, 42"),
+        ]);
         let policy = Policy::from_settings(&settings, &TELEGRAM).unwrap();
         assert_eq!(policy.dm, DmPolicy::Allowlist);
-        assert_eq!(policy.allow_from, ["maria", "42"]);
-        assert_eq!(Policy::from_settings(&settings, &Source::new("discord")).unwrap().dm, DmPolicy::Disabled);
+        assert_eq!(policy.allow_from.to_string(), "@maria,42");
+        assert_eq!(policy.allow_from_setting, "TELEGRAM_ALLOW_FROM");
+        assert_eq!(
+            Policy::from_settings(&settings, &Source::new("discord")).unwrap().dm,
+            DmPolicy::Disabled
+        );
     }
 
     #[test]
@@ -237,7 +371,10 @@ mod tests {
             ("SHOULD_RESPOND_BYPASS_SOURCES", "tele"),
         ]);
         let policy = Policy::from_settings(&settings, &TELEGRAM).unwrap();
-        assert_eq!(policy.group, GroupPolicy::Addressed { mention: true, reply: true, name: false });
+        assert_eq!(
+            policy.group,
+            GroupPolicy::Addressed { mention: true, reply: true, name: false }
+        );
         assert_eq!(policy.allowed_rooms.unwrap(), ["-1", "-2"]);
         assert_eq!(policy.always_types, [ChannelType::Group]);
         assert!(policy.always_source);
@@ -245,9 +382,18 @@ mod tests {
 
     #[test]
     fn wrong_values_name_their_place() {
-        for (name, value) in [("GROUP_POLICY", "sometimes"), ("TELEGRAM_DM_POLICY", "x"), ("TELEGRAM_AUTO_REPLY", "maybe"), ("TELEGRAM_ALLOWED_CHATS", "[1")] {
-            let error = Policy::from_settings(&Settings::from_pairs([(name, value)]), &TELEGRAM).unwrap_err();
-            assert!(error.to_string().contains(name) && error.to_string().contains("environment"), "{error}");
+        for (name, value) in [
+            ("GROUP_POLICY", "sometimes"),
+            ("TELEGRAM_DM_POLICY", "x"),
+            ("TELEGRAM_AUTO_REPLY", "maybe"),
+            ("TELEGRAM_ALLOWED_CHATS", "[1"),
+        ] {
+            let error = Policy::from_settings(&Settings::from_pairs([(name, value)]), &TELEGRAM)
+                .unwrap_err();
+            assert!(
+                error.to_string().contains(name) && error.to_string().contains("environment"),
+                "{error}"
+            );
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Pure part of intake: an event → an inbox entry or a memory.
 
 use galatea_core::{
-    ConnectorInfo, Content, Incoming, IncomingEvent, IncomingMessage, Memory, MemoryId, MemoryKind, Place, RemoteId,
+    Addressed, ConnectorInfo, Content, Incoming, IncomingEvent, IncomingMessage, Memory, MemoryId,
+    MemoryKind, Place, RemoteId,
     store::{Envelope, InboxEntry},
 };
 use serde_json::{Map, Value, json};
 
-use crate::agent::Agent;
+use crate::directory::Directory;
 
 /// What an event becomes.
 pub(super) enum Converted {
@@ -19,36 +20,73 @@ pub(super) enum Converted {
 }
 
 /// Converts one event.
-pub(super) fn convert(agent: &Agent, info: &ConnectorInfo, place: Place, incoming: &Incoming) -> Converted {
+pub(super) fn convert(
+    directory: &Directory,
+    info: &ConnectorInfo,
+    place: Place,
+    incoming: &Incoming,
+) -> Converted {
     match &incoming.event {
-        IncomingEvent::Message(message) => Converted::Message(Box::new(entry_of_message(agent, info, place, incoming, message))),
-        IncomingEvent::Pressed { id, data, message } => Converted::Message(Box::new(entry_of_press(agent, info, place, incoming, id, data, message.as_ref()))),
-        IncomingEvent::Reacted { id, added, removed } if !added.is_empty() || !removed.is_empty() => {
-            let text = if added.is_empty() { format!("took back {}", removed.join(" ")) } else { format!("reacted with {}", added.join(" ")) };
-            let about = agent.accounts.memory(info, id.as_str());
-            let content = Content { in_reply_to: Some(about), source: Some(info.source.to_string()), ..Content::text(text) };
+        IncomingEvent::Message(message) => Converted::Message(Box::new(entry_of_message(
+            directory, info, place, incoming, message,
+        ))),
+        IncomingEvent::Pressed { id, data, message } => Converted::Message(Box::new(
+            entry_of_press(directory, info, place, incoming, id, data, message.as_ref()),
+        )),
+        IncomingEvent::Reacted { id, added, removed }
+            if !added.is_empty() || !removed.is_empty() =>
+        {
+            let text = if added.is_empty() {
+                format!("took back {}", removed.join(" "))
+            } else {
+                format!("reacted with {}", added.join(" "))
+            };
+            let about = directory.accounts.memory(info, id.as_str());
+            let content = Content {
+                in_reply_to: Some(about),
+                source: Some(info.source.to_string()),
+                ..Content::text(text)
+            };
             let mut metadata = speaker(incoming);
             metadata.insert("type".into(), json!("reaction"));
-            Converted::Memory(Box::new(memory(agent, place, MemoryId::fresh(), MemoryKind::Custom, content, metadata, incoming)))
+            Converted::Memory(Box::new(memory(
+                directory,
+                place,
+                MemoryId::fresh(),
+                MemoryKind::Custom,
+                content,
+                metadata,
+                incoming,
+            )))
         }
         _ => Converted::Nothing,
     }
 }
 
-fn entry_of_message(agent: &Agent, info: &ConnectorInfo, place: Place, incoming: &Incoming, message: &IncomingMessage) -> InboxEntry {
-    let identity = &agent.view.identity;
+fn entry_of_message(
+    directory: &Directory,
+    info: &ConnectorInfo,
+    place: Place,
+    incoming: &Incoming,
+    message: &IncomingMessage,
+) -> InboxEntry {
+    let identity = &directory.identity;
     let mut content = message.content.clone();
     content.source.get_or_insert_with(|| info.source.to_string());
     if content.in_reply_to.is_none() {
-        content.in_reply_to = message.reply_to.as_ref().map(|id| agent.accounts.memory(info, id.as_str()));
+        content.in_reply_to =
+            message.reply_to.as_ref().map(|id| directory.accounts.memory(info, id.as_str()));
     }
     let mut metadata = speaker(incoming);
     metadata.insert("type".into(), json!("message"));
     metadata.insert("sourceId".into(), json!(message.id));
-    let id = agent.accounts.memory(info, message.id.as_str());
+    let id = directory.accounts.memory(info, message.id.as_str());
     InboxEntry {
-        memory: memory(agent, place, id, MemoryKind::Messages, content, metadata, incoming),
-        legacy_id: message.legacy_id.as_ref().map(|id| agent.accounts.memory(info, id.as_str())),
+        memory: memory(directory, place, id, MemoryKind::Messages, content, metadata, incoming),
+        legacy_id: message
+            .legacy_id
+            .as_ref()
+            .map(|id| directory.accounts.memory(info, id.as_str())),
         source: info.source.clone(),
         account: info.account.clone(),
         room_remote: incoming.connection.room.remote.clone(),
@@ -63,19 +101,66 @@ fn entry_of_message(agent: &Agent, info: &ConnectorInfo, place: Place, incoming:
     }
 }
 
-fn entry_of_press(agent: &Agent, info: &ConnectorInfo, place: Place, incoming: &Incoming, id: &RemoteId, data: &str, message: Option<&RemoteId>) -> InboxEntry {
+/// A question that came by an edit: a message of its own, quoted as the one that was changed.
+pub(super) fn entry_of_edit(
+    directory: &Directory,
+    info: &ConnectorInfo,
+    place: Place,
+    incoming: &Incoming,
+    remote: &RemoteId,
+    content: &Content,
+    addressed: Addressed,
+) -> InboxEntry {
+    let said = IncomingMessage {
+        id: remote.clone(),
+        legacy_id: None,
+        content: content.clone(),
+        addressed,
+        reply_to: None,
+        command: None,
+        from_self: false,
+    };
+    let mut entry = entry_of_message(directory, info, place, incoming, &said);
+    entry.memory.id = directory.accounts.memory(info, &format!("edited:{remote}"));
+    entry
+}
+
+fn entry_of_press(
+    directory: &Directory,
+    info: &ConnectorInfo,
+    place: Place,
+    incoming: &Incoming,
+    id: &RemoteId,
+    data: &str,
+    message: Option<&RemoteId>,
+) -> InboxEntry {
     let mut metadata = speaker(incoming);
     metadata.insert("type".into(), json!("pressed"));
-    let content =
-        Content { source: Some(info.source.to_string()), in_reply_to: message.map(|id| agent.accounts.memory(info, id.as_str())), ..Content::text(data) };
+    let content = Content {
+        source: Some(info.source.to_string()),
+        in_reply_to: message.map(|id| directory.accounts.memory(info, id.as_str())),
+        ..Content::text(data)
+    };
     InboxEntry {
-        memory: memory(agent, place, agent.accounts.memory(info, &format!("pressed:{id}")), MemoryKind::Messages, content, metadata, incoming),
+        memory: memory(
+            directory,
+            place,
+            directory.accounts.memory(info, &format!("pressed:{id}")),
+            MemoryKind::Messages,
+            content,
+            metadata,
+            incoming,
+        ),
         legacy_id: None,
         source: info.source.clone(),
         account: info.account.clone(),
         room_remote: incoming.connection.room.remote.clone(),
         remote: id.clone(),
-        envelope: Envelope { pressed: Some(data.to_owned()), reply_to: message.cloned(), ..envelope(incoming) },
+        envelope: Envelope {
+            pressed: Some(data.to_owned()),
+            reply_to: message.cloned(),
+            ..envelope(incoming)
+        },
     }
 }
 
@@ -106,11 +191,19 @@ fn speaker(incoming: &Incoming) -> Map<String, Value> {
     metadata
 }
 
-fn memory(agent: &Agent, place: Place, id: MemoryId, kind: MemoryKind, content: Content, metadata: Map<String, Value>, incoming: &Incoming) -> Memory {
+fn memory(
+    directory: &Directory,
+    place: Place,
+    id: MemoryId,
+    kind: MemoryKind,
+    content: Content,
+    metadata: Map<String, Value>,
+    incoming: &Incoming,
+) -> Memory {
     Memory {
         id,
         kind,
-        agent_id: agent.view.identity.id(),
+        agent_id: directory.identity.id(),
         entity_id: place.entity,
         room_id: place.room,
         world_id: Some(place.world),

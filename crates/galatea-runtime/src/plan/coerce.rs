@@ -42,10 +42,16 @@ fn fit(value: Value, schema: &Value, root: &Value, depth: usize) -> Value {
             let items = schema.get("items").unwrap_or(&Value::Null);
             Value::Array(list.into_iter().map(|item| fit(item, items, root, depth + 1)).collect())
         }
-        Value::Array(mut list) if list.len() == 1 && !wants("string") => fit(list.remove(0), schema, root, depth + 1),
-        Value::String(text) if !wants("string") && known_type(schema) => from_text(text, schema, root, depth),
+        Value::Array(mut list) if list.len() == 1 && !wants("string") => {
+            fit(list.remove(0), schema, root, depth + 1)
+        }
+        Value::String(text) if !wants("string") && known_type(schema) => {
+            from_text(text, schema, root, depth)
+        }
         Value::String(text) => Value::String(one_of(schema, &text).unwrap_or(text)),
-        other @ (Value::Number(_) | Value::Bool(_)) if wants("string") && !wants("number") && !wants("integer") && !wants("boolean") => {
+        other @ (Value::Number(_) | Value::Bool(_))
+            if wants("string") && !wants("number") && !wants("integer") && !wants("boolean") =>
+        {
             Value::String(other.to_string())
         }
         other => other,
@@ -77,7 +83,11 @@ fn from_text(text: String, schema: &Value, root: &Value, depth: usize) -> Value 
         return fit(parsed, schema, root, depth + 1);
     }
     if wants("array") {
-        let items = trimmed.split([',', '\n']).map(str::trim).filter(|i| !i.is_empty()).map(|i| Value::String(i.to_owned()));
+        let items = trimmed
+            .split([',', '\n'])
+            .map(str::trim)
+            .filter(|i| !i.is_empty())
+            .map(|i| Value::String(i.to_owned()));
         return fit(Value::Array(items.collect()), schema, root, depth + 1);
     }
     if wants("object") && trimmed.is_empty() {
@@ -92,17 +102,26 @@ fn property<'a>(properties: Option<&'a Value>, key: &str) -> (Option<String>, &'
     if let Some(schema) = map.get(key) {
         return (None, schema);
     }
-    map.iter().find(|(name, _)| super::names::same(name, key)).map_or((None, &Value::Null), |(name, schema)| (Some(name.clone()), schema))
+    map.iter()
+        .find(|(name, _)| super::names::same(name, key))
+        .map_or((None, &Value::Null), |(name, schema)| (Some(name.clone()), schema))
 }
 
 /// Follows `$ref` into `$defs`, and the one branch of `anyOf` that is not null.
 fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     let mut schema = schema;
     for _ in 0..4 {
-        if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#")) {
+        if let Some(target) =
+            schema.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#"))
+        {
             schema = root.pointer(target).unwrap_or(&Value::Null);
-        } else if let Some(branches) = schema.get("anyOf").or_else(|| schema.get("allOf")).and_then(Value::as_array) {
-            let Some(branch) = branches.iter().find(|b| b.get("type").is_none_or(|t| t != "null")) else { break };
+        } else if let Some(branches) =
+            schema.get("anyOf").or_else(|| schema.get("allOf")).and_then(Value::as_array)
+        {
+            let Some(branch) = branches.iter().find(|b| b.get("type").is_none_or(|t| t != "null"))
+            else {
+                break;
+            };
             schema = branch;
         } else {
             break;
@@ -115,8 +134,17 @@ fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
 fn one_of(schema: &Value, text: &str) -> Option<String> {
     let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
     let consts = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
-    let consts = consts.flat_map(|branch| branch.get("const").into_iter().chain(branch.get("enum").and_then(Value::as_array).into_iter().flatten()));
-    listed.chain(consts).filter_map(Value::as_str).find(|known| super::names::same(known, text)).map(str::to_owned)
+    let consts = consts.flat_map(|branch| {
+        branch
+            .get("const")
+            .into_iter()
+            .chain(branch.get("enum").and_then(Value::as_array).into_iter().flatten())
+    });
+    listed
+        .chain(consts)
+        .filter_map(Value::as_str)
+        .find(|known| super::names::same(known, text))
+        .map(str::to_owned)
 }
 
 fn known_type(schema: &Value) -> bool {

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::{
-    MAX_ACTIONS, MAX_PROVIDERS, PlannedAction, json,
+    json,
     names::{self, Names},
     tree::Node,
+    types::{MAX_ACTIONS, MAX_PROVIDERS, PlannedAction},
 };
 
 /// Keys of a plan.
@@ -55,7 +56,10 @@ pub(super) struct Draft {
 impl Draft {
     /// Whether anything in it decides or says something.
     pub(super) fn is_plan(&self, names: &Names<'_>) -> bool {
-        self.text.is_some() || self.thought.is_some() || !self.providers.is_empty() || self.actions.iter().any(|(n, _)| names.resolve(n).is_some())
+        self.text.is_some()
+            || self.thought.is_some()
+            || !self.providers.is_empty()
+            || self.actions.iter().any(|(n, _)| names.resolve(n).is_some())
     }
 
     /// Words found beside it may be what it wants to say.
@@ -65,7 +69,8 @@ impl Draft {
 
     pub(super) fn append_thought(&mut self, more: String) {
         if !more.is_empty() {
-            self.thought = Some(self.thought.take().map_or(more.clone(), |t| format!("{t}\n\n{more}")));
+            self.thought =
+                Some(self.thought.take().map_or(more.clone(), |t| format!("{t}\n\n{more}")));
         }
     }
 
@@ -96,7 +101,8 @@ pub(super) fn plan_keys(map: &Map<String, Value>) -> usize {
 
 /// Whether an object is a plan rather than arguments of something.
 pub(super) fn looks_like_plan(map: &Map<String, Value>) -> bool {
-    get(map, &["text"]).is_some_and(Value::is_string) || get(map, &["actions", "providers"]).is_some()
+    get(map, &["text"]).is_some_and(Value::is_string)
+        || get(map, &["actions", "providers"]).is_some()
 }
 
 /// Whether what comes last says something or names providers, so that the actions before it are whole.
@@ -110,7 +116,10 @@ pub(super) fn ends_in_words(value: &Value) -> bool {
 }
 
 fn get<'a>(map: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
-    keys.iter().find_map(|key| map.get(*key).or_else(|| map.iter().find(|(k, _)| k.eq_ignore_ascii_case(key)).map(|(_, v)| v)))
+    keys.iter().find_map(|key| {
+        map.get(*key)
+            .or_else(|| map.iter().find(|(k, _)| k.eq_ignore_ascii_case(key)).map(|(_, v)| v))
+    })
 }
 
 /// Reads a JSON object as a plan.
@@ -119,21 +128,39 @@ pub(super) fn from_object(map: &Map<String, Value>, names: &Names<'_>) -> Draft 
     for _ in 0..MAX_WRAPPERS {
         let wrapped = WRAPPER.iter().find_map(|key| get(map, &[key]).and_then(Value::as_object));
         match wrapped {
-            Some(inner) if !looks_like_plan(map) && get(inner, &THOUGHT).or_else(|| get(inner, &TEXT)).or_else(|| get(inner, &NAME)).is_some() => map = inner,
+            Some(inner)
+                if !looks_like_plan(map)
+                    && get(inner, &THOUGHT)
+                        .or_else(|| get(inner, &TEXT))
+                        .or_else(|| get(inner, &NAME))
+                        .is_some() =>
+            {
+                map = inner
+            }
             _ => break,
         }
     }
     let mut draft = Draft {
         thought: get(map, &THOUGHT).and_then(words).filter(|t| !t.trim().is_empty()),
-        text: TEXT.iter().find_map(|key| get(map, &[key]).and_then(words)).filter(|t| !t.trim().is_empty()),
+        text: TEXT
+            .iter()
+            .find_map(|key| get(map, &[key]).and_then(words))
+            .filter(|t| !t.trim().is_empty()),
         params: get(map, &PARAMS).cloned().map_or(Value::Null, parsed_if_json),
         ..Draft::default()
     };
     if let Some(actions) = get(map, &["actions", "action"]) {
         match actions {
-            Value::Array(list) => list.iter().take(MAX_ACTIONS).for_each(|item| add_action(&mut draft, item)),
+            Value::Array(list) => {
+                list.iter().take(MAX_ACTIONS).for_each(|item| add_action(&mut draft, item))
+            }
             Value::Object(by_name) if get(by_name, &NAME).is_none() => {
-                draft.actions.extend(by_name.iter().take(MAX_ACTIONS).map(|(name, params)| (name.clone(), params.clone())));
+                draft.actions.extend(
+                    by_name
+                        .iter()
+                        .take(MAX_ACTIONS)
+                        .map(|(name, params)| (name.clone(), params.clone())),
+                );
             }
             other => add_action(&mut draft, other),
         }
@@ -180,8 +207,11 @@ pub(super) fn add_action(draft: &mut Draft, item: &Value) {
 
 /// An action object without a place for arguments holds them beside its name.
 fn rest_of(map: &Map<String, Value>) -> Value {
-    let rest: Map<String, Value> =
-        map.iter().filter(|(key, _)| !NAME.iter().any(|n| key.eq_ignore_ascii_case(n))).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let rest: Map<String, Value> = map
+        .iter()
+        .filter(|(key, _)| !NAME.iter().any(|n| key.eq_ignore_ascii_case(n)))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
     if rest.is_empty() { Value::Null } else { Value::Object(rest) }
 }
 
@@ -192,14 +222,18 @@ pub(super) fn add_listed(draft: &mut Draft, text: &str) {
 }
 
 fn listed(text: &str) -> impl Iterator<Item = &str> {
-    text.split([',', ';', '\n']).map(|item| item.trim().trim_matches(['[', ']', '"', '\'', '`', '*', '-', ' '])).filter(|item| !item.is_empty())
+    text.split([',', ';', '\n'])
+        .map(|item| item.trim().trim_matches(['[', ']', '"', '\'', '`', '*', '-', ' ']))
+        .filter(|item| !item.is_empty())
 }
 
 /// Adds the actions of an XML element: a list in words, `<action>` elements, or elements named like actions.
 pub(super) fn add_actions(draft: &mut Draft, node: Node) {
     let children = match node {
         Node::Leaf(text) => match json::whole(&text) {
-            Some(Value::Array(list)) => return list.iter().take(MAX_ACTIONS).for_each(|item| add_action(draft, item)),
+            Some(Value::Array(list)) => {
+                return list.iter().take(MAX_ACTIONS).for_each(|item| add_action(draft, item));
+            }
             Some(value @ Value::Object(_)) => return add_action(draft, &value),
             _ => return add_listed(draft, &text),
         },
@@ -236,7 +270,9 @@ pub(super) fn add_providers(draft: &mut Draft, value: &Value) {
             for (key, inner) in map {
                 match inner {
                     Value::String(text) if !text.is_empty() => listed(text).for_each(&mut add),
-                    Value::Array(list) => list.iter().filter_map(Value::as_str).flat_map(listed).for_each(&mut add),
+                    Value::Array(list) => {
+                        list.iter().filter_map(Value::as_str).flat_map(listed).for_each(&mut add)
+                    }
                     _ => add(key),
                 }
             }
@@ -272,12 +308,16 @@ pub(super) fn spread_params(params: Value, planned: &mut [PlannedAction]) {
             if named {
                 return;
             }
-            let takes =
-                |action: &&mut PlannedAction| ![names::REPLY, names::IGNORE, names::NONE].contains(&action.name.as_str()) && !holds_arguments(&action.params);
+            let takes = |action: &&mut PlannedAction| {
+                ![names::REPLY, names::IGNORE, names::NONE].contains(&action.name.as_str())
+                    && !holds_arguments(&action.params)
+            };
             let mut others = planned.iter_mut().filter(takes);
             let target = match (others.next(), others.next()) {
                 (Some(only), None) => Some(only),
-                (None, _) => planned.first_mut().filter(|a| a.name == names::REPLY && !holds_arguments(&a.params)),
+                (None, _) => planned
+                    .first_mut()
+                    .filter(|a| a.name == names::REPLY && !holds_arguments(&a.params)),
                 _ => None,
             };
             if let Some(action) = target {

@@ -4,55 +4,13 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{
-    Repairs,
-    envelope::{self, Draft},
-    names::Names,
-    xml,
-};
+use super::types::Repairs;
 
 pub(super) const TORN: &str = "JSON cut off in the middle completed";
+/// A key longer than this is words.
+pub(super) const LONGEST_KEY: usize = 64;
 /// Deeper values are dropped.
 const MAX_DEPTH: usize = 32;
-/// Objects that are tried before the text counts as words.
-const MAX_CANDIDATES: usize = 8;
-/// A key longer than this is words.
-const LONGEST_KEY: usize = 64;
-
-/// Where an envelope may begin.
-pub(super) fn find(body: &str) -> Option<usize> {
-    candidates(body).next().map(|c| c.at)
-}
-
-/// Reads the first object that is an envelope. In the middle of prose it takes more than one of our keys: people talk about JSON too.
-pub(super) fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> Option<Draft> {
-    for candidate in candidates(body).take(MAX_CANDIDATES) {
-        let mut notes = Repairs::default();
-        let (value, end) = value_at(&body[candidate.at..], &mut notes);
-        let mut draft = Draft::default();
-        let mut keys = 0;
-        let objects = match &value {
-            Value::Array(list) => list.iter().collect(),
-            other => vec![other],
-        };
-        for map in objects.into_iter().filter_map(Value::as_object) {
-            keys = keys.max(envelope::plan_keys(map));
-            draft.merge(envelope::from_object(map, names));
-        }
-        draft.torn = notes.0.contains(&TORN) && !envelope::ends_in_words(&value);
-        let torn = candidate.at_start && end >= body.len() - candidate.at && !draft.is_plan(names) && (keys > 0 || candidate.torn || notes.0.contains(&TORN));
-        if (draft.is_plan(names) && (candidate.at_start || keys >= 2)) || torn {
-            notes.0.into_iter().for_each(|n| repairs.note(n));
-            let around = body[candidate.at..][end..].trim().trim_matches('`').trim();
-            if !candidate.at_start || !around.is_empty() {
-                repairs.note("words around the JSON left out");
-            }
-            return Some(draft);
-        }
-    }
-    None
-}
-
 /// A tool call's arguments: JSON, mended if need be; an object or null.
 pub(super) fn arguments(text: &str, repairs: &mut Repairs) -> Value {
     let Some(at) = text.find('{') else {
@@ -84,47 +42,6 @@ pub(super) fn value_at(text: &str, repairs: &mut Repairs) -> (Value, usize) {
     let value = reader.value(0, Place::Top).unwrap_or(Value::Null);
     repairs.note(if reader.torn { TORN } else { "broken JSON mended" });
     (value, reader.at.min(text.len()))
-}
-
-struct Candidate {
-    at: usize,
-    at_start: bool,
-    /// Cut off before its first key was complete.
-    torn: bool,
-}
-
-fn candidates(body: &str) -> impl Iterator<Item = Candidate> + '_ {
-    let start = xml::lead_in(body);
-    let list = body[start..].starts_with('[').then(|| body[start + 1..].trim_start()).filter(|rest| rest.starts_with('{')).map(|rest| body.len() - rest.len());
-    body.match_indices('{').filter_map(move |(at, _)| {
-        let at_start = at == start || list == Some(at);
-        let torn = match first_key(&body[at + 1..]) {
-            FirstKey::Ours => false,
-            FirstKey::Torn if at_start => true,
-            _ => return None,
-        };
-        let at = if list == Some(at) { start } else { at };
-        Some(Candidate { at, at_start, torn })
-    })
-}
-
-enum FirstKey {
-    Ours,
-    Torn,
-    Other,
-}
-
-/// Looks at the first key only, so that an object costs nothing unless it may be a plan.
-fn first_key(rest: &str) -> FirstKey {
-    let rest = rest.trim_start();
-    let key = rest.trim_start_matches(['"', '\'', '“', '`']);
-    let len = key.bytes().take(LONGEST_KEY).take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
-    let (word, after) = key.split_at(len);
-    if after.is_empty() {
-        let torn = word.is_empty() || envelope::KEYS.iter().any(|k| k.len() >= word.len() && k[..word.len()].eq_ignore_ascii_case(word));
-        return if torn { FirstKey::Torn } else { FirstKey::Other };
-    }
-    if envelope::KEYS.iter().any(|k| k.eq_ignore_ascii_case(word)) { FirstKey::Ours } else { FirstKey::Other }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -268,7 +185,9 @@ impl Reader<'_> {
 
     fn bare_key(&mut self) -> String {
         let start = self.at;
-        while self.peek().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') && self.at - start < LONGEST_KEY {
+        while self.peek().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+            && self.at - start < LONGEST_KEY
+        {
             self.at += 1;
         }
         self.text[start..self.at].to_owned()
@@ -284,7 +203,10 @@ impl Reader<'_> {
             "" | "null" | "None" | "undefined" => (!word.is_empty()).then_some(Value::Null),
             "true" | "True" => Some(Value::Bool(true)),
             "false" | "False" => Some(Value::Bool(false)),
-            _ => Some(word.parse::<Number>().map_or_else(|_| Value::String(word.to_owned()), Value::Number)),
+            _ => Some(
+                word.parse::<Number>()
+                    .map_or_else(|_| Value::String(word.to_owned()), Value::Number),
+            ),
         }
     }
 
@@ -383,7 +305,9 @@ fn ends(rest: &str, place: Place) -> bool {
         (Place::Member, _) => begins_member(rest),
         (Place::Item, ',') => {
             let after = rest[1..].trim_start();
-            after.is_empty() || after.starts_with(['"', '\'', '“', '{', '[', ']', '-', 't', 'f', 'n']) || after.starts_with(|c: char| c.is_ascii_digit())
+            after.is_empty()
+                || after.starts_with(['"', '\'', '“', '{', '[', ']', '-', 't', 'f', 'n'])
+                || after.starts_with(|c: char| c.is_ascii_digit())
         }
         (Place::Item, _) => false,
     }
@@ -393,7 +317,11 @@ fn ends(rest: &str, place: Place) -> bool {
 fn begins_member(rest: &str) -> bool {
     let quoted = rest.strip_prefix(['"', '\'', '“']);
     let key = quoted.unwrap_or(rest);
-    let len = key.bytes().take(LONGEST_KEY).take_while(|b| b.is_ascii_alphanumeric() || b"_-. ".contains(b)).count();
+    let len = key
+        .bytes()
+        .take(LONGEST_KEY)
+        .take_while(|b| b.is_ascii_alphanumeric() || b"_-. ".contains(b))
+        .count();
     let after = key[len..].strip_prefix(['"', '\'', '”']).unwrap_or(&key[len..]).trim_start();
     if after.is_empty() { quoted.is_some() } else { len > 0 && after.starts_with(':') }
 }

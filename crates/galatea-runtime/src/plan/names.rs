@@ -31,7 +31,12 @@ impl<'a> Names<'a> {
         }
         self.all()
             .find(|known| same(known, name))
-            .or_else(|| self.0.iter().find(|docs| docs.similes.iter().any(|s| same(s, name))).map(|docs| docs.name.as_str()))
+            .or_else(|| {
+                self.0
+                    .iter()
+                    .find(|docs| docs.similes.iter().any(|s| same(s, name)))
+                    .map(|docs| docs.name.as_str())
+            })
             .or_else(|| self.by_part(name))
     }
 
@@ -43,14 +48,22 @@ impl<'a> Names<'a> {
     fn by_part(&self, name: &str) -> Option<&'a str> {
         let wanted: String = letters(name).collect();
         let names = self.all().map(|known| (known, known));
-        let similes = self.0.iter().flat_map(|docs| docs.similes.iter().map(|s| (docs.name.as_str(), s.as_str())));
+        let similes = self
+            .0
+            .iter()
+            .flat_map(|docs| docs.similes.iter().map(|s| (docs.name.as_str(), s.as_str())));
         names
             .chain(similes)
             .enumerate()
             .filter_map(|(order, (known, spelling))| {
                 let spelling: String = letters(spelling).collect();
-                let (short, long) = if spelling.len() < wanted.len() { (&spelling, &wanted) } else { (&wanted, &spelling) };
-                (short.len() >= SHORTEST_PART && long.contains(short.as_str())).then(|| ((long.len() - short.len(), order), known))
+                let (short, long) = if spelling.len() < wanted.len() {
+                    (&spelling, &wanted)
+                } else {
+                    (&wanted, &spelling)
+                };
+                (short.len() >= SHORTEST_PART && long.contains(short.as_str()))
+                    .then(|| ((long.len() - short.len(), order), known))
             })
             .min()
             .map(|(_, known)| known)

@@ -1,6 +1,9 @@
 //! Words without an envelope: what remains once reasoning and torn tags are taken away.
 
-use super::{Repairs, think, xml};
+use super::{
+    tag::{THINKING, is_wrapper, tag_at},
+    types::Repairs,
+};
 
 /// Plain words, cleaned.
 pub(super) struct Cleaned {
@@ -14,11 +17,11 @@ pub(super) fn clean(body: &str, repairs: &mut Repairs) -> Cleaned {
     let mut shown = text.trim();
     loop {
         let before = shown;
-        if let Some(tag) = xml::tag_at(shown).filter(|t| xml::is_wrapper(t)) {
+        if let Some(tag) = tag_at(shown).filter(|t| is_wrapper(t)) {
             shown = shown[tag.len..].trim_start();
         }
         if let Some(at) = shown.rfind('<')
-            && let Some(tag) = xml::tag_at(&shown[at..]).filter(|t| t.closing && xml::is_wrapper(t))
+            && let Some(tag) = tag_at(&shown[at..]).filter(|t| t.closing && is_wrapper(t))
             && at + tag.len == shown.len()
         {
             shown = shown[..at].trim_end();
@@ -37,7 +40,9 @@ pub(super) fn clean(body: &str, repairs: &mut Repairs) -> Cleaned {
 
 /// Nothing but the first line of a code block: an answer that was cut off before it began.
 fn is_fence(text: &str) -> bool {
-    text.strip_prefix("```").is_some_and(|label| label.trim().trim_end_matches('`').chars().all(|c| c.is_ascii_alphanumeric()))
+    text.strip_prefix("```").is_some_and(|label| {
+        label.trim().trim_end_matches('`').chars().all(|c| c.is_ascii_alphanumeric())
+    })
 }
 
 fn without_reasoning(body: &str, repairs: &mut Repairs) -> (String, Option<String>) {
@@ -49,14 +54,17 @@ fn without_reasoning(body: &str, repairs: &mut Repairs) -> (String, Option<Strin
         let start = at + found;
         shown.push_str(&body[at..start]);
         at = start;
-        let tag = xml::tag_at(&body[start..]).filter(|t| !t.closing && (t.is("thought") || think::TAGS.iter().any(|name| t.is(name))));
+        let tag = tag_at(&body[start..])
+            .filter(|t| !t.closing && (t.is("thought") || THINKING.iter().any(|name| t.is(name))));
         let Some(tag) = tag.filter(|_| !unterminated) else {
             shown.push('<');
             at += 1;
             continue;
         };
         let inner = &body[start + tag.len..];
-        let close = inner.match_indices('<').find_map(|(i, _)| xml::tag_at(&inner[i..]).filter(|t| t.closing && t.is(tag.name)).map(|t| (i, t.len)));
+        let close = inner.match_indices('<').find_map(|(i, _)| {
+            tag_at(&inner[i..]).filter(|t| t.closing && t.is(tag.name)).map(|t| (i, t.len))
+        });
         match close {
             Some((end, len)) => {
                 thought.push_str(inner[..end].trim());

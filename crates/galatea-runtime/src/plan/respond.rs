@@ -2,7 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Repairs, json, think, tree, xml};
+use super::{
+    json,
+    tag::tag_at,
+    think, tree,
+    types::{MAX_ANSWER, Repairs},
+};
 use galatea_core::model::Finish;
 
 /// Whether to answer.
@@ -17,18 +22,22 @@ pub enum RespondDecision {
 }
 
 /// Keys and elements that hold the decision.
-const PLACES: [&str; 6] = ["action", "actions", "decision", "answer", "should_respond", "shouldrespond"];
+const PLACES: [&str; 6] =
+    ["action", "actions", "decision", "answer", "should_respond", "shouldrespond"];
 
 /// Reads a shouldRespond answer: `<action>RESPOND</action>`, `{"action": "RESPOND"}` or the bare word, reasoning in front allowed.
 /// `None` when it decides nothing or contradicts itself.
 pub fn parse_should_respond(text: &str) -> Option<RespondDecision> {
-    let text = &text[..text.floor_char_boundary(super::MAX_ANSWER)];
+    let text = &text[..text.floor_char_boundary(MAX_ANSWER)];
     let body = think::split(text, Finish::Stop, &mut Repairs::default()).rest.trim();
     from_xml(body).or_else(|| from_json(body)).or_else(|| from_words(body))
 }
 
 fn from_xml(body: &str) -> Option<RespondDecision> {
-    let at = body.match_indices('<').map(|(at, _)| at).find(|at| xml::tag_at(&body[*at..]).is_some_and(|t| !t.closing))?;
+    let at = body
+        .match_indices('<')
+        .map(|(at, _)| at)
+        .find(|at| tag_at(&body[*at..]).is_some_and(|t| !t.closing))?;
     find(&tree::parse(&body[at..]).into_value(), 4)
 }
 

@@ -28,7 +28,11 @@ fn known() -> Vec<Arc<ActionDocs>> {
         docs("IGNORE", &["STOP_TALKING"], json!({})),
         docs("UNMUTE_ROOM", &["UNMUTE_CHANNEL"], json!({})),
         docs("MUTE_ROOM", &["MUTE_CHANNEL", "QUIET"], json!({})),
-        docs("SEND_MESSAGE", &["DM"], json!({ "target": { "type": "string" }, "text": { "type": "string" }, "copies": { "type": "integer" } })),
+        docs(
+            "SEND_MESSAGE",
+            &["DM"],
+            json!({ "target": { "type": "string" }, "text": { "type": "string" }, "copies": { "type": "integer" } }),
+        ),
         docs(
             "SET",
             &[],
@@ -42,12 +46,26 @@ fn said(text: &str) -> Parsed {
 }
 
 fn cut(text: &str) -> Parsed {
-    parse(&TextAnswer { text: text.to_owned(), finish: Finish::Length, ..TextAnswer::default() }, &known())
+    parse(
+        &TextAnswer { text: text.to_owned(), finish: Finish::Length, ..TextAnswer::default() },
+        &known(),
+    )
 }
 
 fn called(text: &str, calls: &[(&str, &str)]) -> Parsed {
-    let tool_calls = calls.iter().map(|(name, arguments)| ToolCall { id: String::new(), name: (*name).to_owned(), arguments: (*arguments).to_owned() });
-    parse(&TextAnswer { text: text.to_owned(), tool_calls: tool_calls.collect(), ..TextAnswer::default() }, &known())
+    let tool_calls = calls.iter().map(|(name, arguments)| ToolCall {
+        id: String::new(),
+        name: (*name).to_owned(),
+        arguments: (*arguments).to_owned(),
+    });
+    parse(
+        &TextAnswer {
+            text: text.to_owned(),
+            tool_calls: tool_calls.collect(),
+            ..TextAnswer::default()
+        },
+        &known(),
+    )
 }
 
 fn names(parsed: &Parsed) -> Vec<&str> {

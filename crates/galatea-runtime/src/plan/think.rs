@@ -2,10 +2,12 @@
 
 use galatea_core::model::Finish;
 
-use super::{Repairs, json, xml};
-
-/// Tags that models put around their reasoning.
-pub(super) const TAGS: [&str; 3] = ["think", "thinking", "reasoning"];
+use super::{
+    object,
+    tag::{THINKING, tag_at},
+    types::Repairs,
+    xml,
+};
 
 /// An answer split into reasoning and the rest.
 pub(super) struct Thinking<'a> {
@@ -19,14 +21,16 @@ pub(super) fn split<'a>(text: &'a str, finish: Finish, repairs: &mut Repairs) ->
     let mut rest = text;
     'blocks: loop {
         let start = rest.trim_start();
-        let Some(tag) = xml::tag_at(start).filter(|t| TAGS.iter().any(|name| t.is(name))) else { break };
+        let Some(tag) = tag_at(start).filter(|t| THINKING.iter().any(|name| t.is(name))) else {
+            break;
+        };
         let inner = &start[tag.len..];
         if tag.closing {
             rest = inner;
             continue;
         }
         for (at, _) in inner.match_indices('<') {
-            if let Some(close) = xml::tag_at(&inner[at..])
+            if let Some(close) = tag_at(&inner[at..])
                 && close.closing
                 && close.is(tag.name)
             {
@@ -37,7 +41,11 @@ pub(super) fn split<'a>(text: &'a str, finish: Finish, repairs: &mut Repairs) ->
         }
         repairs.note("unterminated reasoning kept from the chat");
         // A model that forgets the closing tag but completes its answer has answered; one that was cut off is still thinking.
-        let answer = if finish == Finish::Length || !inner.trim_end().ends_with("</response>") { None } else { inner.rfind("<response>") };
+        let answer = if finish == Finish::Length || !inner.trim_end().ends_with("</response>") {
+            None
+        } else {
+            inner.rfind("<response>")
+        };
         let cut = answer.unwrap_or(inner.len());
         thoughts.push(&inner[..cut]);
         rest = &inner[cut..];
@@ -48,7 +56,12 @@ pub(super) fn split<'a>(text: &'a str, finish: Finish, repairs: &mut Repairs) ->
         thoughts.push(thought);
         rest = after;
     }
-    let thought = thoughts.iter().map(|t| t.trim()).filter(|t| !t.is_empty()).collect::<Vec<_>>().join("\n\n");
+    let thought = thoughts
+        .iter()
+        .map(|t| t.trim())
+        .filter(|t| !t.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n\n");
     Thinking { thought: Some(thought).filter(|t| !t.is_empty()), rest }
 }
 
@@ -58,11 +71,14 @@ fn orphan(text: &str) -> Option<(&str, &str)> {
         return None;
     }
     // Only the first such tag is looked at: the searches below read the whole answer.
-    let tags = text.match_indices('<').filter_map(|(at, _)| xml::tag_at(&text[at..]).map(|tag| (at, tag)));
-    let mut ours = tags.filter(|(_, tag)| TAGS.iter().any(|name| tag.is(name)));
+    let tags =
+        text.match_indices('<').filter_map(|(at, _)| tag_at(&text[at..]).map(|tag| (at, tag)));
+    let mut ours = tags.filter(|(_, tag)| THINKING.iter().any(|name| tag.is(name)));
     ours.next().and_then(|(at, tag)| {
         let (before, after) = (&text[..at], &text[at + tag.len..]);
-        let in_envelope = (xml::find(before).is_some() || json::find(before).is_some()) && xml::find(after).is_none() && json::find(after).is_none();
+        let in_envelope = (xml::find(before).is_some() || object::find(before).is_some())
+            && xml::find(after).is_none()
+            && object::find(after).is_none();
         Some((before, after)).filter(|_| tag.closing && !in_envelope)
     })
 }

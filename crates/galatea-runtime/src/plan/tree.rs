@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::xml::{Tag, tag_at, words};
+use super::tag::{Tag, tag_at, words};
 
 /// Deeper elements are read as words.
 const MAX_DEPTH: usize = 12;
@@ -84,15 +84,19 @@ pub(super) fn parse(content: &str) -> Node {
         if stack.len() > MAX_DEPTH || elements > MAX_ELEMENTS {
             continue;
         }
-        let attributes: Vec<(String, Node)> =
-            attribute(tag.attributes, "name").map(|name| ("name".to_owned(), Node::Leaf(name.to_owned()))).into_iter().collect();
+        let attributes: Vec<(String, Node)> = attribute(tag.attributes, "name")
+            .map(|name| ("name".to_owned(), Node::Leaf(name.to_owned())))
+            .into_iter()
+            .collect();
         stack.push(Open { name: tag.name, children: attributes, from: pos });
         if tag.empty {
             close(&mut stack, content, pos);
         } else if WORDS.iter().any(|w| tag.is(w)) || holds_json(&tag, &content[pos..]) {
-            let end = content[pos..]
-                .match_indices('<')
-                .find_map(|(i, _)| tag_at(&content[pos + i..]).filter(|t| t.closing && t.is(tag.name)).map(|t| (pos + i, t.len)));
+            let end = content[pos..].match_indices('<').find_map(|(i, _)| {
+                tag_at(&content[pos + i..])
+                    .filter(|t| t.closing && t.is(tag.name))
+                    .map(|t| (pos + i, t.len))
+            });
             let (end, len) = end.unwrap_or((content.len(), 0));
             close(&mut stack, content, end);
             pos = end + len;
@@ -109,21 +113,27 @@ pub(super) fn parse(content: &str) -> Node {
 
 /// Arguments written as JSON may hold words with tags in them.
 fn holds_json(tag: &Tag<'_>, inner: &str) -> bool {
-    ["params", "parameters", "arguments"].iter().any(|name| tag.is(name)) && inner.trim_start().starts_with('{')
+    ["params", "parameters", "arguments"].iter().any(|name| tag.is(name))
+        && inner.trim_start().starts_with('{')
 }
 
 fn close<'a>(stack: &mut Vec<Open<'a>>, content: &'a str, at: usize) {
     if let Some(open) = stack.pop()
         && let Some(parent) = stack.last_mut()
     {
-        let node = if open.children.is_empty() { Node::Leaf(words(&content[open.from..at], false)) } else { Node::Branch(open.children) };
+        let node = if open.children.is_empty() {
+            Node::Leaf(words(&content[open.from..at], false))
+        } else {
+            Node::Branch(open.children)
+        };
         parent.children.push((open.name.to_owned(), node));
     }
 }
 
 /// The value of `name="…"`.
 pub(super) fn attribute<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
-    let rest = attributes.trim_start().strip_prefix(name)?.trim_start().strip_prefix('=')?.trim_start();
+    let rest =
+        attributes.trim_start().strip_prefix(name)?.trim_start().strip_prefix('=')?.trim_start();
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     rest[1..].split(quote).next()
 }

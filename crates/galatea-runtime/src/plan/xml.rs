@@ -1,67 +1,17 @@
 //! elizaOS XML as models really write it: fenced, cut off, with raw `<` in the words, without the outer element.
 
 use super::{
-    Repairs,
     envelope::{self, Draft},
-    json, think, tree,
+    json,
+    tag::{Tag, WRAPPER, is_torn_tag, tag_at, words},
+    tree,
+    types::Repairs,
 };
 
-/// Elements of an envelope.
-const KNOWN: [&str; 10] = ["thought", "thinking", "text", "message", "actions", "action", "providers", "params", "parameters", "evaluators"];
-/// The outer element.
-const WRAPPER: &str = "response";
-/// A tag longer than this is words.
-const LONGEST_TAG: usize = 256;
 /// Elements read from one envelope; together with [`MAX_CLOSES`] it keeps the work linear in the answer's length.
 const MAX_ELEMENTS: usize = 32;
 /// Closing tags of one name that are looked at before the first is taken.
 const MAX_CLOSES: usize = 64;
-
-/// A tag at the beginning of some text.
-#[derive(Clone, Copy)]
-pub(super) struct Tag<'a> {
-    pub(super) name: &'a str,
-    /// All between name and `>`.
-    pub(super) attributes: &'a str,
-    pub(super) closing: bool,
-    pub(super) empty: bool,
-    /// Its length in bytes, brackets included.
-    pub(super) len: usize,
-}
-
-impl Tag<'_> {
-    pub(super) fn is(&self, name: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name)
-    }
-
-    fn known(&self) -> bool {
-        KNOWN.iter().any(|name| self.is(name))
-    }
-}
-
-/// The tag that `text` begins with.
-pub(super) fn tag_at(text: &str) -> Option<Tag<'_>> {
-    let inner = text.strip_prefix('<')?;
-    let (closing, inner) = inner.strip_prefix('/').map_or((false, inner), |rest| (true, rest));
-    if !inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        return None;
-    }
-    let name_len = inner.bytes().take(LONGEST_TAG).take_while(|b| b.is_ascii_alphanumeric() || b"_-.:".contains(b)).count();
-    let (name, rest) = inner.split_at(name_len);
-    let end = rest.bytes().take(LONGEST_TAG).position(|b| b == b'>' || b == b'<').filter(|i| rest.as_bytes()[*i] == b'>')?;
-    let attributes = &rest[..end];
-    let empty = attributes.ends_with('/');
-    let attributes = attributes.trim_end_matches('/').trim();
-    if !attributes.is_empty() && !rest.starts_with(char::is_whitespace) {
-        return None;
-    }
-    Some(Tag { name, attributes, closing, empty, len: text.len() - rest.len() + end + 1 })
-}
-
-/// Tags that may cling to words when an envelope is torn.
-pub(super) fn is_wrapper(tag: &Tag<'_>) -> bool {
-    tag.is(WRAPPER) || (tag.is("text") && tag.attributes.is_empty())
-}
 
 /// Where an envelope begins.
 pub(super) struct Found {
@@ -94,7 +44,9 @@ pub(super) fn find(body: &str) -> Option<Found> {
         if tag.closing {
             continue;
         }
-        if tag.is(WRAPPER) && (at_start || ends_wrapped || begins_element(rest[tag.len..].trim_start())) {
+        if tag.is(WRAPPER)
+            && (at_start || ends_wrapped || begins_element(rest[tag.len..].trim_start()))
+        {
             return Some(Found { at, at_start });
         }
         if tag.known() && tag.attributes.is_empty() {
@@ -117,25 +69,14 @@ pub(super) fn find(body: &str) -> Option<Found> {
 /// How much of `body` is only space and the first line of a code block.
 pub(super) fn lead_in(body: &str) -> usize {
     let rest = body.trim_start();
-    let after_fence = rest.strip_prefix("```").map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).trim_start());
+    let after_fence = rest
+        .strip_prefix("```")
+        .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).trim_start());
     body.len() - after_fence.unwrap_or(rest).len()
 }
 
 fn begins_element(text: &str) -> bool {
     tag_at(text).is_some_and(|tag| tag.known())
-}
-
-/// The beginning of a tag of ours, cut off.
-fn is_torn_tag(rest: &str) -> bool {
-    if rest.len() > 16 || rest.contains('>') {
-        return false;
-    }
-    let name = rest.trim_start_matches('<').trim_start_matches('/').trim_end();
-    let tags = KNOWN.iter().chain([&WRAPPER]).chain(&think::TAGS);
-    rest.starts_with('<')
-        && (name.is_empty() && !rest.ends_with(' ')
-            || tags.into_iter().any(|t| t.len() >= name.len() && t.is_char_boundary(name.len()) && t[..name.len()].eq_ignore_ascii_case(name))
-                && !name.is_empty())
 }
 
 /// Reads the envelope that [`find`] found.
@@ -206,7 +147,11 @@ pub(super) fn read(body: &str, found: &Found, repairs: &mut Repairs) -> Draft {
         };
         draft.text = Some(words).filter(|w| !w.is_empty());
         let outside = s[after..].trim().trim_matches('`').trim();
-        if draft.text.is_none() && !outside.is_empty() && find(outside).is_none() && draft.may_speak() {
+        if draft.text.is_none()
+            && !outside.is_empty()
+            && find(outside).is_none()
+            && draft.may_speak()
+        {
             draft.text = Some(outside.to_owned());
         }
         if draft.text.is_some() {
@@ -223,13 +168,15 @@ fn store(draft: &mut Draft, tag: &Tag<'_>, element: &Element<'_>) {
     let inner = element.inner;
     let torn = !element.closed && element.at_end;
     let is = |name: &str| tag.is(name);
-    draft.torn |= !element.closed && ["actions", "action", "params", "parameters"].into_iter().any(is);
+    draft.torn |=
+        !element.closed && ["actions", "action", "params", "parameters"].into_iter().any(is);
     if is("thought") || is("thinking") {
         draft.append_thought(words(inner, torn));
     } else if is("text") || is("message") {
         let words = words(inner, torn);
         if !words.is_empty() {
-            draft.text = Some(draft.text.take().map_or(words.clone(), |text| format!("{text}\n{words}")));
+            draft.text =
+                Some(draft.text.take().map_or(words.clone(), |text| format!("{text}\n{words}")));
         }
     } else if is("actions") || is("action") {
         let inner = if torn { without_torn_tag(inner) } else { inner };
@@ -246,7 +193,8 @@ fn store(draft: &mut Draft, tag: &Tag<'_>, element: &Element<'_>) {
         envelope::add_providers(draft, &tree::parse(inner).into_value());
     } else if is("params") || is("parameters") {
         let inner = if torn { without_torn_tag(inner) } else { inner };
-        let json = Some(words(inner, torn)).filter(|w| w.starts_with('{')).and_then(|w| json::whole(&w));
+        let json =
+            Some(words(inner, torn)).filter(|w| w.starts_with('{')).and_then(|w| json::whole(&w));
         draft.params = json.unwrap_or_else(|| tree::parse(inner).into_value());
     }
 }
@@ -263,7 +211,12 @@ struct Element<'a> {
 ///
 /// Words may hold the closing tag too, so the one that is followed by another element (or by the end) is taken, else the first.
 fn element<'a>(s: &'a str, name: &str, start: usize) -> Element<'a> {
-    let closed = |at: usize, len: usize| Element { inner: &s[start..at], next: at + len, closed: true, at_end: false };
+    let closed = |at: usize, len: usize| Element {
+        inner: &s[start..at],
+        next: at + len,
+        closed: true,
+        at_end: false,
+    };
     let (mut first, mut sibling) = (None, None);
     let mut closes = 0;
     let mut pos = start;
@@ -293,7 +246,9 @@ fn element<'a>(s: &'a str, name: &str, start: usize) -> Element<'a> {
     }
     match (first, sibling) {
         (Some((at, len)), _) => closed(at, len),
-        (None, Some(at)) => Element { inner: &s[start..at], next: at, closed: false, at_end: false },
+        (None, Some(at)) => {
+            Element { inner: &s[start..at], next: at, closed: false, at_end: false }
+        }
         (None, None) => Element { inner: &s[start..], next: s.len(), closed: false, at_end: true },
     }
 }
@@ -301,7 +256,10 @@ fn element<'a>(s: &'a str, name: &str, start: usize) -> Element<'a> {
 fn is_followed_by_element(rest: &str, name: &str) -> bool {
     let rest = rest.trim_start();
     let other = |tag: Tag<'_>| tag.is(WRAPPER) || (tag.known() && !tag.is(name));
-    rest.is_empty() || rest.starts_with("```") || is_torn_tag(rest) || tag_at(rest).is_some_and(other)
+    rest.is_empty()
+        || rest.starts_with("```")
+        || is_torn_tag(rest)
+        || tag_at(rest).is_some_and(other)
 }
 
 /// Whether this tag shows that the element `name` should have ended before it.
@@ -309,80 +267,18 @@ fn ends_unclosed(tag: &Tag<'_>, name: &str) -> bool {
     if tag.closing {
         return tag.is(WRAPPER);
     }
-    let nested = matches!(name.to_ascii_lowercase().as_str(), "actions" | "action" | "params" | "parameters");
-    tag.known() && !tag.is(name) && !(nested && (tag.is("action") || tag.is("params") || tag.is("parameters")))
+    let nested = matches!(
+        name.to_ascii_lowercase().as_str(),
+        "actions" | "action" | "params" | "parameters"
+    );
+    tag.known()
+        && !tag.is(name)
+        && !(nested && (tag.is("action") || tag.is("params") || tag.is("parameters")))
 }
 
 fn without_torn_tag(inner: &str) -> &str {
-    inner.rfind('<').filter(|at| inner.len() - at <= 64 && !inner[*at..].contains('>')).map_or(inner, |at| &inner[..at])
-}
-
-/// The words of an element: entities and CDATA decoded, trimmed. `torn` when the answer ended inside.
-pub(super) fn words(inner: &str, torn: bool) -> String {
-    let inner = inner.trim();
-    let inner = inner.strip_prefix("<text>").and_then(|t| t.strip_suffix("</text>")).unwrap_or(inner);
-    let mut out = String::with_capacity(inner.len());
-    let mut rest = inner;
-    while let Some(at) = rest.find("<![CDATA[") {
-        decode(&rest[..at], &mut out);
-        let data = &rest[at + 9..];
-        match data.find("]]>") {
-            Some(end) => {
-                out.push_str(&data[..end]);
-                rest = &data[end + 3..];
-            }
-            None => {
-                out.push_str(if torn { data.trim_end_matches(']') } else { data });
-                rest = "";
-            }
-        }
-    }
-    if torn {
-        if let Some(at) = rest.rfind('<')
-            && (is_torn_tag(&rest[at..]) || "<![CDATA[".starts_with(&rest[at..]))
-        {
-            rest = &rest[..at];
-        }
-        if let Some(at) = rest.rfind('&')
-            && rest.len() - at <= 8
-            && rest[at + 1..].bytes().all(|b| b.is_ascii_alphanumeric() || b == b'#')
-        {
-            rest = &rest[..at];
-        }
-    }
-    decode(rest, &mut out);
-    out.trim().to_owned()
-}
-
-/// The five entities of XML 1.0 §4.6 and numeric references; anything else after `&` is words.
-fn decode(text: &str, out: &mut String) {
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let end = rest.bytes().take(10).position(|b| b == b';');
-        let decoded = end.and_then(|end| entity(&rest[1..end]).map(|c| (c, end + 1)));
-        let (c, len) = decoded.unwrap_or(('&', 1));
-        out.push(c);
-        rest = &rest[len..];
-    }
-    out.push_str(rest);
-}
-
-fn entity(name: &str) -> Option<char> {
-    match name {
-        "amp" => Some('&'),
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        _ => {
-            let number = name.strip_prefix('#')?;
-            let code = match number.strip_prefix(['x', 'X']) {
-                Some(hex) => u32::from_str_radix(hex, 16),
-                None => number.parse(),
-            };
-            code.ok().and_then(char::from_u32)
-        }
-    }
+    inner
+        .rfind('<')
+        .filter(|at| inner.len() - at <= 64 && !inner[*at..].contains('>'))
+        .map_or(inner, |at| &inner[..at])
 }

@@ -1,12 +1,20 @@
 //! Act: the plan's actions in order → results and drafts. One that fails is a result, not a crash. What has an effect of its own is journaled,
-//! so that a turn that is run again after a crash does not do it twice.
+//! so that a turn that is run again after a crash does not do it twice. What an action may do is judged here, by its declared scope before
+//! it runs and by what it returns afterwards; nothing a model writes gets past this step.
+
+mod attribution;
+mod judge;
+pub(super) mod pending;
 
 use futures::FutureExt;
-use galatea_core::{ActionResult, AnyAction, Event, Timestamp, Turn};
+use galatea_core::{ActionResult, AnyAction, Event, Timestamp, Turn, rights::Ruling};
 use std::{panic::AssertUnwindSafe, time::Duration};
 
+use super::engine::Engine;
 use super::journal::{Journal, Known};
-use crate::{leases::Tenure, plan::PlannedAction, registry::Registry};
+use crate::{ownership::LeaseGuard, plan::PlannedAction};
+use judge::{Consent, Judged};
+use pending::Request;
 
 /// Longest time of one action.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -18,39 +26,214 @@ pub(crate) struct Term<'a> {
     /// Until then at most.
     pub(crate) until: Timestamp,
     /// As long as the Room is this process's: another one would do them, too.
-    pub(crate) tenure: &'a Tenure,
+    pub(crate) lease: &'a LeaseGuard,
+}
+
+/// What came of a plan's actions.
+#[derive(Default)]
+pub(crate) struct Acted {
+    /// A result for each, in order.
+    pub(crate) results: Vec<ActionResult>,
+    /// What waits for the consent of the person who asked.
+    pub(crate) requests: Vec<Request>,
+    /// The rule that kept an action from being done, for `explain`; holds no message text.
+    pub(crate) rulings: Vec<(Ruling, String)>,
 }
 
 /// elizaOS `processActions`: runs these. What was done and said before counts, however long the next one takes.
-pub(crate) async fn process_actions(turn: &Turn<'_>, registry: &Registry, planned: &[PlannedAction], term: &Term<'_>) -> Vec<ActionResult> {
-    let mut results: Vec<ActionResult> = Vec::new();
-    let mut journal = Journal::of(turn);
+pub(crate) async fn process_actions(
+    turn: &Turn<'_>,
+    engine: &Engine,
+    planned: &[PlannedAction],
+    term: &Term<'_>,
+) -> Acted {
+    let mut acted = Acted::default();
+    let mut journal = Journal::of(&*engine.store, turn);
     for action in planned.iter().take(MOST) {
-        turn.events.publish(Event::ActionStarted { agent: turn.agent.identity.id(), turn: turn.id, action: action.name.clone() });
-        let mut result = run(turn, registry, action, &results, &mut journal, term).await;
-        result.action.clone_from(&action.name);
-        if !result.success {
-            // A failed action must not speak or change anything.
-            result.drafts.clear();
-            result.elsewhere.clear();
-            result.effects.clear();
-            tracing::warn!(turn = %turn.id, action = action.name, "an action failed");
-        }
-        turn.events.publish(Event::ActionCompleted { agent: turn.agent.identity.id(), turn: turn.id, action: action.name.clone(), success: result.success });
-        results.push(result);
+        let offered = turn.catalog.actions.iter().any(|docs| docs.name == action.name);
+        let known = engine.registry.action(&action.name).filter(|_| offered);
+        carry(
+            turn,
+            engine,
+            known.map(AsRef::as_ref),
+            action,
+            &mut acted,
+            &mut journal,
+            term,
+            Consent::Asked,
+        )
+        .await;
     }
-    results
+    acted
 }
 
-async fn run(turn: &Turn<'_>, registry: &Registry, planned: &PlannedAction, earlier: &[ActionResult], journal: &mut Journal, term: &Term<'_>) -> ActionResult {
-    // Only what was offered: validate has passed for everything in the catalog.
-    let offered = turn.catalog.actions.iter().any(|docs| docs.name == planned.name);
-    let Some(action) = registry.action(&planned.name).filter(|_| offered) else {
-        return ActionResult::failed(format!("{} is not available here", planned.name));
+/// Does what was confirmed: by the rights of the person who confirms as they are now.
+pub(super) async fn process_confirmed(
+    turn: &Turn<'_>,
+    engine: &Engine,
+    requests: Vec<Request>,
+    term: &Term<'_>,
+) -> Acted {
+    let mut acted = Acted::default();
+    let mut journal = Journal::of(&*engine.store, turn);
+    for request in requests {
+        let Some(result) = request.result else {
+            let known = engine.registry.action(&request.call.name);
+            carry(
+                turn,
+                engine,
+                known.map(AsRef::as_ref),
+                &request.call,
+                &mut acted,
+                &mut journal,
+                term,
+                Consent::Given,
+            )
+            .await;
+            continue;
+        };
+        let judged = judge::result(turn, engine, &result, Consent::Given).await;
+        let result = settle(turn, &request.call, result, judged, &mut acted, true);
+        finish(turn, &request.call, result, &mut acted);
+    }
+    acted
+}
+
+/// Whether an action's declared scope lets it be done here at all, confirmed or not.
+pub(super) fn may_be_offered(turn: &Turn<'_>, engine: &Engine, action: &dyn AnyAction) -> bool {
+    judge::scope(turn, engine, action.scope(), action.has_side_effect(), Consent::Given).ruling
+        != Ruling::Refuse
+}
+
+#[allow(
+    clippy::too_many_arguments,
+    reason = "one action has this many sides, and both ways to it share them"
+)]
+async fn carry(
+    turn: &Turn<'_>,
+    engine: &Engine,
+    known: Option<&dyn AnyAction>,
+    planned: &PlannedAction,
+    acted: &mut Acted,
+    journal: &mut Journal<'_>,
+    term: &Term<'_>,
+    consent: Consent,
+) {
+    turn.events.publish(Event::ActionStarted {
+        agent: turn.agent.identity.id(),
+        turn: turn.id,
+        action: planned.name.clone(),
+    });
+    let result = match known {
+        Some(action) => judged(turn, engine, action, planned, acted, journal, term, consent).await,
+        // Only what was offered: validate has passed for everything in the catalog.
+        None => ActionResult::failed(format!("{} is not available here", planned.name)),
     };
+    finish(turn, planned, result, acted);
+}
+
+fn finish(turn: &Turn<'_>, planned: &PlannedAction, mut result: ActionResult, acted: &mut Acted) {
+    result.action.clone_from(&planned.name);
+    if !result.success {
+        // A failed action must not speak or change anything.
+        result.drafts.clear();
+        result.elsewhere.clear();
+        result.effects.clear();
+        tracing::warn!(turn = %turn.id, action = planned.name, "an action failed");
+    }
+    turn.events.publish(Event::ActionCompleted {
+        agent: turn.agent.identity.id(),
+        turn: turn.id,
+        action: planned.name.clone(),
+        success: result.success,
+    });
+    acted.results.push(result);
+}
+
+#[allow(clippy::too_many_arguments, reason = "as above")]
+async fn judged(
+    turn: &Turn<'_>,
+    engine: &Engine,
+    action: &dyn AnyAction,
+    planned: &PlannedAction,
+    acted: &mut Acted,
+    journal: &mut Journal<'_>,
+    term: &Term<'_>,
+    consent: Consent,
+) -> ActionResult {
+    let before = judge::scope(turn, engine, action.scope(), action.has_side_effect(), consent);
+    match before.ruling {
+        Ruling::Refuse => return refused(planned, before, acted),
+        // What happens while it runs cannot be taken back, so it does not run yet.
+        Ruling::Confirm if action.has_side_effect() => {
+            acted.rulings.push((before.ruling, format!("{}: {}", planned.name, before.why)));
+            acted.requests.push(Request { call: planned.clone(), result: None });
+            return waits(planned);
+        }
+        Ruling::Confirm | Ruling::Allow => {}
+    }
+    let result = run(turn, action, planned, &acted.results, journal, term).await;
+    if !result.success {
+        return result;
+    }
+    let after = judge::result(turn, engine, &result, consent).await;
+    // What a side effect has done is done; what it returns is kept back if the rules refuse it.
+    settle(turn, planned, result, before.or_worse(after), acted, false)
+}
+
+/// A result as it was judged.
+fn settle(
+    turn: &Turn<'_>,
+    call: &PlannedAction,
+    mut result: ActionResult,
+    judged: Judged,
+    acted: &mut Acted,
+    again: bool,
+) -> ActionResult {
+    match judged.ruling {
+        Ruling::Refuse => refused(call, judged, acted),
+        Ruling::Confirm if !again => {
+            acted.rulings.push((judged.ruling, format!("{}: {}", call.name, judged.why)));
+            acted.requests.push(Request { call: call.clone(), result: Some(result) });
+            waits(call)
+        }
+        Ruling::Confirm | Ruling::Allow => {
+            result
+                .elsewhere
+                .iter_mut()
+                .for_each(|(_, content)| attribution::attribute(turn, content));
+            result
+        }
+    }
+}
+
+fn refused(planned: &PlannedAction, judged: Judged, acted: &mut Acted) -> ActionResult {
+    let Judged { ruling, why } = judged;
+    acted.rulings.push((ruling, format!("{}: {why}", planned.name)));
+    ActionResult::failed(format!("{} is not allowed: {why}", planned.name))
+}
+
+fn waits(planned: &PlannedAction) -> ActionResult {
+    ActionResult::failed(format!(
+        "{} is not done yet: it waits for the confirmation of the person who asked",
+        planned.name
+    ))
+}
+
+async fn run(
+    turn: &Turn<'_>,
+    action: &dyn AnyAction,
+    planned: &PlannedAction,
+    earlier: &[ActionResult],
+    journal: &mut Journal<'_>,
+    term: &Term<'_>,
+) -> ActionResult {
     let time = term.until.since(turn.now()).min(DEADLINE);
-    if !term.tenure.is_held() {
-        return ActionResult::failed(format!("{} was not done: another process has the room now", planned.name));
+    if !term.lease.is_held() {
+        return ActionResult::failed(format!(
+            "{} was not done: another process has the room now",
+            planned.name
+        ));
     }
     if time.is_zero() {
         return ActionResult::failed(format!("there was no time left for {}", planned.name));
@@ -58,24 +241,38 @@ async fn run(turn: &Turn<'_>, registry: &Registry, planned: &PlannedAction, earl
     let begun = if action.has_side_effect() {
         match journal.begin(turn, planned).await {
             Ok(Known::Done(result)) => return *result,
-            Ok(Known::Perhaps) => return ActionResult::failed(format!("{} was begun before and may have been done; it is not done twice", planned.name)),
+            Ok(Known::Perhaps) => {
+                return ActionResult::failed(format!(
+                    "{} was begun before and may have been done; it is not done twice",
+                    planned.name
+                ));
+            }
             Ok(Known::New(step)) => Some(step),
             Err(error) => {
                 tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "an action could not be journaled and is not done");
-                return ActionResult::failed(format!("{} could not be noted down, so it was not done", planned.name));
+                return ActionResult::failed(format!(
+                    "{} could not be noted down, so it was not done",
+                    planned.name
+                ));
             }
         }
     } else {
         None
     };
-    let result = perform(turn, action.as_ref(), planned, earlier, time).await;
+    let result = perform(turn, action, planned, earlier, time).await;
     if let Some(step) = begun {
         journal.end(turn, step, &result).await;
     }
     result
 }
 
-async fn perform(turn: &Turn<'_>, action: &dyn AnyAction, planned: &PlannedAction, earlier: &[ActionResult], time: Duration) -> ActionResult {
+async fn perform(
+    turn: &Turn<'_>,
+    action: &dyn AnyAction,
+    planned: &PlannedAction,
+    earlier: &[ActionResult],
+    time: Duration,
+) -> ActionResult {
     let work = AssertUnwindSafe(action.run(turn, planned.params.clone(), earlier)).catch_unwind();
     match tokio::time::timeout(time, work).await {
         Ok(Ok(Ok(result))) => result,
@@ -84,6 +281,25 @@ async fn perform(turn: &Turn<'_>, action: &dyn AnyAction, planned: &PlannedActio
             ActionResult::failed(error.to_string())
         }
         Ok(Err(_)) => ActionResult::failed(format!("{} crashed", planned.name)),
-        Err(_) => ActionResult::failed(format!("{} took longer than {:.0} s", planned.name, time.as_secs_f32())),
+        Err(_) => ActionResult::failed(format!(
+            "{} took longer than {:.0} s",
+            planned.name,
+            time.as_secs_f32()
+        )),
+    }
+}
+
+/// An action that speaks where nobody is connected has failed: neither the model nor a person is told that it worked.
+pub(super) fn only_reachable(engine: &Engine, result: &mut ActionResult) {
+    let silent = result
+        .elsewhere
+        .iter()
+        .find(|(there, _)| engine.outbox.routes.ready(&there.source, &there.account).is_none());
+    if let Some((there, _)) = silent {
+        let text = format!("nothing was said: {} is not connected", there.source);
+        *result = ActionResult {
+            action: std::mem::take(&mut result.action),
+            ..ActionResult::failed(text)
+        };
     }
 }

@@ -1,14 +1,21 @@
 //! Commands: the same set on every platform, handled without a model.
 
+mod block;
+
 use galatea_core::{
-    COMMANDS, Content, ParticipantState, Result, Role, Turn,
+    COMMANDS, Content, ParticipantState, Result, Role, Store, Turn,
     store::{Effect, MemoryQuery},
 };
 use serde_json::{Map, json};
 
+/// Not in the set that platforms show: for owners, who read of them in the docs.
+const OWNERS_ONLY: [&str; 2] = ["block", "unblock"];
+
 /// True for a command handled here (`start` is Telegram's greeting).
 pub(crate) fn is_known(name: &str) -> bool {
-    name == "start" || COMMANDS.iter().any(|(known, _)| *known == name)
+    OWNERS_ONLY.contains(&name)
+        || name == "start"
+        || COMMANDS.iter().any(|(known, _)| *known == name)
 }
 
 /// What a command says and changes.
@@ -18,23 +25,35 @@ pub(crate) struct Done {
 }
 
 /// Runs one.
-pub(crate) async fn run(turn: &Turn<'_>) -> Result<Done> {
-    let (name, args) = turn.envelope.command.as_ref().map_or(("help", ""), |c| (c.name.as_str(), c.args.as_str()));
+pub(crate) async fn run(turn: &Turn<'_>, store: &dyn Store) -> Result<Done> {
+    let (name, args) =
+        turn.envelope.command.as_ref().map_or(("help", ""), |c| (c.name.as_str(), c.args.as_str()));
     Ok(match name {
         "start" => say(greeting(turn)),
-        "reset" if !may_change(turn) => say("Only admins of this group can reset the conversation."),
+        "reset" if !may_change(turn) => {
+            say("Only admins of this group can reset the conversation.")
+        }
         "reset" => {
             let mut metadata = Map::new();
             metadata.insert("resetAt".into(), json!(turn.now()));
             Done {
-                reply: Content::text("Done. I start this conversation afresh; what was said before is not shown to me any more."),
+                reply: Content::text(
+                    "Done. I start this conversation afresh; what was said before is not shown to me any more.",
+                ),
                 effects: vec![Effect::MergeRoomMetadata { room: turn.room.id, metadata }],
             }
         }
-        "mute" | "unmute" if !may_change(turn) => say("Only admins of this group can mute or unmute me."),
-        "mute" => switch(turn, Some(ParticipantState::Muted), "I am silent here until somebody sends /unmute."),
+        "mute" | "unmute" if !may_change(turn) => {
+            say("Only admins of this group can mute or unmute me.")
+        }
+        "mute" => switch(
+            turn,
+            Some(ParticipantState::Muted),
+            "I am silent here until somebody sends /unmute.",
+        ),
         "unmute" => switch(turn, None, "I am back."),
         "privacy" => privacy(turn, args).await?,
+        "block" | "unblock" => say(block::run(turn, store, name == "unblock", args).await?),
         _ => say(help(turn)),
     })
 }
@@ -44,7 +63,11 @@ fn say(text: impl Into<String>) -> Done {
 }
 
 fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done {
-    let effect = Effect::SetParticipantState { room: turn.room.id, entity: turn.agent.identity.entity(), state };
+    let effect = Effect::SetParticipantState {
+        room: turn.room.id,
+        entity: turn.agent.identity.entity(),
+        state,
+    };
     Done { reply: Content::text(text), effects: vec![effect] }
 }
 
@@ -77,12 +100,20 @@ fn help(turn: &Turn<'_>) -> String {
 
 async fn privacy(turn: &Turn<'_>, args: &str) -> Result<Done> {
     let agent = turn.agent.identity.id();
-    let count = turn.store.count_memories(&MemoryQuery { entity: Some(turn.message.entity_id), ..MemoryQuery::new(agent, 1) }).await?;
+    let count = turn
+        .store
+        .count_memories(&MemoryQuery {
+            entity: Some(turn.message.entity_id),
+            ..MemoryQuery::new(agent, 1)
+        })
+        .await?;
     if args.trim().eq_ignore_ascii_case("forget me") {
         // Together with the turn: what is said is done.
         let effects = vec![Effect::ForgetPerson { entity: turn.message.entity_id }];
         let others = count.saturating_sub(1);
-        let text = format!("Done. I deleted this command and {others} other messages of yours and notes about you, what I answered you, and your names.");
+        let text = format!(
+            "Done. I deleted this command and {others} other messages of yours and notes about you, what I answered you, and your names."
+        );
         return Ok(Done { reply: Content::text(text), effects });
     }
     Ok(say(format!(

@@ -5,8 +5,16 @@ use galatea_core::{Fragment, Provider, Result, State, Turn};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 /// elizaOS `composeState`: runs these providers.
-pub(crate) async fn compose_state(turn: &Turn<'_>, providers: impl Iterator<Item = &Arc<dyn Provider>>, deadline: Duration) -> State {
-    let parts = join_all(providers.map(async |provider| (provider.name(), provide(provider.as_ref(), turn, deadline).await))).await;
+pub(crate) async fn compose_state(
+    turn: &Turn<'_>,
+    providers: impl Iterator<Item = &Arc<dyn Provider>>,
+    deadline: Duration,
+) -> State {
+    let parts =
+        join_all(providers.map(async |provider| {
+            (provider.name(), provide(provider.as_ref(), turn, deadline).await)
+        }))
+        .await;
     let mut state = State::default();
     for (name, part) in parts {
         match part {
@@ -20,10 +28,15 @@ pub(crate) async fn compose_state(turn: &Turn<'_>, providers: impl Iterator<Item
     state
 }
 
-async fn provide(provider: &dyn Provider, turn: &Turn<'_>, deadline: Duration) -> Result<Fragment, String> {
+async fn provide(
+    provider: &dyn Provider,
+    turn: &Turn<'_>,
+    deadline: Duration,
+) -> Result<Fragment, String> {
     let work = AssertUnwindSafe(provider.provide(turn)).catch_unwind();
+    let deadline = provider.patience(deadline);
     match tokio::time::timeout(deadline, work).await {
-        Ok(Ok(Ok(fragment))) => Ok(fragment),
+        Ok(Ok(Ok(fragment))) => Ok(Fragment { words: provider.words(), ..fragment }),
         Ok(Ok(Err(error))) => Err(error.report()),
         Ok(Err(_)) => Err("it panicked".to_owned()),
         Err(_) => Err(format!("it took longer than {} ms", deadline.as_millis())),

@@ -1,14 +1,20 @@
 //! Decide: prompt → model → a typed Plan. A broken answer is repaired, then asked for again; a failing model is said.
 
 use galatea_core::{
-    Error, ErrorKind, Event, Models, Result, TextModel, Timestamp, Turn, Verdict, kill_point,
-    model::{ChatMessage, ChatPart, ChatRole, Finish, TextAnswer, TextRequest, Tier},
+    Error, ErrorKind, Event, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict, kill_point,
+    model::{ChatMessage, Finish, TextAnswer, TextRequest, Tier},
 };
 use std::sync::Arc;
 
-use super::prompt;
+use super::{
+    fit::{self, Draft},
+    prompt,
+    window::Windows,
+};
 use crate::plan::{self, Parsed, RespondDecision};
 
+/// Times a prompt that is too long is halved within one question: from 250,000 tokens to 4,000.
+const HALVINGS: u32 = 6;
 /// Times a model is asked before an unusable answer is given up (elizaOS asks three times).
 const ASKS: usize = 3;
 
@@ -24,39 +30,47 @@ pub(crate) enum Providers {
 /// Asks for a plan, until then at most. `results` are what actions of this turn have done so far.
 pub(crate) async fn decide(
     turn: &Turn<'_>,
-    models: &Models,
+    windows: &Windows,
     results: &[String],
     providers: Providers,
     until: Timestamp,
     verdict: &mut Verdict,
 ) -> Result<Parsed> {
-    let model = models.text(Tier::TextLarge);
-    let mut request = prompt::request(turn, turn.state, model.info(), results);
-    request.deadline = Some(until);
+    let model = turn.models.text(Tier::TextLarge);
+    let mut draft = prompt::draft(turn, turn.state, model.info(), results);
     let mut last = None;
     for ask in 0..ASKS {
-        let answer = use_model(turn, model, &request, verdict).await?;
+        let answer = ask_within(turn, windows, model, &draft, until, verdict).await?;
         if is_withheld(&answer) {
             return Err(withheld());
         }
-        let parsed = plan::parse(&answer, &turn.catalog.actions);
+        let mut parsed = plan::parse(&answer, &turn.catalog.actions);
+        plan::take_name_off(
+            &mut parsed,
+            [Some(turn.agent.character.name.as_str()), turn.handle].into_iter().flatten(),
+        );
         if parsed.usable && (providers == Providers::MayBeAsked || parsed.plan.does_something()) {
             note_finish(&answer, verdict);
             return Ok(parsed);
         }
         tracing::info!(turn = %turn.id, ask, "the model's answer was unusable; asking again");
         if ask == 0 {
-            remind(&mut request);
+            remind(&mut draft);
         }
         last = Some(parsed);
     }
     let repairs = last.map(|p| p.repairs.join(", ")).unwrap_or_default();
-    Err(Error::new(ErrorKind::Unexpected, "the model gave no usable answer").with_code("GAL-MODEL-UNUSABLE").with("asks", ASKS).with("repairs", repairs))
+    Err(Error::new(ErrorKind::Unexpected, "the model gave no usable answer")
+        .with_code("GAL-MODEL-UNUSABLE")
+        .with("asks", ASKS)
+        .with("repairs", repairs))
 }
 
 /// Whether a filter took the whole answer away. Asked the same again, it would do the same.
 fn is_withheld(answer: &TextAnswer) -> bool {
-    answer.finish == Finish::Filtered && answer.text.trim().is_empty() && answer.tool_calls.is_empty()
+    answer.finish == Finish::Filtered
+        && answer.text.trim().is_empty()
+        && answer.tool_calls.is_empty()
 }
 
 fn withheld() -> Error {
@@ -72,37 +86,100 @@ fn note_finish(answer: &TextAnswer, verdict: &mut Verdict) {
         Finish::Filtered => "the answer was withheld in part by the model's filter",
         Finish::Stop | Finish::Tools => return,
     };
-    verdict.step("model", "note", why);
+    verdict.step("model", StepOutcome::Note, why);
 }
 
-/// Into the last message of the other side: some providers refuse two messages of one role in a row.
-fn remind(request: &mut TextRequest) {
-    const REMINDER: &str = "(Your last answer could not be read. Answer with plain text.)";
-    let messages = Arc::make_mut(&mut request.messages);
-    match messages.last_mut() {
-        Some(last) if last.role == ChatRole::User => last.parts.push(ChatPart::Text { text: REMINDER.to_owned() }),
-        _ => messages.push(ChatMessage::user(REMINDER)),
-    }
+/// As a message of its own, which wire formats that refuse two of one side in a row join to the one before it.
+fn remind(draft: &mut Draft) {
+    draft
+        .messages
+        .push(ChatMessage::user("(Your last answer could not be read. Answer with plain text.)"));
+    draft.waiting += 1;
 }
 
 /// Asks a small model whether to join in. STOP stays silent.
-pub(crate) async fn should_respond(turn: &Turn<'_>, models: &Models, until: Timestamp, verdict: &mut Verdict) -> Result<RespondDecision> {
-    let request = TextRequest { deadline: Some(until), ..prompt::should_respond(turn, turn.state) };
-    let answer = use_model(turn, models.text(Tier::TextSmall), &request, verdict).await?;
+pub(crate) async fn should_respond(
+    turn: &Turn<'_>,
+    windows: &Windows,
+    until: Timestamp,
+    verdict: &mut Verdict,
+) -> Result<RespondDecision> {
+    let draft = prompt::should_respond(turn, turn.state);
+    let answer =
+        ask_within(turn, windows, turn.models.text(Tier::TextSmall), &draft, until, verdict)
+            .await?;
     Ok(plan::parse_should_respond(&answer.text).unwrap_or(RespondDecision::Ignore))
 }
 
-async fn use_model(turn: &Turn<'_>, model: &Arc<dyn TextModel>, request: &TextRequest, verdict: &mut Verdict) -> Result<TextAnswer> {
+/// Asks with as much of the draft as the model takes; one that finds it too long is asked again with half of it.
+async fn ask_within(
+    turn: &Turn<'_>,
+    windows: &Windows,
+    model: &Arc<dyn TextModel>,
+    draft: &Draft,
+    until: Timestamp,
+    verdict: &mut Verdict,
+) -> Result<TextAnswer> {
+    let info = model.info();
+    let mut halved = 0;
+    loop {
+        let budget = windows.budget(turn, info).await;
+        let (mut request, left_out) = fit::fit(draft, budget);
+        request.deadline = Some(until);
+        let estimate = budget.family.request(&request);
+        match use_model(turn, model, &request, verdict).await {
+            Ok(answer) => {
+                if answer.by.as_ref().is_some_and(|by| by.too_long) {
+                    windows.refused(turn, info, estimate).await;
+                }
+                windows.answered(info, estimate, &answer);
+                left_out
+                    .into_iter()
+                    .for_each(|note| verdict.step("context", StepOutcome::Note, note));
+                return Ok(answer);
+            }
+            Err(error)
+                if error.kind() == ErrorKind::TooLong
+                    && halved < HALVINGS
+                    && turn.clock.now() < until =>
+            {
+                halved += 1;
+                tracing::info!(turn = %turn.id, model = info.full_name(), estimate, "the model found the prompt too long; asking with half of it");
+                verdict.step(
+                    "context",
+                    StepOutcome::Note,
+                    format!(
+                        "{} found about {} tokens too long",
+                        info.full_name(),
+                        budget.request(&request)
+                    ),
+                );
+                windows.refused(turn, info, estimate).await;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+async fn use_model(
+    turn: &Turn<'_>,
+    model: &Arc<dyn TextModel>,
+    request: &TextRequest,
+    verdict: &mut Verdict,
+) -> Result<TextAnswer> {
     let started = turn.clock.now();
     kill_point("model.before");
     let answer = model.generate(request, &|_| {}).await?;
     kill_point("model.after");
     if let Some(by) = answer.by.as_ref().filter(|by| !by.passed.is_empty()) {
-        by.passed.iter().for_each(|(link, why)| verdict.step("model", "note", format!("{link} did not answer: {why}")));
-        verdict.step("model", "note", format!("{} answered instead", by.link));
+        by.passed.iter().for_each(|(link, why)| {
+            verdict.step("model", StepOutcome::Note, format!("{link} did not answer: {why}"))
+        });
+        verdict.step("model", StepOutcome::Note, format!("{} answered instead", by.link));
     }
     let info = model.info();
-    let (provider, name) = answer.by.as_ref().map_or((&info.provider, &info.model), |by| (&by.provider, &by.model));
+    let (provider, name) =
+        answer.by.as_ref().map_or((&info.provider, &info.model), |by| (&by.provider, &by.model));
     turn.events.publish(Event::ModelUsed {
         agent: turn.agent.identity.id(),
         turn: Some(turn.id),
@@ -131,7 +208,9 @@ mod tests {
 
     #[test]
     fn why_an_answer_ends_early_is_told() {
-        for (finish, steps) in [(Finish::Length, 1), (Finish::Filtered, 1), (Finish::Stop, 0), (Finish::Tools, 0)] {
+        for (finish, steps) in
+            [(Finish::Length, 1), (Finish::Filtered, 1), (Finish::Stop, 0), (Finish::Tools, 0)]
+        {
             let mut verdict = Verdict::default();
             note_finish(&ended(finish, "half"), &mut verdict);
             assert_eq!(verdict.steps.len(), steps, "{finish:?}");

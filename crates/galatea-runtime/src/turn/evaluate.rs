@@ -24,6 +24,11 @@ pub(crate) async fn evaluate(finished: &FinishedTurn<'_>, evaluators: &[Arc<dyn 
                 false
             }
         };
-        turn.events.publish(Event::EvaluatorCompleted { agent: turn.agent.identity.id(), turn: turn.id, evaluator: evaluator.name().to_owned(), success });
+        turn.events.publish(Event::EvaluatorCompleted {
+            agent: turn.agent.identity.id(),
+            turn: turn.id,
+            evaluator: evaluator.name().to_owned(),
+            success,
+        });
     }
 }

@@ -1,8 +1,18 @@
 //! Gate: answer at all? A pure function; every step it takes is recorded, so that `explain` can tell.
 
-use galatea_core::{Character, Decision, Memory, ParticipantState, Timestamp, Verdict, room::ChannelType, store::Envelope, verdict::Change};
+mod name;
+
+use galatea_core::{
+    Character, Decision, Error, Memory, ParticipantState, People, RemoteId, StepOutcome, Timestamp,
+    Verdict,
+    room::ChannelType,
+    store::{Block, BlockKind, Envelope},
+    verdict::Change,
+};
 use std::{borrow::Cow, time::Duration};
 
+use self::name::{Called, called};
+use super::act::pending::answer;
 use crate::config::{DmPolicy, GroupPolicy, Policy};
 
 /// Everything the gate looks at.
@@ -15,6 +25,10 @@ pub(crate) struct Case<'a> {
     pub(crate) room_remote: &'a str,
     /// The platform id of the Room this one is a thread of.
     pub(crate) parent_remote: Option<&'a str>,
+    /// The platform id of its World.
+    pub(crate) world_remote: Option<&'a str>,
+    /// What `galatea block` and owners have blocked.
+    pub(crate) blocks: &'a [Block],
     pub(crate) own_state: Option<ParticipantState>,
     /// Strangers see what is said here.
     pub(crate) public: bool,
@@ -61,61 +75,111 @@ pub(crate) fn judge(case: &Case<'_>) -> Judged {
         return log.skip("own-message", "it is the agent's own message", None);
     }
     log.pass("own-message", "somebody else wrote it");
+    if let Some((reason, setting, value)) = blocked(case) {
+        return log.skip("blocked", reason, Some((&setting, &value)));
+    }
 
     // Our own clock tells how long it waited here; the platform's only how long it was on its way.
-    let on_its_way = Some(case.received_at.since(case.message.created_at)).filter(|delay| *delay <= LONGEST_DELAY).unwrap_or_default();
+    let on_its_way = Some(case.received_at.since(case.message.created_at))
+        .filter(|delay| *delay <= LONGEST_DELAY)
+        .unwrap_or_default();
     let set_forward = Some(case.ahead).filter(|ahead| *ahead <= LONGEST_DELAY).unwrap_or_default();
     let age = (case.now.since(case.received_at) + on_its_way).saturating_sub(set_forward);
     if age > case.message_ttl {
         log.0.decision = Decision::Expired;
-        log.note("age", "skip", format!("it was {} minutes old when its turn came", age.as_secs() / 60));
+        log.note(
+            "age",
+            StepOutcome::Skip,
+            format!("it was {} minutes old when its turn came", age.as_secs() / 60),
+        );
         log.change("MESSAGE_TTL_MINUTES", &(age.as_secs() / 60 + 1).to_string());
         return Judged::Expired(log.0);
     }
 
     if let Some(allowed) = &policy.allowed_rooms
-        && !allowed.iter().any(|id| id == case.room_remote || Some(id.as_str()) == case.parent_remote)
+        && !allowed
+            .iter()
+            .any(|id| id == case.room_remote || Some(id.as_str()) == case.parent_remote)
     {
-        return log.skip("allowed-rooms", "this room is not among the allowed ones", Some((&policy.allowed_rooms_setting, &with_room(allowed, case))));
+        return log.skip(
+            "allowed-rooms",
+            "this room is not among the allowed ones",
+            Some((&policy.allowed_rooms_setting, &with_room(allowed, case))),
+        );
     }
-    log.pass("allowed-rooms", if policy.allowed_rooms.is_some() { "this room is allowed" } else { "every room is allowed" });
+    log.pass(
+        "allowed-rooms",
+        if policy.allowed_rooms.is_some() {
+            "this room is allowed"
+        } else {
+            "every room is allowed"
+        },
+    );
 
-    let here = |id: &&String| id.as_str() == case.room_remote || Some(id.as_str()) == case.parent_remote;
+    let here =
+        |id: &&String| id.as_str() == case.room_remote || Some(id.as_str()) == case.parent_remote;
     if policy.listen_rooms.iter().any(|id| here(&id)) {
-        let rest: Vec<&str> = policy.listen_rooms.iter().filter(|id| !here(id)).map(String::as_str).collect();
-        return log.skip("listen-rooms", "in this room the agent only listens", Some((&policy.listen_rooms_setting, &rest.join(","))));
+        let rest: Vec<&str> =
+            policy.listen_rooms.iter().filter(|id| !here(id)).map(String::as_str).collect();
+        return log.skip(
+            "listen-rooms",
+            "in this room the agent only listens",
+            Some((&policy.listen_rooms_setting, &rest.join(","))),
+        );
     }
 
     if let Some(users) = &policy.only_users
         && !named(users, envelope)
     {
-        let with = users.iter().map(String::as_str).chain(envelope.user_name.as_deref()).collect::<Vec<_>>().join(",");
-        return log.skip("target-users", "the sender is not among the people to answer", Some((&policy.only_users_setting, &with)));
+        let with = format!("{users},{}", sender(case));
+        return log.skip(
+            "target-users",
+            "the sender is not among the people to answer",
+            Some((&policy.only_users_setting, &with)),
+        );
     }
 
     if envelope.from_bot {
         if !policy.allow_bots {
-            return log.skip("bots", "a bot wrote it, and bots are not answered", Some((&policy.allow_bots_setting, "true")));
+            return log.skip(
+                "bots",
+                "a bot wrote it, and bots are not answered",
+                Some((&policy.allow_bots_setting, "true")),
+            );
         }
         if case.hops >= policy.bot_hop_limit {
             let more = (case.hops + 1).to_string();
-            return log.skip("bot-hops", format!("{} answers to bots in a row; a person has to speak first", case.hops), Some(("BOT_HOP_LIMIT", &more)));
+            return log.skip(
+                "bot-hops",
+                format!("{} answers to bots in a row; a person has to speak first", case.hops),
+                Some(("BOT_HOP_LIMIT", &more)),
+            );
         }
         log.pass("bots", "a bot wrote it, and bots are answered here");
     }
 
     // Before muting, so that a muted room can be unmuted.
-    if let Some(command) = &envelope.command
-        && super::commands::is_known(&command.name)
-        && command.name != "ask"
-    {
+    let command = envelope
+        .command
+        .as_ref()
+        .map(|command| command.name.as_str())
+        .filter(|name| super::commands::is_known(name) && *name != "ask");
+    let answers = answer(&case.message.content.text).is_some();
+    if command.is_some() || answers {
         if case.room_kind.is_direct() {
             match direct(case, log) {
                 Judged::Answer(verdict) => log = Log(verdict),
                 refused => return refused,
             }
         }
-        log.note("command", "answer", format!("/{} is a command", command.name));
+        match command {
+            Some(name) => log.note("command", StepOutcome::Answer, format!("/{name} is a command")),
+            None => log.note(
+                "confirmation",
+                StepOutcome::Answer,
+                "it answers whether an action is to be done",
+            ),
+        }
         log.0.decision = Decision::Command;
         return Judged::Command(log.0);
     }
@@ -126,7 +190,11 @@ pub(crate) fn judge(case: &Case<'_>) -> Judged {
     log.pass("muted", "this room is not muted");
 
     if !policy.auto_reply {
-        return log.skip("auto-reply", "answering is switched off for this platform", Some((&format!("{}_AUTO_REPLY", source(case)), "true")));
+        return log.skip(
+            "auto-reply",
+            "answering is switched off for this platform",
+            Some((&format!("{}_AUTO_REPLY", source(case)), "true")),
+        );
     }
 
     if case.scripted && case.public && !policy.script_in_public {
@@ -146,16 +214,44 @@ pub(crate) fn judge(case: &Case<'_>) -> Judged {
     if case.room_kind.is_direct() { direct(case, log) } else { group(case, log) }
 }
 
+/// What was to be answered, where it is known that nothing can be said there: no model is asked for it.
+pub(crate) fn barred(judged: Judged, why: impl FnOnce() -> Option<Error>) -> Judged {
+    let (Judged::Answer(verdict) | Judged::Ask(verdict)) = &judged else { return judged };
+    let Some(error) = why() else { return judged };
+    let told = [Some(error.message()), error.code(), error.fix()]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("; ");
+    Log(verdict.clone()).skip("can-speak", told, None)
+}
+
 fn direct(case: &Case<'_>, mut log: Log) -> Judged {
     let policy = case.policy;
     match policy.dm {
         DmPolicy::Open => log.answer("dm-policy", "direct messages are open to everybody"),
-        DmPolicy::Disabled => log.skip("dm-policy", "direct messages are switched off", Some((&policy.dm_setting, "open"))),
-        DmPolicy::Allowlist if listed(case) => log.answer("dm-policy", "the sender is on the allowlist"),
-        DmPolicy::Allowlist => log.skip("dm-policy", "the sender is not on the allowlist", Some(("ALLOW_FROM", &sender(case)))),
-        DmPolicy::Pairing if case.paired || listed(case) => log.answer("dm-policy", "the owner approved the sender"),
+        DmPolicy::Disabled => log.skip(
+            "dm-policy",
+            "direct messages are switched off",
+            Some((&policy.dm_setting, "open")),
+        ),
+        DmPolicy::Allowlist if listed(case) => {
+            log.answer("dm-policy", "the sender is on the allowlist")
+        }
+        DmPolicy::Allowlist => log.skip(
+            "dm-policy",
+            "the sender is not on the allowlist",
+            Some((&policy.allow_from_setting, &sender(case))),
+        ),
+        DmPolicy::Pairing if case.paired || listed(case) => {
+            log.answer("dm-policy", "the owner approved the sender")
+        }
         DmPolicy::Pairing => {
-            log.note("dm-policy", "skip", "the sender has to be approved by the owner first");
+            log.note(
+                "dm-policy",
+                StepOutcome::Skip,
+                "the sender has to be approved by the owner first",
+            );
             log.change(&policy.dm_setting, "open");
             Judged::Pair(log.0)
         }
@@ -165,7 +261,11 @@ fn direct(case: &Case<'_>, mut log: Log) -> Judged {
 fn group(case: &Case<'_>, mut log: Log) -> Judged {
     let policy = case.policy;
     if policy.group == GroupPolicy::Disabled {
-        return log.skip("group-policy", "groups are switched off", Some((&policy.group_setting, "mention,reply,name")));
+        return log.skip(
+            "group-policy",
+            "groups are switched off",
+            Some((&policy.group_setting, "mention,reply,name")),
+        );
     }
     if policy.always_types.contains(&case.room_kind) {
         return log.answer("always-respond", "rooms of this type always get an answer");
@@ -183,59 +283,116 @@ fn group(case: &Case<'_>, mut log: Log) -> Judged {
     if mention && case.envelope.addressed.mention {
         return log.answer("mention", "it mentions the agent");
     }
-    log.pass("mention", if mention { "it does not mention the agent" } else { "mentions are not looked at" });
+    log.pass(
+        "mention",
+        if mention { "it does not mention the agent" } else { "mentions are not looked at" },
+    );
     if reply && case.envelope.addressed.reply {
         return log.answer("reply", "it replies to the agent");
     }
-    log.pass("reply", if reply { "it does not reply to the agent" } else { "replies are not looked at" });
-    if name && calls(&case.message.content.text, case.character) {
+    log.pass(
+        "reply",
+        if reply { "it does not reply to the agent" } else { "replies are not looked at" },
+    );
+    let called = if name { called(&case.message.content.text, case.character) } else { Called::No };
+    if called == Called::Addressed || (called == Called::Contained && policy.name_anywhere) {
         return log.answer("name", "it calls the agent by name");
     }
-    log.pass("name", if name { "it does not call the agent by name" } else { "names are not looked at" });
+    log.pass(
+        "name",
+        match called {
+            Called::Contained => "it contains the agent's name without addressing it",
+            _ if name => "it does not call the agent by name",
+            _ => "names are not looked at",
+        },
+    );
     if case.own_state == Some(ParticipantState::Followed) {
         return log.answer("followed", "the agent follows this room");
     }
     if policy.off_by_default {
-        return log.skip("follow", "the agent does not follow this room", Some(("BOOTSTRAP_DEFLLMOFF", "false")));
+        return log.skip(
+            "follow",
+            "the agent does not follow this room",
+            Some(("BOOTSTRAP_DEFLLMOFF", "false")),
+        );
     }
     if policy.group == GroupPolicy::Ambient {
-        log.note("ambient", "note", "a model decides whether to join in");
+        log.note("ambient", StepOutcome::Note, "a model decides whether to join in");
         return Judged::Ask(log.0);
     }
-    log.skip("group-policy", "nobody addressed the agent", Some((&policy.group_setting, "always")))
+    let change = if called == Called::Contained {
+        (policy.name_setting.as_str(), "anywhere")
+    } else {
+        (policy.group_setting.as_str(), "always")
+    };
+    log.skip("group-policy", "nobody addressed the agent", Some(change))
 }
 
-/// The agent's name or handle as words of their own, in any case. One-letter names would match everywhere and are left out.
-fn calls(text: &str, character: &Character) -> bool {
-    let text = text.to_lowercase();
-    [Some(&character.name), character.username.as_ref()]
-        .into_iter()
-        .flatten()
-        .map(|name| name.trim().to_lowercase())
-        .filter(|name| name.chars().count() > 1)
-        .any(|name| {
-            text.match_indices(&name).any(|(at, found)| {
-                let before = text[..at].chars().next_back();
-                let after = text[at + found.len()..].chars().next();
-                !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
-            })
-        })
+/// What of the block lists meets this message: why, and what would let it through.
+fn blocked(case: &Case<'_>) -> Option<(String, String, String)> {
+    let spending = &case.policy.spending;
+    let is_person = |id: &str| match id.strip_prefix('@') {
+        // An id never meets a handle, nor a handle an id: anybody may call themselves by digits.
+        Some(handle) => {
+            case.envelope.user_name.as_ref().is_some_and(|name| name.to_lowercase() == handle)
+        }
+        None => case.envelope.entity_remote.as_ref().is_some_and(|own| own.as_str() == id),
+    };
+    let is_room = |id: &str| id == case.room_remote || Some(id) == case.parent_remote;
+    let is_world = |id: &str| Some(id) == case.world_remote;
+    let meets = |kind: BlockKind, id: &str| match kind {
+        BlockKind::Person => is_person(id),
+        BlockKind::Room => is_room(id),
+        BlockKind::World => is_world(id),
+    };
+    let [people, rooms, worlds] = &spending.block_settings;
+    for (kind, list, setting) in [
+        (BlockKind::Person, &spending.blocked_people, people),
+        (BlockKind::Room, &spending.blocked_rooms, rooms),
+        (BlockKind::World, &spending.blocked_worlds, worlds),
+    ] {
+        if list.iter().any(|id| meets(kind, id)) {
+            let rest: Vec<&str> =
+                list.iter().map(String::as_str).filter(|id| !meets(kind, id)).collect();
+            return Some((
+                format!("this {} is blocked", kind.as_str()),
+                setting.clone(),
+                rest.join(","),
+            ));
+        }
+    }
+    let here =
+        |block: &&Block| case.message.content.source.as_deref() == Some(block.source.as_str());
+    let found =
+        case.blocks.iter().filter(here).find(|block| meets(block.kind, block.remote.as_str()))?;
+    let why = if found.reason.is_empty() { String::new() } else { format!(" ({})", found.reason) };
+    let kind = found.kind.as_str();
+    Some((
+        format!("this {kind} is blocked{why}"),
+        format!("galatea block rm {} {kind} {}", found.source, found.remote),
+        String::new(),
+    ))
 }
 
 fn listed(case: &Case<'_>) -> bool {
-    named(&case.policy.allow_from, case.envelope)
+    is_listed(case.policy, case.envelope)
+}
+
+/// Whether the speaker is on the allowlist.
+pub(super) fn is_listed(policy: &Policy, envelope: &Envelope) -> bool {
+    named(&policy.allow_from, envelope)
 }
 
 /// By id or handle.
-fn named(list: &[String], envelope: &Envelope) -> bool {
-    list.iter().any(|listed| {
-        envelope.entity_remote.as_ref().is_some_and(|id| id.as_str() == listed)
-            || envelope.user_name.as_ref().is_some_and(|name| name.to_lowercase() == *listed)
-    })
+fn named(list: &People, envelope: &Envelope) -> bool {
+    list.names(envelope.entity_remote.as_ref().map(RemoteId::as_str), envelope.user_name.as_deref())
 }
 
 fn sender(case: &Case<'_>) -> String {
-    case.envelope.entity_remote.as_ref().map_or_else(|| String::from("the sender's id"), ToString::to_string)
+    case.envelope
+        .entity_remote
+        .as_ref()
+        .map_or_else(|| String::from("the sender's id"), ToString::to_string)
 }
 
 fn source(case: &Case<'_>) -> String {
@@ -251,12 +408,17 @@ fn with_room(allowed: &[String], case: &Case<'_>) -> String {
 struct Log(Verdict);
 
 impl Log {
-    fn note(&mut self, rule: &'static str, outcome: &'static str, reason: impl Into<Cow<'static, str>>) {
+    fn note(
+        &mut self,
+        rule: &'static str,
+        outcome: StepOutcome,
+        reason: impl Into<Cow<'static, str>>,
+    ) {
         self.0.step(rule, outcome, reason);
     }
 
     fn pass(&mut self, rule: &'static str, reason: impl Into<Cow<'static, str>>) {
-        self.note(rule, "pass", reason);
+        self.note(rule, StepOutcome::Pass, reason);
     }
 
     fn change(&mut self, setting: &str, value: &str) {
@@ -264,13 +426,18 @@ impl Log {
     }
 
     fn answer(mut self, rule: &'static str, reason: impl Into<Cow<'static, str>>) -> Judged {
-        self.note(rule, "answer", reason);
+        self.note(rule, StepOutcome::Answer, reason);
         self.0.decision = Decision::Answer;
         Judged::Answer(self.0)
     }
 
-    fn skip(mut self, rule: &'static str, reason: impl Into<Cow<'static, str>>, change: Option<(&str, &str)>) -> Judged {
-        self.note(rule, "skip", reason);
+    fn skip(
+        mut self,
+        rule: &'static str,
+        reason: impl Into<Cow<'static, str>>,
+        change: Option<(&str, &str)>,
+    ) -> Judged {
+        self.note(rule, StepOutcome::Skip, reason);
         if let Some((setting, value)) = change {
             self.change(setting, value);
         }

@@ -1,12 +1,13 @@
 //! Journal: what actions with an effect of their own have done in this turn, also when an earlier run of it ended in a crash.
 
-use galatea_core::{ActionResult, Error, MemoryId, Result, Turn, store::Step};
+use galatea_core::{ActionResult, Error, MemoryId, Result, Store, Turn, store::Step};
 use sha2::{Digest, Sha256};
 
 use crate::plan::PlannedAction;
 
 /// The steps of one turn.
-pub(super) struct Journal {
+pub(super) struct Journal<'a> {
+    store: &'a dyn Store,
     /// The first message it answers, which is the same in every run.
     message: MemoryId,
     /// What earlier runs have left; read once, before the first such action.
@@ -24,17 +25,26 @@ pub(super) enum Known {
     New(Step),
 }
 
-impl Journal {
-    pub(super) fn of(turn: &Turn<'_>) -> Self {
-        Self { message: turn.merged.first().map_or(turn.message.id, |first| first.id), left: None, next: 0 }
+impl<'a> Journal<'a> {
+    pub(super) fn of(store: &'a dyn Store, turn: &Turn<'_>) -> Self {
+        Self {
+            store,
+            message: turn.merged.first().map_or(turn.message.id, |first| first.id),
+            left: None,
+            next: 0,
+        }
     }
 
     /// What is known of this action; new ones are noted down as begun.
-    pub(super) async fn begin(&mut self, turn: &Turn<'_>, planned: &PlannedAction) -> Result<Known> {
+    pub(super) async fn begin(
+        &mut self,
+        turn: &Turn<'_>,
+        planned: &PlannedAction,
+    ) -> Result<Known> {
         let left = match self.left.take() {
             Some(left) => left,
             None => {
-                let left = turn.store.steps(self.message).await?;
+                let left = self.store.steps(self.message).await?;
                 self.next = left.iter().map(|step| step.n + 1).max().unwrap_or(0);
                 left
             }
@@ -42,14 +52,23 @@ impl Journal {
         let input = hash(planned)?;
         let left = self.left.insert(left);
         // The same call twice in one plan is two steps, so each of an earlier run stands for one of this.
-        if let Some(at) = left.iter().position(|step| step.action == planned.name && step.input == input) {
+        if let Some(at) =
+            left.iter().position(|step| step.action == planned.name && step.input == input)
+        {
             let step = left.remove(at);
             tracing::info!(turn = %turn.id, action = planned.name, done = step.output.is_some(), "an earlier run of this turn has come to this action");
             let result = step.output.and_then(|output| serde_json::from_value(output).ok());
             return Ok(result.map_or(Known::Perhaps, |result| Known::Done(Box::new(result))));
         }
-        let step = Step { message: self.message, n: self.next, action: planned.name.clone(), input, output: None, begun_at: turn.now() };
-        turn.store.save_step(&step).await?;
+        let step = Step {
+            message: self.message,
+            n: self.next,
+            action: planned.name.clone(),
+            input,
+            output: None,
+            begun_at: turn.now(),
+        };
+        self.store.save_step(&step).await?;
         self.next += 1;
         Ok(Known::New(step))
     }
@@ -57,8 +76,10 @@ impl Journal {
     /// Notes down what came of it. Failing to costs only that a crash before the commit leaves it in doubt.
     pub(super) async fn end(&mut self, turn: &Turn<'_>, step: Step, result: &ActionResult) {
         let kept = match serde_json::to_value(result) {
-            Ok(output) => turn.store.save_step(&Step { output: Some(output), ..step }).await,
-            Err(error) => Err(Error::unexpected("an action's result cannot be stored").with_source(error)),
+            Ok(output) => self.store.save_step(&Step { output: Some(output), ..step }).await,
+            Err(error) => {
+                Err(Error::unexpected("an action's result cannot be stored").with_source(error))
+            }
         };
         if let Err(error) = kept {
             tracing::warn!(turn = %turn.id, error = %error.report(), "what came of an action could not be noted down");
@@ -68,6 +89,7 @@ impl Journal {
 
 /// Of the arguments as the model wrote them. They may hold what people said, so only the hash is stored.
 fn hash(planned: &PlannedAction) -> Result<String> {
-    let text = serde_json::to_string(&planned.params).map_err(|e| Error::unexpected("arguments are no JSON").with_source(e))?;
+    let text = serde_json::to_string(&planned.params)
+        .map_err(|e| Error::unexpected("arguments are no JSON").with_source(e))?;
     Ok(Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -1,16 +1,15 @@
 //! See: pictures and text files of what is answered become words, before the context is composed. The words stay with the stored message, so
 //! later turns need not look again. What cannot be seen is noted in the verdict and never costs the answer.
 
-use base64::{Engine, prelude::BASE64_STANDARD};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::join_all;
 use galatea_core::{
-    Content, Error, Media, MediaKind, MemoryId, Result, Timestamp,
+    Content, Error, Media, MediaKind, MemoryId, Result, StepOutcome, Timestamp,
     model::{ChatMessage, ChatPart, ChatRole, TextRequest},
 };
 use std::time::Duration;
 
-use super::Seat;
-use crate::agent::Agent;
+use super::{context::TurnContext, engine::Engine};
 
 /// Largest picture shown to a model, in bytes: the strictest API takes 5 MB of base64 (Anthropic, Vision, "Evaluate image size").
 const MAX_PICTURE: usize = 3_750_000;
@@ -26,16 +25,33 @@ const PATIENCE: Duration = Duration::from_secs(45);
 const PROMPT: &str = "Describe this picture for somebody who cannot see it, in at most five sentences. If there is writing in it, quote it.";
 
 /// Looks at what nobody has described yet.
-pub(super) async fn see(agent: &Agent, seat: &mut Seat) {
-    let unseen: Vec<Media> = seat.memories().flat_map(|m| &m.content.attachments).filter(|m| wanted(agent, m)).take(MAX_LOOKS).cloned().collect();
+pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
+    // Files of what somebody replies to or forwards are asked about as often as their own.
+    let files = |content: &'_ Content| {
+        content
+            .attachments
+            .iter()
+            .chain(content.quotes.iter().flat_map(|quote| &quote.attachments))
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let unseen: Vec<Media> = context
+        .memories()
+        .flat_map(|m| files(&m.content))
+        .filter(|m| wanted(context, m))
+        .take(MAX_LOOKS)
+        .collect();
     if unseen.is_empty() {
         return;
     }
     // A little sooner, so that a model that does not answer is found out.
-    let deadline = agent.clock.now().plus(PATIENCE - PATIENCE / 20);
+    let deadline = engine.clock.now().plus(PATIENCE - PATIENCE / 20);
     let looks = join_all(unseen.iter().map(async |media| {
-        let seen = tokio::time::timeout(PATIENCE, look(agent, seat, media, deadline)).await;
-        seen.unwrap_or_else(|_| Err(Error::new(galatea_core::ErrorKind::Timeout, "it took too long").with("seconds", PATIENCE.as_secs())))
+        let seen = tokio::time::timeout(PATIENCE, look(context, media, deadline)).await;
+        seen.unwrap_or_else(|_| {
+            Err(Error::new(galatea_core::ErrorKind::Timeout, "it took too long")
+                .with("seconds", PATIENCE.as_secs()))
+        })
     }))
     .await;
     let mut described = Vec::new();
@@ -43,14 +59,18 @@ pub(super) async fn see(agent: &Agent, seat: &mut Seat) {
         match seen {
             Ok(words) => described.push((media, words)),
             Err(error) => {
-                tracing::info!(turn = %seat.turn, error = %error.report(), "an attachment could not be looked at");
-                seat.verdict.step("attachment", "note", format!("an attachment ({:?}) was not looked at: {error}", media.content_type));
+                tracing::info!(turn = %context.turn, error = %error.report(), "an attachment could not be looked at");
+                context.verdict.step(
+                    "attachment",
+                    StepOutcome::Note,
+                    format!("an attachment ({:?}) was not looked at: {error}", media.content_type),
+                );
             }
         }
     }
-    for memory in seat.memories_mut() {
+    for memory in context.memories_mut() {
         if fill(&mut memory.content, &described)
-            && let Err(error) = keep(agent, memory.id, &described).await
+            && let Err(error) = keep(engine, memory.id, &described).await
         {
             tracing::warn!(memory = %memory.id, error = %error.report(), "what an attachment shows could not be stored");
         }
@@ -58,10 +78,10 @@ pub(super) async fn see(agent: &Agent, seat: &mut Seat) {
 }
 
 /// Stores the words with the message as it reads now: looking takes seconds, in which it may have been edited or deleted.
-async fn keep(agent: &Agent, id: MemoryId, described: &[(Media, String)]) -> Result<()> {
-    let Some(mut memory) = agent.store.memory(id).await? else { return Ok(()) };
+async fn keep(engine: &Engine, id: MemoryId, described: &[(Media, String)]) -> Result<()> {
+    let Some(mut memory) = engine.store.memory(id).await? else { return Ok(()) };
     if fill(&mut memory.content, described) {
-        agent.store.update_content(memory.agent_id, id, &memory.content).await?;
+        engine.store.update_content(memory.agent_id, id, &memory.content).await?;
     }
     Ok(())
 }
@@ -69,18 +89,27 @@ async fn keep(agent: &Agent, id: MemoryId, described: &[(Media, String)]) -> Res
 /// Writes the words to the attachments they are of; true when there was one.
 fn fill(content: &mut Content, described: &[(Media, String)]) -> bool {
     let mut filled = false;
-    for own in &mut content.attachments {
-        let Some((_, words)) = described.iter().find(|(media, _)| media.id == own.id && media.url == own.url) else { continue };
-        let place = if own.content_type == MediaKind::Image { &mut own.description } else { &mut own.text };
+    for own in content
+        .attachments
+        .iter_mut()
+        .chain(content.quotes.iter_mut().flat_map(|quote| &mut quote.attachments))
+    {
+        let Some((_, words)) =
+            described.iter().find(|(media, _)| media.id == own.id && media.url == own.url)
+        else {
+            continue;
+        };
+        let place =
+            if own.content_type == MediaKind::Image { &mut own.description } else { &mut own.text };
         words.clone_into(place);
         filled = true;
     }
     filled
 }
 
-fn wanted(agent: &Agent, media: &Media) -> bool {
+fn wanted(context: &TurnContext, media: &Media) -> bool {
     match media.content_type {
-        MediaKind::Image => media.description.is_empty() && agent.models.vision.is_some(),
+        MediaKind::Image => media.description.is_empty() && context.models.vision.is_some(),
         MediaKind::Document => media.text.is_empty() && is_text(media),
         _ => false,
     }
@@ -88,23 +117,39 @@ fn wanted(agent: &Agent, media: &Media) -> bool {
 
 fn is_text(media: &Media) -> bool {
     const ENDINGS: [&str; 6] = ["txt", "md", "csv", "json", "log", "toml"];
-    let named = media.title.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.iter().any(|e| ending.eq_ignore_ascii_case(e)));
-    media.mime.as_deref().map_or(named, |mime| mime.starts_with("text/") || mime == "application/json")
+    let named = media
+        .title
+        .rsplit_once('.')
+        .is_some_and(|(_, ending)| ENDINGS.iter().any(|e| ending.eq_ignore_ascii_case(e)));
+    media
+        .mime
+        .as_deref()
+        .map_or(named, |mime| mime.starts_with("text/") || mime == "application/json")
 }
 
-async fn look(agent: &Agent, seat: &Seat, media: &Media, deadline: Timestamp) -> Result<String> {
+async fn look(context: &TurnContext, media: &Media, deadline: Timestamp) -> Result<String> {
     let limit = if media.content_type == MediaKind::Image { MAX_PICTURE } else { MAX_FILE };
     if media.size.is_some_and(|size| size > limit as u64) {
         return Err(Error::invalid("it is too large").with("limit", limit));
     }
-    let bytes = seat.route.stack.fetch(seat.info.room.id, media, limit).await?;
+    let bytes = context.route.stack.fetch(context.info.room.id, media, limit).await?;
     if media.content_type != MediaKind::Image {
         return Ok(cut(&String::from_utf8_lossy(&bytes)));
     }
-    let mime = picture(&bytes).ok_or_else(|| Error::invalid("it is none of PNG, JPEG, GIF and WebP"))?;
-    let Some(model) = &agent.models.vision else { return Err(Error::invalid("no model sees pictures")) };
-    let parts = vec![ChatPart::Text { text: PROMPT.to_owned() }, ChatPart::Image { mime: mime.to_owned(), data: BASE64_STANDARD.encode(&bytes) }];
-    let request = TextRequest { messages: vec![ChatMessage { role: ChatRole::User, parts }].into(), deadline: Some(deadline), ..TextRequest::default() };
+    let mime =
+        picture(&bytes).ok_or_else(|| Error::invalid("it is none of PNG, JPEG, GIF and WebP"))?;
+    let Some(model) = &context.models.vision else {
+        return Err(Error::invalid("no model sees pictures"));
+    };
+    let parts = vec![
+        ChatPart::Text { text: PROMPT.to_owned() },
+        ChatPart::Image { mime: mime.to_owned(), data: BASE64_STANDARD.encode(&bytes) },
+    ];
+    let request = TextRequest {
+        messages: vec![ChatMessage { role: ChatRole::User, parts, name: None }].into(),
+        deadline: Some(deadline),
+        ..TextRequest::default()
+    };
     let answer = model.generate(&request, &|_| {}).await?;
     match answer.text.trim() {
         "" => Err(Error::invalid("the model said nothing about it")),
@@ -124,7 +169,9 @@ fn picture(bytes: &[u8]) -> Option<&'static str> {
 }
 
 fn cut(text: &str) -> String {
-    text.char_indices().nth(MAX_WORDS).map_or_else(|| text.to_owned(), |(end, _)| format!("{} […]", &text[..end]))
+    text.char_indices()
+        .nth(MAX_WORDS)
+        .map_or_else(|| text.to_owned(), |(end, _)| format!("{} […]", &text[..end]))
 }
 
 #[cfg(test)]
@@ -142,17 +189,35 @@ mod tests {
 
     #[test]
     fn words_go_to_their_own_attachment_only() {
-        let media = |id: &str, url: &str| Media { id: id.into(), url: url.into(), content_type: MediaKind::Image, ..Media::default() };
-        let mut content = Content { attachments: vec![media("1", "x:a"), media("1", "x:b")], ..Content::text("edited meanwhile") };
+        let media = |id: &str, url: &str| Media {
+            id: id.into(),
+            url: url.into(),
+            content_type: MediaKind::Image,
+            ..Media::default()
+        };
+        let mut content = Content {
+            attachments: vec![media("1", "x:a"), media("1", "x:b")],
+            ..Content::text("edited meanwhile")
+        };
         assert!(!fill(&mut content, &[(media("2", "x:a"), "other".into())]));
         assert!(fill(&mut content, &[(media("1", "x:b"), "a bicycle".into())]));
-        assert_eq!((content.attachments[0].description.as_str(), content.attachments[1].description.as_str()), ("", "a bicycle"));
+        assert_eq!(
+            (
+                content.attachments[0].description.as_str(),
+                content.attachments[1].description.as_str()
+            ),
+            ("", "a bicycle")
+        );
         assert_eq!(content.text, "edited meanwhile");
     }
 
     #[test]
     fn text_files_are_told_by_type_or_name() {
-        let file = |mime: Option<&str>, title: &str| Media { mime: mime.map(str::to_owned), title: title.into(), ..Media::default() };
+        let file = |mime: Option<&str>, title: &str| Media {
+            mime: mime.map(str::to_owned),
+            title: title.into(),
+            ..Media::default()
+        };
         for (media, text) in [
             (file(Some("text/plain"), "a.bin"), true),
             (file(Some("application/pdf"), "a.txt"), false),

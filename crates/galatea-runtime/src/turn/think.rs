@@ -1,19 +1,25 @@
 //! Think: compose, decide, act → an outcome. Whatever fails ends in an outcome too; nothing here is written.
 
 use futures::{FutureExt, future::join_all};
-use galatea_core::{ActionResult, Content, Decision, Error, Result, State, Timestamp, Turn, Verdict, turn::Catalog};
-use std::{panic::AssertUnwindSafe, time::Duration};
+use galatea_core::{
+    ActionResult, Content, Decision, Error, ErrorKind, Result, State, StepOutcome, Timestamp, Turn,
+    Verdict, store::Amount, turn::Catalog,
+};
+use std::panic::AssertUnwindSafe;
 
 use super::{
-    Seat, act, commands,
-    commit::Outcome,
-    compose,
+    act::{self, only_reachable},
+    commands, compose, confirm,
+    context::TurnContext,
     decide::{self, Providers},
+    engine::Engine,
+    notice::{BROKEN, limit_notice, notice},
+    outcome::Outcome,
     prompt,
 };
 use crate::{
-    agent::Agent,
-    leases::Tenure,
+    budget,
+    ownership::LeaseGuard,
     plan::{Parsed, PlanFormat, RespondDecision},
 };
 
@@ -21,62 +27,132 @@ use crate::{
 pub(super) type Thought = (Outcome, Verdict, State);
 
 /// Answers within the turn's deadline.
-pub(super) async fn think(agent: &Agent, seat: &Seat) -> Thought {
-    let mut verdict = seat.verdict.clone();
+///
+/// # Errors
+/// `Exhausted` when this machine lacks what it takes to ask a model: the message is not to blame, so it waits.
+pub(super) async fn think(engine: &Engine, context: &TurnContext) -> Result<Thought> {
+    let mut verdict = context.verdict.clone();
     if verdict.decision == Decision::Command {
-        return Box::pin(command(agent, seat, verdict)).await;
+        return Ok(Box::pin(command(engine, context, verdict)).await);
     }
-    let catalog = Box::pin(catalog(agent, seat)).await;
+    let catalog = Box::pin(catalog(engine, context)).await;
     // A little sooner than the turn, so that whoever asks the models hears which of them did not answer, and why.
-    let deadline = agent.clock.now().plus(agent.limits.turn - agent.limits.turn / LAST_WORDS);
-    let work = AssertUnwindSafe(Box::pin(answer(agent, seat, &catalog, deadline, &mut verdict))).catch_unwind();
-    let failure = match tokio::time::timeout(agent.limits.turn, work).await {
-        Ok(Ok(Ok((outcome, state)))) => return (outcome, verdict, state),
+    let deadline = engine.clock.now().plus(engine.limits.turn - engine.limits.turn / LAST_WORDS);
+    let work =
+        AssertUnwindSafe(Box::pin(answer(engine, context, &catalog, deadline, &mut verdict)))
+            .catch_unwind();
+    let failure = match tokio::time::timeout(engine.limits.turn, work).await {
+        Ok(Ok(Ok((outcome, state)))) => return Ok((outcome, verdict, state)),
+        Ok(Ok(Err(error))) if error.kind() == ErrorKind::Exhausted => return Err(error),
         Ok(Ok(Err(error))) => error,
         Ok(Err(_)) => Error::unexpected("the turn crashed").with_code("GAL-TURN-PANIC"),
-        Err(_) => {
-            Error::new(galatea_core::ErrorKind::Timeout, "the turn took too long").with_code("GAL-TURN-TIMEOUT").with("seconds", agent.limits.turn.as_secs())
-        }
+        Err(_) => Error::new(ErrorKind::Timeout, "the turn took too long")
+            .with_code("GAL-TURN-TIMEOUT")
+            .with("seconds", engine.limits.turn.as_secs()),
     };
-    failed(agent, seat, verdict, &failure)
+    if failure.code() == Some(budget::CODE)
+        && let Some(refusal) = context.meter.refusal()
+    {
+        return Ok(refused(engine, context, verdict, &refusal));
+    }
+    Ok(failed(engine, context, verdict, &failure))
 }
 
-async fn answer(agent: &Agent, seat: &Seat, catalog: &Catalog, until: Timestamp, verdict: &mut Verdict) -> Result<(Outcome, State)> {
+/// A limit was reached while the turn was under way: nothing is said but that.
+fn refused(
+    engine: &Engine,
+    context: &TurnContext,
+    mut verdict: Verdict,
+    refusal: &budget::Refusal,
+) -> Thought {
+    refusal.note(&mut verdict);
+    let mut outcome = Outcome::default();
+    let told = if context.ask || context.message.entry.envelope.from_bot {
+        None
+    } else {
+        engine.budget.notice(&context.meter.visit, refusal)
+    };
+    context.meter.count(Amount {
+        refused: 1,
+        notices: u64::from(told.is_some() && !refusal.passes_soon()),
+        ..Amount::default()
+    });
+    if let Some(text) = told {
+        outcome.replies.push(limit_notice(text));
+        verdict.step("notice", StepOutcome::Note, "the person was told");
+    }
+    (outcome, verdict, State::default())
+}
+
+async fn answer(
+    engine: &Engine,
+    context: &TurnContext,
+    catalog: &Catalog,
+    until: Timestamp,
+    verdict: &mut Verdict,
+) -> Result<(Outcome, State)> {
     let empty = State::default();
-    let deadline = agent.limits.provider;
-    let bare = seat.turn(agent, &empty, catalog);
-    for middleware in &agent.registry.middleware {
+    let deadline = engine.limits.provider;
+    let bare = context.turn(engine, &empty, catalog);
+    for middleware in &engine.registry.middleware {
         if let Err(error) = middleware.before(&bare, verdict).await {
             verdict.decision = Decision::Skip;
-            verdict.step(middleware.name(), "skip", error.to_string());
+            verdict.step(middleware.name(), StepOutcome::Skip, error.to_string());
         }
-        if verdict.decision != Decision::Answer && !seat.ask {
+        if verdict.decision != Decision::Answer && !context.ask {
             return Ok((Outcome::default(), empty));
         }
     }
-    let mut state = compose::compose_state(&bare, agent.registry.standing(), deadline).await;
+    let mut state = compose::compose_state(&bare, engine.registry.standing(), deadline).await;
     note_left_out(&state, verdict);
 
-    if seat.ask && !joins_in(agent, &seat.turn(agent, &state, catalog), until, verdict).await? {
-        return Ok((Outcome::default(), state));
+    if context.ask {
+        if !joins_in(engine, &context.turn(engine, &state, catalog), until, verdict).await? {
+            return Ok((Outcome::default(), state));
+        }
+        engine.budget.answered(&context.meter.visit);
     }
 
-    let mut parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &[], Providers::MayBeAsked, until, verdict).await?;
+    let mut parsed = decide::decide(
+        &context.turn(engine, &state, catalog),
+        &engine.state.windows,
+        &[],
+        Providers::MayBeAsked,
+        until,
+        verdict,
+    )
+    .await?;
     if !parsed.plan.providers.is_empty() {
         let asked = parsed.plan.providers.clone();
-        let more =
-            agent.registry.providers.iter().filter(|p| asked.iter().any(|name| name.eq_ignore_ascii_case(p.name())) && state.fragment(p.name()).is_none());
-        let extra = compose::compose_state(&seat.turn(agent, &state, catalog), more, deadline).await;
+        let more = engine.registry.providers.iter().filter(|p| {
+            asked.iter().any(|name| name.eq_ignore_ascii_case(p.name()))
+                && state.fragment(p.name()).is_none()
+        });
+        let extra =
+            compose::compose_state(&context.turn(engine, &state, catalog), more, deadline).await;
         if !extra.fragments.is_empty() || !parsed.plan.does_something() {
-            verdict.step("providers", "note", format!("the model asked for {}", asked.join(", ")));
+            verdict.step(
+                "providers",
+                StepOutcome::Note,
+                format!("the model asked for {}", asked.join(", ")),
+            );
             state.fragments.extend(extra.fragments);
-            parsed = decide::decide(&seat.turn(agent, &state, catalog), &agent.models, &[], Providers::Given, until, verdict).await?;
+            parsed = decide::decide(
+                &context.turn(engine, &state, catalog),
+                &engine.state.windows,
+                &[],
+                Providers::Given,
+                until,
+                verdict,
+            )
+            .await?;
         }
     }
     note_plan(&parsed, verdict);
-    let turn = seat.turn(agent, &state, catalog);
-    let outcome = Box::pin(carry_out(agent, &turn, &seat.message.tenure, parsed, until, verdict)).await?;
-    Ok((labelled(agent, seat, bounded(outcome, verdict)), state))
+    let turn = context.turn(engine, &state, catalog);
+    let outcome =
+        Box::pin(carry_out(engine, &turn, &context.message.lease, parsed, until, verdict)).await?;
+    Ok((labelled(engine, context, bounded(outcome, verdict)), state))
 }
 
 /// Longest answer, in characters: what a model writes by itself is shorter (16,000 tokens), and one that repeats itself must not fill a Room.
@@ -87,34 +163,70 @@ fn bounded(mut outcome: Outcome, verdict: &mut Verdict) -> Outcome {
         if let Some((end, _)) = reply.text.char_indices().nth(LONGEST) {
             reply.text.truncate(end);
             reply.text.push_str(" […]");
-            verdict.step("model", "note", format!("the answer was cut after {LONGEST} characters"));
+            verdict.step(
+                "model",
+                StepOutcome::Note,
+                format!("the answer was cut after {LONGEST} characters"),
+            );
         }
     }
     outcome
 }
 
 /// Runs the plan in order; an answer that came only as results is put into words by a second call.
-async fn carry_out(agent: &Agent, turn: &Turn<'_>, tenure: &Tenure, parsed: Parsed, until: Timestamp, verdict: &mut Verdict) -> Result<Outcome> {
+async fn carry_out(
+    engine: &Engine,
+    turn: &Turn<'_>,
+    lease: &LeaseGuard,
+    parsed: Parsed,
+    until: Timestamp,
+    verdict: &mut Verdict,
+) -> Result<Outcome> {
     let plan = parsed.plan;
-    let (words, doing): (Vec<_>, Vec<_>) = plan.actions.iter().cloned().partition(|a| a.name == prompt::REPLY || prompt::SILENT.contains(&a.name.as_str()));
-    let silent = words.iter().any(|a| prompt::SILENT.contains(&a.name.as_str())) && !words.iter().any(|a| a.name == prompt::REPLY);
-    let mut results = act::process_actions(turn, &agent.registry, &doing, &act::Term { until, tenure }).await;
-    results.iter_mut().for_each(|result| only_what_can_be_reached(agent, result));
-    let mut outcome = Outcome { thought: plan.thought, remember: true, ..Outcome::default() };
-    if !plan.text.trim().is_empty() && !silent {
+    let (words, doing): (Vec<_>, Vec<_>) = plan
+        .actions
+        .iter()
+        .cloned()
+        .partition(|a| a.name == prompt::REPLY || prompt::SILENT.contains(&a.name.as_str()));
+    let silent = words.iter().any(|a| prompt::SILENT.contains(&a.name.as_str()))
+        && !words.iter().any(|a| a.name == prompt::REPLY);
+    let act::Acted { mut results, requests, rulings } =
+        act::process_actions(turn, engine, &doing, &act::Term { until, lease }).await;
+    confirm::note_rulings(&rulings, verdict);
+    results.iter_mut().for_each(|result| only_reachable(engine, result));
+    let others_words = galatea_core::standing::words(turn) == galatea_core::rights::Words::Others;
+    let mut outcome =
+        Outcome { thought: plan.thought, remember: true, others_words, ..Outcome::default() };
+    // What waits is asked for in plain words of ours: the model may say that it is done.
+    if !requests.is_empty() {
+        confirm::ask(engine, turn, requests, &mut outcome, verdict).await?;
+    } else if !plan.text.trim().is_empty() && !silent {
         let mut content = Content::text(plan.text);
         content.actions = plan.actions.iter().map(|a| a.name.clone()).collect();
         outcome.replies.push(content);
     }
     for result in &results {
-        verdict.step("action", if result.success { "note" } else { "failed" }, format!("{}: {}", result.action, result.text));
+        verdict.step(
+            "action",
+            if result.success { StepOutcome::Note } else { StepOutcome::Failed },
+            format!("{}: {}", result.action, result.text),
+        );
         outcome.replies.extend(result.drafts.iter().filter(|d| !d.is_empty()).cloned());
         outcome.elsewhere.extend(result.elsewhere.iter().cloned());
         outcome.effects.extend(result.effects.iter().cloned());
     }
     if outcome.replies.is_empty() && !results.is_empty() && !silent {
         let told: Vec<String> = results.iter().map(tell).collect();
-        let words = match decide::decide(turn, &agent.models, &told, Providers::MayBeAsked, until, verdict).await {
+        let words = match decide::decide(
+            turn,
+            &engine.state.windows,
+            &told,
+            Providers::MayBeAsked,
+            until,
+            verdict,
+        )
+        .await
+        {
             Ok(parsed) => parsed.plan.text,
             Err(error) => {
                 tracing::warn!(turn = %turn.id, error = %error.report(), "the result of an action could not be put into words");
@@ -122,70 +234,90 @@ async fn carry_out(agent: &Agent, turn: &Turn<'_>, tenure: &Tenure, parsed: Pars
             }
         };
         // What was done is done: say it plainly rather than fail the turn or stay silent.
-        let words = if words.trim().is_empty() { results.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n") } else { words };
+        let words = if words.trim().is_empty() {
+            results.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n")
+        } else {
+            words
+        };
         outcome.replies.push(Content::text(words));
         outcome.replies.retain(|reply| !reply.is_empty());
     }
     outcome.results = results;
     if outcome.replies.is_empty() {
         verdict.decision = Decision::Skip;
-        verdict.step("model", "skip", "the model chose to say nothing");
+        verdict.step("model", StepOutcome::Skip, "the model chose to say nothing");
     }
     Ok(outcome)
 }
 
-/// An action that speaks where nobody is connected has failed: neither the model nor a person is told that it worked.
-fn only_what_can_be_reached(agent: &Agent, result: &mut ActionResult) {
-    let silent = result.elsewhere.iter().find(|(there, _)| agent.route(&there.source, &there.account).is_none());
-    if let Some((there, _)) = silent {
-        let text = format!("nothing was said: {} is not connected", there.source);
-        *result = ActionResult { action: std::mem::take(&mut result.action), ..ActionResult::failed(text) };
-    }
-}
-
 fn tell(result: &ActionResult) -> String {
-    format!("- {} {}: {}", result.action, if result.success { "worked" } else { "failed" }, result.text)
+    format!(
+        "- {} {}: {}",
+        result.action,
+        if result.success { "worked" } else { "failed" },
+        result.text
+    )
 }
 
-async fn joins_in(agent: &Agent, turn: &Turn<'_>, until: Timestamp, verdict: &mut Verdict) -> Result<bool> {
-    let (decision, said) = match decide::should_respond(turn, &agent.models, until, verdict).await? {
-        RespondDecision::Respond => (Decision::Answer, "the model wants to join in"),
-        RespondDecision::Ignore => (Decision::Skip, "the model sees no reason to join in"),
-        RespondDecision::Stop => (Decision::Skip, "the model was asked to be quiet"),
-    };
+async fn joins_in(
+    engine: &Engine,
+    turn: &Turn<'_>,
+    until: Timestamp,
+    verdict: &mut Verdict,
+) -> Result<bool> {
+    let (decision, said) =
+        match decide::should_respond(turn, &engine.state.windows, until, verdict).await? {
+            RespondDecision::Respond => (Decision::Answer, "the model wants to join in"),
+            RespondDecision::Ignore => (Decision::Skip, "the model sees no reason to join in"),
+            RespondDecision::Stop => (Decision::Skip, "the model was asked to be quiet"),
+        };
     verdict.decision = decision;
-    verdict.step("ambient", if decision == Decision::Answer { "answer" } else { "skip" }, said);
+    verdict.step(
+        "ambient",
+        if decision == Decision::Answer { StepOutcome::Answer } else { StepOutcome::Skip },
+        said,
+    );
     Ok(decision == Decision::Answer)
 }
 
-async fn catalog(agent: &Agent, seat: &Seat) -> Catalog {
+async fn catalog(engine: &Engine, context: &TurnContext) -> Catalog {
     let (state, none) = (State::default(), Catalog::default());
-    let turn = seat.turn(agent, &state, &none);
+    let turn = context.turn(engine, &state, &none);
     let mut catalog = Catalog {
-        providers: agent
+        providers: engine
             .registry
             .providers
             .iter()
             .filter(|p| p.when() == galatea_core::ProviderUse::OnRequest)
             .map(|p| (p.name().to_owned(), p.description().to_owned()))
             .collect(),
-        evaluators: agent.registry.evaluators.iter().map(|e| (e.name().to_owned(), e.description().to_owned())).collect(),
+        evaluators: engine
+            .registry
+            .evaluators
+            .iter()
+            .map(|e| (e.name().to_owned(), e.description().to_owned()))
+            .collect(),
         ..Catalog::default()
     };
     // A script can do nothing but talk.
-    if agent.models.large.info().scripted {
+    if engine.models.large.info().scripted {
         return catalog;
     }
-    let offered = join_all(agent.registry.actions.iter().map(async |(docs, action)| {
+    let allowed = engine
+        .registry
+        .actions
+        .iter()
+        .filter(|(_, action)| act::may_be_offered(&turn, engine, action.as_ref()));
+    let offered = join_all(allowed.map(async |(docs, action)| {
         let work = AssertUnwindSafe(action.validate(&turn)).catch_unwind();
-        match tokio::time::timeout(agent.limits.provider, work).await {
+        match tokio::time::timeout(engine.limits.provider, work).await {
             Ok(Ok(Ok(offered))) => offered.then_some(docs),
             Ok(Ok(Err(error))) => {
-                tracing::warn!(turn = %seat.turn, action = docs.name, error = %error.report(), "an action could not be validated and is not offered");
+                tracing::warn!(turn = %context.turn, action = docs.name, error = %error.report(), "an action could not be validated and is not offered");
                 None
             }
             Ok(Err(_)) | Err(_) => {
-                tracing::warn!(turn = %seat.turn, action = docs.name, "an action crashed or took too long while being validated and is not offered");
+                tracing::warn!(turn = %context.turn, action = docs.name, "an action crashed or took too long while being validated and is not offered");
                 None
             }
         }
@@ -195,57 +327,56 @@ async fn catalog(agent: &Agent, seat: &Seat) -> Catalog {
     catalog
 }
 
-async fn command(agent: &Agent, seat: &Seat, verdict: Verdict) -> Thought {
+async fn command(engine: &Engine, context: &TurnContext, mut verdict: Verdict) -> Thought {
     let (state, catalog) = (State::default(), Catalog::default());
-    let done = commands::run(&seat.turn(agent, &state, &catalog)).await;
+    if let Some(answer) = confirm::answer(&context.message.entry.memory.content.text) {
+        return match confirm::confirm(engine, context, &answer, &mut verdict).await {
+            Ok(outcome) => (outcome, verdict, state),
+            Err(error) => failed(engine, context, verdict, &error),
+        };
+    }
+    let done = commands::run(&context.turn(engine, &state, &catalog), &*engine.store).await;
     match done {
-        Ok(done) => (Outcome { replies: vec![done.reply], effects: done.effects, ..Outcome::default() }, verdict, state),
-        Err(error) => failed(agent, seat, verdict, &error),
+        Ok(done) => (
+            Outcome { replies: vec![done.reply], effects: done.effects, ..Outcome::default() },
+            verdict,
+            state,
+        ),
+        Err(error) => failed(engine, context, verdict, &error),
     }
 }
 
-/// A room is told once in so long.
-const NOTICES: Duration = Duration::from_secs(600);
-/// Of a turn's time, kept for telling that no model answered.
+/// Share of the turn's time reserved for the failure notice.
 const LAST_WORDS: u32 = 20;
-/// What a room reads when no answer could be made, and the fault is ours.
-pub(super) const BROKEN: &str = "Sorry, something went wrong here, and I could not answer. Please try again in a few minutes.";
-
 /// Says that it failed, to those who addressed the agent; the source stays in the log.
-fn failed(agent: &Agent, seat: &Seat, mut verdict: Verdict, error: &Error) -> Thought {
-    let room = seat.info.room.id;
-    tracing::error!(turn = %seat.turn, room = %room, code = error.code(), error = %error.report(), "a message could not be answered");
+fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &Error) -> Thought {
+    let room = context.info.room.id;
+    tracing::error!(turn = %context.turn, room = %room, code = error.code(), error = %error.report(), "a message could not be answered");
     let command = verdict.decision == Decision::Command;
     verdict.decision = Decision::Failed;
-    verdict.step(if command { "command" } else { "model" }, "failed", error.to_string());
-    agent.events.publish(galatea_core::Event::TurnFailed { agent: agent.view.identity.id(), room, turn: seat.turn, reason: error.to_string() });
+    verdict.step(if command { "command" } else { "model" }, StepOutcome::Failed, error.to_string());
+    engine.events.publish(galatea_core::Event::TurnFailed {
+        agent: engine.view.identity.id(),
+        room,
+        turn: context.turn,
+        reason: error.to_string(),
+    });
     let ours = command || matches!(error.code(), Some("GAL-TURN-PANIC" | "GAL-TURN-TIMEOUT"));
-    let outcome = notice(agent, seat, &mut verdict, if ours { Some(BROKEN) } else { agent.speechless.as_deref() });
+    let outcome = notice(
+        engine,
+        context,
+        &mut verdict,
+        if ours { Some(BROKEN) } else { engine.speechless.as_deref() },
+    );
     (outcome, verdict, State::default())
 }
 
-/// A notice, once per room and ten minutes.
-pub(super) fn notice(agent: &Agent, seat: &Seat, verdict: &mut Verdict, text: Option<&str>) -> Outcome {
-    let (room, now) = (seat.info.room.id, agent.clock.now());
-    let mut outcome = Outcome::default();
-    let told = agent.notices.get(&room).is_some_and(|last| now.since(last) < NOTICES);
-    if let Some(text) = text.filter(|_| !seat.ask && !told) {
-        outcome.notice = true;
-        let mut notice = Content::text(text);
-        // Where nobody asked, such as a scheduled post, a connector leaves it out.
-        notice.extra.insert("notice".into(), true.into());
-        outcome.replies.push(notice);
-        verdict.step("notice", "note", "the room was told");
-    }
-    outcome
-}
-
 /// A script's words carry a label wherever people see them.
-fn labelled(agent: &Agent, seat: &Seat, mut outcome: Outcome) -> Outcome {
-    if agent.models.large.info().scripted {
+fn labelled(engine: &Engine, context: &TurnContext, mut outcome: Outcome) -> Outcome {
+    if engine.models.large.info().scripted {
         for reply in &mut outcome.replies {
             reply.extra.insert("label".into(), "offline script".into());
-            if seat.route.info.capabilities.public {
+            if context.route.info.capabilities.public {
                 reply.text.push_str("\n\n*Offline script, not AI*");
             }
         }
@@ -255,7 +386,12 @@ fn labelled(agent: &Agent, seat: &Seat, mut outcome: Outcome) -> Outcome {
 
 fn note_left_out(state: &State, verdict: &mut Verdict) {
     for (name, reason) in &state.left_out {
-        verdict.step("provider", "note", format!("{name} was left out: {reason}"));
+        verdict.step("provider", StepOutcome::Note, format!("{name} was left out: {reason}"));
+    }
+    for (name, fragment) in &state.fragments {
+        fragment.notes.iter().for_each(|note| {
+            verdict.step("provider", StepOutcome::Note, format!("{name}: {note}"))
+        });
     }
 }
 
@@ -266,6 +402,10 @@ fn note_plan(parsed: &Parsed, verdict: &mut Verdict) {
         PlanFormat::Xml => "XML",
         PlanFormat::Plain => "plain text",
     };
-    let mended = if parsed.repairs.is_empty() { String::new() } else { format!(", mended: {}", parsed.repairs.join(", ")) };
-    verdict.step("model", "note", format!("answered as {format}{mended}"));
+    let mended = if parsed.repairs.is_empty() {
+        String::new()
+    } else {
+        format!(", mended: {}", parsed.repairs.join(", "))
+    };
+    verdict.step("model", StepOutcome::Note, format!("answered as {format}{mended}"));
 }

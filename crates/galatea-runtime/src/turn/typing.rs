@@ -1,10 +1,10 @@
 //! Typing: shown while an answer is made, and gone as soon as it is.
 
-use galatea_core::Address;
+use galatea_core::{Address, Clock};
 use std::{sync::Arc, time::Duration};
 use tokio::task::AbortHandle;
 
-use crate::{agent::Agent, delivery::Route};
+use crate::outbox::Route;
 
 /// Quicker answers need no sign, and each sign costs a call.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -16,19 +16,19 @@ pub(super) struct Typing(Option<AbortHandle>);
 
 impl Typing {
     /// Starts showing, if the platform can.
-    pub(super) fn start(agent: &Arc<Agent>, route: &Arc<Route>, address: Address) -> Self {
+    pub(super) fn start(clock: &Arc<dyn Clock>, route: &Arc<Route>, address: Address) -> Self {
         if !route.info.capabilities.typing {
             return Self(None);
         }
-        let (agent, route) = (Arc::clone(agent), Arc::clone(route));
+        let (clock, route) = (Arc::clone(clock), Arc::clone(route));
         let task = tokio::spawn(async move {
-            agent.clock.sleep(PATIENCE).await;
+            clock.sleep(PATIENCE).await;
             loop {
                 if let Err(error) = route.stack.typing(&address).await {
                     tracing::debug!(error = %error.report(), "typing could not be shown");
                     return;
                 }
-                agent.clock.sleep(AGAIN).await;
+                clock.sleep(AGAIN).await;
             }
         });
         Self(Some(task.abort_handle()))

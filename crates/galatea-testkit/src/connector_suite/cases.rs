@@ -11,7 +11,10 @@ macro_rules! scene_with_spot {
     ($harness:ty, $kind:ident) => {{
         let scene = $crate::connector_suite::Scene::<$harness>::start().await;
         let Some(spot) = scene.platform.spot($crate::connector_suite::SpotKind::$kind).await else {
-            return $crate::connector_suite::Outcome::NotApplicable(concat!("the platform has no such place: ", stringify!($kind)));
+            return $crate::connector_suite::Outcome::NotApplicable(concat!(
+                "the platform has no such place: ",
+                stringify!($kind)
+            ));
         };
         (scene, spot)
     }};

@@ -7,8 +7,9 @@ use std::{
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentIdentity, Batch, Connection, ConnectorInfo, Cursor, EntityId, Error, ErrorKind, Gap, GatewayBackend, Health, Incoming, IncomingEvent, IncomingMessage,
-    Place, Received, RemoteId, Result, RoomId, SendHandler, WorldId, WorldSync,
+    AgentIdentity, Batch, Connection, ConnectorInfo, Cursor, EntityId, Error, ErrorKind, Gap,
+    GatewayBackend, Health, Incoming, IncomingEvent, IncomingMessage, Place, Received, RemoteId,
+    Result, RoomId, SendHandler, WorldId, WorldSync,
 };
 use tokio::sync::watch;
 
@@ -104,7 +105,9 @@ impl RecordingGateway {
         let events = self.events().into_iter();
         events
             .filter_map(|incoming| match &incoming.event {
-                IncomingEvent::Message(message) if !message.from_self => Some((incoming.clone(), message.clone())),
+                IncomingEvent::Message(message) if !message.from_self => {
+                    Some((incoming.clone(), message.clone()))
+                }
                 _ => None,
             })
             .collect()
@@ -167,10 +170,16 @@ impl RecordingGateway {
     fn place(&self, info: &ConnectorInfo, connection: &Connection) -> Place {
         let id = |remote: &RemoteId| self.identity.swizzle(remote.as_str());
         let entity = match &connection.entity {
-            Some(entity) if entity.remote.as_str() != info.account.0 => EntityId(id(&entity.remote)),
+            Some(entity) if entity.remote.as_str() != info.account.0 => {
+                EntityId(id(&entity.remote))
+            }
             _ => self.identity.entity(),
         };
-        Place { world: WorldId(id(&connection.world.remote)), room: RoomId(id(&connection.room.remote)), entity }
+        Place {
+            world: WorldId(id(&connection.world.remote)),
+            room: RoomId(id(&connection.room.remote)),
+            entity,
+        }
     }
 }
 
@@ -185,7 +194,11 @@ fn key(incoming: &Incoming) -> String {
 
 #[async_trait]
 impl GatewayBackend for RecordingGateway {
-    async fn ensure_connection(&self, info: &ConnectorInfo, connection: &Connection) -> Result<Place> {
+    async fn ensure_connection(
+        &self,
+        info: &ConnectorInfo,
+        connection: &Connection,
+    ) -> Result<Place> {
         self.change(|s| s.connections.push(connection.clone()));
         Ok(self.place(info, connection))
     }
@@ -209,7 +222,9 @@ impl GatewayBackend for RecordingGateway {
             if s.failures > 0 {
                 s.failures -= 1;
                 s.refused.push(batch);
-                outcome = Err(Error::new(ErrorKind::Unavailable, "the disk is full").with_code("GAL-DB-FULL"));
+                outcome =
+                    Err(Error::new(ErrorKind::Unavailable, "the disk is full")
+                        .with_code("GAL-DB-FULL"));
                 return;
             }
             let mut received = Received::default();

@@ -56,7 +56,10 @@ impl Subscriber for CapturedLog {
         true
     }
     fn new_span(&self, span: &Attributes<'_>) -> Id {
-        self.line(&format!("span {}:{}", span.metadata().target(), span.metadata().name()), |line| span.record(line));
+        self.line(
+            &format!("span {}:{}", span.metadata().target(), span.metadata().name()),
+            |line| span.record(line),
+        );
         Id::from_u64(self.spans.fetch_add(1, atomic::Ordering::Relaxed) + 1)
     }
     fn record(&self, _: &Id, values: &Record<'_>) {
@@ -64,7 +67,10 @@ impl Subscriber for CapturedLog {
     }
     fn record_follows_from(&self, _: &Id, _: &Id) {}
     fn event(&self, event: &Event<'_>) {
-        self.line(&format!("{} {}:", event.metadata().level(), event.metadata().target()), |line| event.record(line));
+        self.line(
+            &format!("{} {}:", event.metadata().level(), event.metadata().target()),
+            |line| event.record(line),
+        );
     }
     fn enter(&self, _: &Id) {}
     fn exit(&self, _: &Id) {}
@@ -77,7 +83,8 @@ mod tests {
     #[test]
     fn fields_of_spans_and_events_are_all_there() {
         let (log, guard) = CapturedLog::start();
-        tracing::trace_span!("send", url = "http://secret-1").in_scope(|| tracing::debug!(error = ?Some("secret-2"), "failed: {}", "secret-3"));
+        tracing::trace_span!("send", url = "http://secret-1")
+            .in_scope(|| tracing::debug!(error = ?Some("secret-2"), "failed: {}", "secret-3"));
         drop(guard);
         tracing::error!("afterwards");
         for secret in ["secret-1", "secret-2", "secret-3"] {

@@ -3,8 +3,8 @@
 use std::{any::Any, path::Path, sync::Arc, time::Duration};
 
 use galatea_core::{
-    Address, AgentIdentity, Clock, Connector, Delivery, DeliveryId, Error, Gateway, Host, Incoming, IncomingMessage, Outgoing, Receipt, Result, SendHandler,
-    SystemClock, TurnId,
+    Address, AgentIdentity, Clock, Connector, Delivery, DeliveryId, Error, Gateway, Host, Incoming,
+    IncomingMessage, Outgoing, Receipt, Result, SendHandler, SystemClock, TurnId,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -29,7 +29,9 @@ pub fn host(folder: &Path, clock: Arc<dyn Clock>) -> Host {
 /// # Panics
 /// After a minute.
 pub async fn patient<T>(what: &str, waiting: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+    tokio::time::timeout(PATIENCE, waiting)
+        .await
+        .unwrap_or_else(|_| panic!("waited in vain for {what}"))
 }
 
 /// A connector at work, as the runtime runs it once.
@@ -123,20 +125,39 @@ impl<C: Connector + 'static> Running<C> {
 ///
 /// # Panics
 /// When it cannot be encoded.
-pub fn deliveries(handler: &dyn SendHandler, address: &Address, outgoing: &Outgoing) -> Vec<Delivery> {
+pub fn deliveries(
+    handler: &dyn SendHandler,
+    address: &Address,
+    outgoing: &Outgoing,
+) -> Vec<Delivery> {
     let bodies = handler.encode(outgoing).unwrap_or_else(|e| panic!("it cannot be encoded: {e}"));
     let turn = TurnId::fresh();
     let one = |(part, body)| {
         let id = DeliveryId::fresh();
         // As short as the runtime's keys are, 22 characters.
         let key = id.0.simple().to_string()[10..].to_owned();
-        Delivery { id, agent: identity().id(), turn, part, address: address.clone(), key, body, attempt: 0, created_at: SystemClock.now(), previous: None }
+        Delivery {
+            id,
+            agent: identity().id(),
+            turn,
+            part,
+            address: address.clone(),
+            key,
+            body,
+            attempt: 0,
+            created_at: SystemClock.now(),
+            previous: None,
+        }
     };
     (0..).zip(bodies).map(one).collect()
 }
 
 /// Sends every part once.
-pub async fn send(handler: &dyn SendHandler, address: &Address, outgoing: &Outgoing) -> Vec<Result<Receipt>> {
+pub async fn send(
+    handler: &dyn SendHandler,
+    address: &Address,
+    outgoing: &Outgoing,
+) -> Vec<Result<Receipt>> {
     let mut receipts = Vec::new();
     for delivery in deliveries(handler, address, outgoing) {
         receipts.push(handler.send(&delivery).await);

@@ -6,8 +6,8 @@ use std::{
 };
 
 use galatea_core::{
-    Address, AgentIdentity, Capabilities, Connector, Content, Delivery, DeliveryId, Error, Gateway, Outgoing, Receipt, RemoteId, Result, RoomId, SendHandler,
-    SystemClock, TurnId,
+    Address, AgentIdentity, Capabilities, Connector, Content, Delivery, DeliveryId, Error, Gateway,
+    Outgoing, Receipt, RemoteId, Result, RoomId, SendHandler, SystemClock, TurnId,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -39,7 +39,12 @@ impl<H: ConnectorHarness> Scene<H> {
         let identity = AgentIdentity::new(None, "Galatea");
         let connector = platform.connector();
         let (stop, errors) = (CancellationToken::new(), Arc::new(Mutex::default()));
-        let handle = Gateway::new(connector.info().clone(), identity.clone(), gateway.clone(), Arc::new(SystemClock));
+        let handle = Gateway::new(
+            connector.info().clone(),
+            identity.clone(),
+            gateway.clone(),
+            Arc::new(SystemClock),
+        );
         let task = tokio::spawn(supervise(connector.clone(), handle, stop.clone(), errors.clone()));
         Self { platform, gateway, connector, identity, errors, stop, task }
     }
@@ -61,7 +66,12 @@ impl<H: ConnectorHarness> Scene<H> {
 
     /// Failures of `run` so far, as their reports.
     pub fn failures(&self) -> Vec<String> {
-        self.errors.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|e| format!("{} {e:?}", e.report())).collect()
+        self.errors
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .map(|e| format!("{} {e:?}", e.report()))
+            .collect()
     }
 
     /// Stops the connector and returns what `run` returned last, with the parts to start another.
@@ -75,12 +85,21 @@ impl<H: ConnectorHarness> Scene<H> {
     pub fn address(&self, spot: &Spot) -> Address {
         let info = self.connector.info();
         let room = RoomId(self.identity.swizzle(spot.room.as_str()));
-        Address { source: info.source.clone(), account: info.account.clone(), room, remote: spot.room.clone() }
+        Address {
+            source: info.source.clone(),
+            account: info.account.clone(),
+            room,
+            remote: spot.room.clone(),
+        }
     }
 
     /// The deliveries an outgoing makes, as the outbox would hold them.
     pub async fn deliveries(&self, spot: &Spot, outgoing: &Outgoing) -> Vec<Delivery> {
-        let encoded = self.handler().await.encode(outgoing).unwrap_or_else(|e| panic!("encode failed: {}", e.report()));
+        let encoded = self
+            .handler()
+            .await
+            .encode(outgoing)
+            .unwrap_or_else(|e| panic!("encode failed: {}", e.report()));
         let turn = TurnId::fresh();
         let one = |(part, body)| {
             let id = DeliveryId::fresh();
@@ -109,7 +128,12 @@ impl<H: ConnectorHarness> Scene<H> {
         let handler = self.handler().await;
         let mut receipts = Vec::new();
         for delivery in self.deliveries(spot, outgoing).await {
-            receipts.push(handler.send(&delivery).await.unwrap_or_else(|e| panic!("send failed: {}", e.report())));
+            receipts.push(
+                handler
+                    .send(&delivery)
+                    .await
+                    .unwrap_or_else(|e| panic!("send failed: {}", e.report())),
+            );
         }
         receipts
     }
@@ -117,7 +141,11 @@ impl<H: ConnectorHarness> Scene<H> {
     /// Sends plain text and returns the id the platform gave.
     pub async fn send_text(&self, spot: &Spot, text: &str) -> RemoteId {
         let receipts = self.send(spot, &text_of(text)).await;
-        receipts.into_iter().next().and_then(|r| r.id).unwrap_or_else(|| panic!("a sent message has an id"))
+        receipts
+            .into_iter()
+            .next()
+            .and_then(|r| r.id)
+            .unwrap_or_else(|| panic!("a sent message has an id"))
     }
 
     /// Sends one part that must fail, and returns the delivery and the failure.
@@ -135,11 +163,18 @@ pub(super) fn text_of(text: &str) -> Outgoing {
     Outgoing::Message { content: Content::text(text), reply_to: None }
 }
 
-async fn supervise(connector: Arc<dyn Connector>, gateway: Gateway, stop: CancellationToken, errors: Arc<Mutex<Vec<Error>>>) -> Result<()> {
+async fn supervise(
+    connector: Arc<dyn Connector>,
+    gateway: Gateway,
+    stop: CancellationToken,
+    errors: Arc<Mutex<Vec<Error>>>,
+) -> Result<()> {
     loop {
         let outcome = connector.run(gateway.clone(), stop.clone()).await;
         match outcome {
-            Err(error) if !stop.is_cancelled() => errors.lock().unwrap_or_else(PoisonError::into_inner).push(error),
+            Err(error) if !stop.is_cancelled() => {
+                errors.lock().unwrap_or_else(PoisonError::into_inner).push(error)
+            }
             done => return done,
         }
         // The runtime's first wait is of this order; without one a connector that fails at once would keep the processor.

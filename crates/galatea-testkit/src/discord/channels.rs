@@ -16,17 +16,33 @@ impl State {
     fn allowed_in(&self, channel: u64, needs: u64) -> Result<&Channel, Refusal> {
         let found = self.world.channels.get(&channel).ok_or_else(Refusal::unknown_channel)?;
         if let Some(guild) = found.guild {
-            if !self.world.guilds.get(&guild).is_some_and(|g| g.members.contains_key(&self.world.bot)) || found.may & may::VIEW == 0 {
+            if !self
+                .world
+                .guilds
+                .get(&guild)
+                .is_some_and(|g| g.members.contains_key(&self.world.bot))
+                || found.may & may::VIEW == 0
+            {
                 return Err(Refusal::access());
             }
-            let needs = if found.is_thread() && needs & may::SEND != 0 { needs & !may::SEND | may::SEND_IN_THREADS } else { needs };
+            let needs = if found.is_thread() && needs & may::SEND != 0 {
+                needs & !may::SEND | may::SEND_IN_THREADS
+            } else {
+                needs
+            };
             if found.may & needs != needs {
                 return Err(Refusal::permission());
             }
             if matches!(found.kind, 4 | 15 | 16) && needs & may::SEND != 0 {
-                return Err(Refusal::new(400, 50008, "Cannot send messages in a non-text channel").wrong("a message to a channel that holds none"));
+                return Err(Refusal::new(400, 50008, "Cannot send messages in a non-text channel")
+                    .wrong("a message to a channel that holds none"));
             }
-        } else if needs & may::SEND != 0 && found.recipient.and_then(|p| self.world.people.get(&p)).is_some_and(|p| !p.takes_direct) {
+        } else if needs & may::SEND != 0
+            && found
+                .recipient
+                .and_then(|p| self.world.people.get(&p))
+                .is_some_and(|p| !p.takes_direct)
+        {
             return Err(Refusal::new(403, 50007, "Cannot send messages to this user"));
         }
         Ok(found)
@@ -44,7 +60,12 @@ impl State {
     pub(crate) fn files(&mut self, request: &Request) -> Vec<File> {
         let now = self.now();
         let described = request.body["attachments"].as_array().cloned().unwrap_or_default();
-        let about = |name: &str| described.iter().find(|a| format!("files[{}]", a["id"]) == name).and_then(|a| a["description"].as_str().map(str::to_owned));
+        let about = |name: &str| {
+            described
+                .iter()
+                .find(|a| format!("files[{}]", a["id"]) == name)
+                .and_then(|a| a["description"].as_str().map(str::to_owned))
+        };
         let one = |f: &crate::telegram::multipart::Part| File {
             id: self.world.id(now),
             name: f.file_name.clone().unwrap_or_default(),
@@ -75,7 +96,13 @@ pub(crate) fn list(state: &mut State, request: &Request) -> Answer {
     let channel = state.allowed_in(request.id(0), 0)?;
     // "If the current user is missing the READ_MESSAGE_HISTORY permission in the channel, then no messages will be returned."
     let readable = channel.guild.is_none() || channel.may & may::HISTORY != 0;
-    let number = |name: &str| request.query.get(name).map(|v| v.parse::<u64>().map_err(|_| Refusal::form(name, "must be a snowflake"))).transpose();
+    let number = |name: &str| {
+        request
+            .query
+            .get(name)
+            .map(|v| v.parse::<u64>().map_err(|_| Refusal::form(name, "must be a snowflake")))
+            .transpose()
+    };
     let limit = usize::try_from(number("limit")?.unwrap_or(50)).unwrap_or(0);
     if !(1..=100).contains(&limit) {
         return Err(Refusal::form("limit", "Must be between 1 and 100."));
@@ -83,10 +110,24 @@ pub(crate) fn list(state: &mut State, request: &Request) -> Answer {
     let (after, before) = (number("after")?, number("before")?);
     let found: Vec<&Message> = match after {
         Some(after) => channel.messages.range(after + 1..).take(limit).map(|(_, m)| m).collect(),
-        None => channel.messages.range(..before.unwrap_or(u64::MAX)).rev().take(limit).map(|(_, m)| m).collect::<Vec<_>>().into_iter().rev().collect(),
+        None => channel
+            .messages
+            .range(..before.unwrap_or(u64::MAX))
+            .rev()
+            .take(limit)
+            .map(|(_, m)| m)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .collect(),
     };
     // The newest first, always.
-    Ok(found.into_iter().filter(|_| readable).rev().map(|m| state.world.message_json(m, &state.base)).collect())
+    Ok(found
+        .into_iter()
+        .filter(|_| readable)
+        .rev()
+        .map(|m| state.world.message_json(m, &state.base))
+        .collect())
 }
 
 pub(crate) fn create(state: &mut State, request: &Request) -> Answer {
@@ -129,12 +170,22 @@ pub(crate) fn create(state: &mut State, request: &Request) -> Answer {
 
 /// The message that is replied to.
 fn reference(state: &State, channel: u64, told: &Value) -> Result<Option<u64>, Refusal> {
-    let id = told["message_id"].as_str().and_then(|id| id.parse().ok()).ok_or_else(|| Refusal::form("message_reference.message_id", "must be a snowflake"))?;
+    let id = told["message_id"]
+        .as_str()
+        .and_then(|id| id.parse().ok())
+        .ok_or_else(|| Refusal::form("message_reference.message_id", "must be a snowflake"))?;
     if told.get("channel_id").is_some_and(|c| *c != json!(channel.to_string())) {
-        return Err(Refusal::form("message_reference.channel_id", "must be the channel it is posted in"));
+        return Err(Refusal::form(
+            "message_reference.channel_id",
+            "must be the channel it is posted in",
+        ));
     }
     if state.allowed_in(channel, may::HISTORY).is_err() {
-        return Err(Refusal::new(400, 160_002, "Cannot reply without permission to read message history"));
+        return Err(Refusal::new(
+            400,
+            160_002,
+            "Cannot reply without permission to read message history",
+        ));
     }
     match state.world.message(channel, id) {
         Some(_) => Ok(Some(id)),
@@ -145,7 +196,8 @@ fn reference(state: &State, channel: u64, told: &Value) -> Result<Option<u64>, R
 
 pub(crate) fn message(state: &mut State, request: &Request) -> Answer {
     state.allowed_in(request.id(0), may::HISTORY)?;
-    let found = state.world.message(request.id(0), request.id(1)).ok_or_else(Refusal::unknown_message)?;
+    let found =
+        state.world.message(request.id(0), request.id(1)).ok_or_else(Refusal::unknown_message)?;
     Ok(state.world.message_json(found, &state.base))
 }
 
@@ -153,17 +205,26 @@ pub(crate) fn edit(state: &mut State, request: &Request) -> Answer {
     let (channel, id) = (request.id(0), request.id(1));
     let body = validate::message(request, state.options.pings, false)?.clone();
     state.allowed_in(channel, 0)?;
-    let own = state.world.message(channel, id).ok_or_else(Refusal::unknown_message)?.author == state.world.bot;
+    let own = state.world.message(channel, id).ok_or_else(Refusal::unknown_message)?.author
+        == state.world.bot;
     if !own {
-        return Err(Refusal::new(403, 50005, "Cannot edit a message authored by another user").wrong("edited somebody else's message"));
+        return Err(Refusal::new(403, 50005, "Cannot edit a message authored by another user")
+            .wrong("edited somebody else's message"));
     }
     Ok(change(state, channel, id, &body))
 }
 
 /// Changes a message of the bot.
-pub(crate) fn change(state: &mut State, channel: u64, id: u64, body: &serde_json::Map<String, Value>) -> Value {
+pub(crate) fn change(
+    state: &mut State,
+    channel: u64,
+    id: u64,
+    body: &serde_json::Map<String, Value>,
+) -> Value {
     let now = state.now();
-    if let Some(message) = state.world.channels.get_mut(&channel).and_then(|c| c.messages.get_mut(&id)) {
+    if let Some(message) =
+        state.world.channels.get_mut(&channel).and_then(|c| c.messages.get_mut(&id))
+    {
         if let Some(content) = body.get("content").and_then(Value::as_str) {
             message.content = content.trim().to_owned();
         }
@@ -180,7 +241,8 @@ pub(crate) fn change(state: &mut State, channel: u64, id: u64, body: &serde_json
 pub(crate) fn delete(state: &mut State, request: &Request) -> Answer {
     let (channel, id) = (request.id(0), request.id(1));
     state.allowed_in(channel, 0)?;
-    let own = state.world.message(channel, id).ok_or_else(Refusal::unknown_message)?.author == state.world.bot;
+    let own = state.world.message(channel, id).ok_or_else(Refusal::unknown_message)?.author
+        == state.world.bot;
     if !own {
         return Err(Refusal::permission());
     }
@@ -202,7 +264,13 @@ pub(crate) fn react(state: &mut State, request: &Request) -> Answer {
 pub(crate) fn unreact(state: &mut State, request: &Request) -> Answer {
     state.allowed_in(request.id(0), may::HISTORY)?;
     let bot = state.world.bot;
-    state.set_reaction(request.id(0), request.id(1), bot, &request.ids.get(2).cloned().unwrap_or_default(), false)?;
+    state.set_reaction(
+        request.id(0),
+        request.id(1),
+        bot,
+        &request.ids.get(2).cloned().unwrap_or_default(),
+        false,
+    )?;
     Ok(Value::Null)
 }
 

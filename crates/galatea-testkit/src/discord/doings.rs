@@ -46,9 +46,21 @@ impl State {
     }
 
     /// Sets or takes back a reaction.
-    pub(crate) fn set_reaction(&mut self, channel: u64, message: u64, who: u64, path: &str, set: bool) -> Result<(), Refusal> {
+    pub(crate) fn set_reaction(
+        &mut self,
+        channel: u64,
+        message: u64,
+        who: u64,
+        path: &str,
+        set: bool,
+    ) -> Result<(), Refusal> {
         let guild = self.guild_of(channel);
-        let found = self.world.channels.get_mut(&channel).and_then(|c| c.messages.get_mut(&message)).ok_or_else(Refusal::unknown_message)?;
+        let found = self
+            .world
+            .channels
+            .get_mut(&channel)
+            .and_then(|c| c.messages.get_mut(&message))
+            .ok_or_else(Refusal::unknown_message)?;
         let at = match found.reactions.iter().position(|(p, _)| p == path) {
             Some(at) => at,
             None => {
@@ -56,7 +68,11 @@ impl State {
                 found.reactions.len() - 1
             }
         };
-        let changed = if set { found.reactions[at].1.insert(who) } else { found.reactions[at].1.remove(&who) };
+        let changed = if set {
+            found.reactions[at].1.insert(who)
+        } else {
+            found.reactions[at].1.remove(&who)
+        };
         let author = found.author;
         if !changed {
             return Ok(());
@@ -71,8 +87,14 @@ impl State {
                 data["message_author_id"] = json!(author.to_string());
             }
         }
-        let wanted = if guild.is_some() { intent::GUILD_REACTIONS } else { intent::DIRECT_REACTIONS };
-        self.event(guild, wanted, if set { "MESSAGE_REACTION_ADD" } else { "MESSAGE_REACTION_REMOVE" }, &data);
+        let wanted =
+            if guild.is_some() { intent::GUILD_REACTIONS } else { intent::DIRECT_REACTIONS };
+        self.event(
+            guild,
+            wanted,
+            if set { "MESSAGE_REACTION_ADD" } else { "MESSAGE_REACTION_REMOVE" },
+            &data,
+        );
         Ok(())
     }
 
@@ -85,7 +107,12 @@ impl State {
         if thread {
             data["newly_created"] = json!(true);
         }
-        self.event(guild, intent::GUILDS, if thread { "THREAD_CREATE" } else { "CHANNEL_CREATE" }, &data);
+        self.event(
+            guild,
+            intent::GUILDS,
+            if thread { "THREAD_CREATE" } else { "CHANNEL_CREATE" },
+            &data,
+        );
         id
     }
 
@@ -93,7 +120,12 @@ impl State {
     pub(crate) fn remove_channel(&mut self, id: u64) {
         let Some(channel) = self.world.channels.remove(&id) else { return };
         let data = self.world.channel_json(id, &channel);
-        self.event(channel.guild, intent::GUILDS, if channel.is_thread() { "THREAD_DELETE" } else { "CHANNEL_DELETE" }, &data);
+        self.event(
+            channel.guild,
+            intent::GUILDS,
+            if channel.is_thread() { "THREAD_DELETE" } else { "CHANNEL_DELETE" },
+            &data,
+        );
     }
 
     /// A guild takes the bot in, or becomes available again.
@@ -120,14 +152,27 @@ impl State {
             member["guild_id"] = data["guild_id"].clone();
             data = member;
         }
-        self.event(Some(guild), intent::MEMBERS, if comes { "GUILD_MEMBER_ADD" } else { "GUILD_MEMBER_REMOVE" }, &data);
+        self.event(
+            Some(guild),
+            intent::MEMBERS,
+            if comes { "GUILD_MEMBER_ADD" } else { "GUILD_MEMBER_REMOVE" },
+            &data,
+        );
     }
 
     /// Somebody uses a command or presses a button. `kind` 2 or 3, `data` as Discord puts it.
-    pub(crate) fn interact(&mut self, who: u64, channel: u64, kind: u64, data: &Value, message: Option<u64>) -> u64 {
+    pub(crate) fn interact(
+        &mut self,
+        who: u64,
+        channel: u64,
+        kind: u64,
+        data: &Value,
+        message: Option<u64>,
+    ) -> u64 {
         let now = self.now();
         let id = self.world.id(now);
-        let token = format!("dc-canary-interaction-{id}");
+        // Tokens may hold anything; in a path they have to be escaped.
+        let token = format!("dc-canary/interaction?{id}#+%");
         let place = &self.world.channels[&channel];
         let guild = place.guild;
         let mut event = json!({
@@ -147,7 +192,17 @@ impl State {
         if let Some(message) = message.and_then(|m| self.world.message(channel, m)) {
             event["message"] = self.world.message_json(message, &self.base);
         }
-        let interaction = Interaction { token, channel, kind, at: Instant::now(), acknowledged: None, original: None, expired: false };
+        let interaction = Interaction {
+            token,
+            channel,
+            kind,
+            at: Instant::now(),
+            acknowledged: None,
+            original: None,
+            hidden: false,
+            whisper: None,
+            expired: false,
+        };
         self.interactions.insert(id, interaction);
         // Interactions need no intent.
         self.event(guild, 0, "INTERACTION_CREATE", &event);

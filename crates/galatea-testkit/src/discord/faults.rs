@@ -29,6 +29,8 @@ pub enum Effect {
     CutAfter(usize),
     /// The call is done; the answer is 200 with a body that is not JSON.
     Garbage,
+    /// The call is done; the answer is 200 with this body.
+    Body(String),
     /// Refused with this status and Discord's number.
     Refuse(u16, u32),
 }
@@ -50,4 +52,17 @@ pub enum Order {
     Drop,
     /// Lets this many bytes more through, then drops the connection.
     CutAfter(usize),
+}
+
+/// A step at which the gateway falls silent on its next connection that gets there. Heartbeats are still acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silent {
+    /// No greeting (op 10).
+    Hello,
+    /// Takes an identify and never says READY.
+    Ready,
+    /// Takes a resume and never says RESUMED.
+    Resumed,
+    /// Says RESUMED, and no event ever after.
+    Events,
 }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{
-    faults::Order,
-    sessions::intent,
+    faults::{Order, Silent},
+    sessions::{RAW, intent},
     state::{Shared, State},
 };
 use crate::{load::Load, loopback::Wire};
@@ -36,6 +36,8 @@ struct Connection {
     /// The last event that was sent on this connection.
     sent: u64,
     acks: bool,
+    /// No event is sent any more.
+    silent: bool,
     payloads: Vec<Instant>,
     last_beat: Instant,
 }
@@ -43,15 +45,26 @@ struct Connection {
 /// Serves one connection.
 pub(crate) async fn serve(shared: Arc<Shared>, wire: Wire, mut socket: WebSocket) {
     let mut changes = shared.changed.subscribe();
-    let (number, mut orders, interval) = {
+    let (number, mut orders, interval, greets) = {
         let mut state = shared.lock();
         state.connections += 1;
-        (state.connections, state.orders.subscribe(), state.options.heartbeat)
+        let greets = !state.falls_silent(Silent::Hello);
+        (state.connections, state.orders.subscribe(), state.options.heartbeat, greets)
     };
-    let mut connection = Connection { shared: shared.clone(), number, session: None, sent: 0, acks: true, payloads: Vec::new(), last_beat: Instant::now() };
+    let mut connection = Connection {
+        shared: shared.clone(),
+        number,
+        session: None,
+        sent: 0,
+        acks: true,
+        silent: false,
+        payloads: Vec::new(),
+        last_beat: Instant::now(),
+    };
     let millis = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
     let hello = json!({ "op": 10, "d": { "heartbeat_interval": millis, "_trace": [] }, "s": null, "t": null });
-    let mut over = if send(&mut socket, &hello).await { None } else { Some(Over::Silent) };
+    let mut over =
+        if !greets || send(&mut socket, &hello).await { None } else { Some(Over::Silent) };
     while over.is_none() {
         if shared.unreachable.load(Ordering::Acquire) {
             wire.cut_after(0);
@@ -59,7 +72,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, wire: Wire, mut socket: WebSocket
             break;
         }
         for event in connection.ready() {
-            if !send(&mut socket, &event).await {
+            if socket.send(Message::Text(event.into())).await.is_err() {
                 over = Some(Over::Silent);
                 break;
             }
@@ -67,7 +80,8 @@ pub(crate) async fn serve(shared: Arc<Shared>, wire: Wire, mut socket: WebSocket
         if over.is_some() {
             break;
         }
-        let due = (connection.last_beat + interval + TOLERANCE).saturating_duration_since(Instant::now());
+        let due =
+            (connection.last_beat + interval + TOLERANCE).saturating_duration_since(Instant::now());
         let load = connection.load();
         tokio::select! {
             // What was ordered first happens first.
@@ -120,20 +134,32 @@ async fn send(socket: &mut WebSocket, payload: &Value) -> bool {
 
 impl Connection {
     /// Events that were not sent on this connection yet.
-    fn ready(&mut self) -> Vec<Value> {
+    fn ready(&mut self) -> Vec<String> {
         let mut state = self.shared.lock();
         if self.session.is_some() {
             state.say_due();
         }
+        if self.silent {
+            return Vec::new();
+        }
         let Some(session) = state.sessions.of(self.number) else { return Vec::new() };
-        let events: Vec<Value> = session.after(self.sent).map(|(s, name, data)| json!({ "op": 0, "s": s, "t": name, "d": data })).collect();
+        let text =
+            |(s, name, data): &(u64, String, Value)| match data.as_str().filter(|_| name == RAW) {
+                Some(raw) => raw.replace("{s}", &s.to_string()),
+                None => json!({ "op": 0, "s": s, "t": name, "d": data }).to_string(),
+            };
+        let events: Vec<String> = session.after(self.sent).map(text).collect();
         self.sent = session.sequence;
         events
     }
 
     /// Ends when a load has something more to say.
     fn load(&self) -> impl Future<Output = ()> + use<> {
-        let due = if self.session.is_some() { self.shared.lock().load.as_ref().and_then(Load::next_due) } else { None };
+        let due = if self.session.is_some() {
+            self.shared.lock().load.as_ref().and_then(Load::next_due)
+        } else {
+            None
+        };
         async move {
             match due {
                 Some(due) => tokio::time::sleep_until(due.into()).await,
@@ -212,7 +238,8 @@ impl Connection {
             Some(1) => self.heartbeat(&mut state, &payload["d"])?,
             Some(2) => self.identify(&mut state, &payload["d"])?,
             Some(6) => self.resume(&mut state, &payload["d"])?,
-            Some(3 | 4 | 8 | 31) if self.session.is_some() => Vec::new(),
+            Some(8) if self.session.is_some() => self.members(&mut state, &payload["d"])?,
+            Some(3 | 4 | 31) if self.session.is_some() => Vec::new(),
             Some(3 | 4 | 8 | 31) => {
                 state.violate("gateway", "a payload before identify");
                 return Err(Over::Close(4003));
@@ -242,7 +269,9 @@ impl Connection {
             },
             // The session goes on over another connection, of which this client cannot know yet.
             (_, None) if self.session.is_some() => {}
-            (_, None) => state.violate("gateway", "a heartbeat tells an event before there is a session"),
+            (_, None) => {
+                state.violate("gateway", "a heartbeat tells an event before there is a session")
+            }
         }
         Ok(if self.acks { vec![json!({ "op": 11, "d": null })] } else { Vec::new() })
     }
@@ -255,7 +284,10 @@ impl Connection {
         if data["token"] != state.options.token() {
             return Err(Over::Close(4004));
         }
-        let (Some(intents), true) = (data["intents"].as_u64(), data["properties"]["os"].is_string() && data["properties"]["browser"].is_string()) else {
+        let (Some(intents), true) = (
+            data["intents"].as_u64(),
+            data["properties"]["os"].is_string() && data["properties"]["browser"].is_string(),
+        ) else {
             state.violate("gateway", "identify without intents or properties");
             return Err(Over::Close(4002));
         };
@@ -263,7 +295,11 @@ impl Connection {
             state.violate("gateway", "intents that do not exist");
             return Err(Over::Close(4013));
         }
-        let privileged = [(intent::CONTENT, state.options.content), (intent::MEMBERS, state.options.members), (intent::PRESENCES, false)];
+        let privileged = [
+            (intent::CONTENT, state.options.content),
+            (intent::MEMBERS, state.options.members),
+            (intent::PRESENCES, false),
+        ];
         if privileged.iter().any(|(bit, granted)| intents & bit != 0 && !granted) {
             return Err(Over::Close(4014));
         }
@@ -277,7 +313,10 @@ impl Connection {
         };
         let now = Instant::now();
         // One concurrency bucket is all that is offered.
-        if state.options.checks && !state.options.own_time && state.identified.last().is_some_and(|(at, _)| now - *at < SPACING) {
+        if state.options.checks
+            && !state.options.own_time
+            && state.identified.last().is_some_and(|(at, _)| now - *at < SPACING)
+        {
             state.violate("gateway", "identified again within five seconds");
             return Ok(vec![json!({ "op": 9, "d": false })]);
         }
@@ -287,6 +326,9 @@ impl Connection {
         }
         state.options.identifies -= 1;
         state.identified.push((now, shard.0));
+        if state.falls_silent(Silent::Ready) {
+            return Ok(Vec::new());
+        }
         if let Some(code) = state.options.refuse {
             return Err(Over::Close(code));
         }
@@ -299,8 +341,10 @@ impl Connection {
 
     /// READY, then each guild.
     fn greet(&self, state: &mut State, id: &str, shard: (u64, u64), intents: u64) {
-        let mine: Vec<u64> = state.world.guilds.keys().copied().filter(|g| (g >> 22) % shard.1 == shard.0).collect();
-        let guilds: Vec<Value> = mine.iter().map(|g| json!({ "id": g.to_string(), "unavailable": true })).collect();
+        let mine: Vec<u64> =
+            state.world.guilds.keys().copied().filter(|g| (g >> 22) % shard.1 == shard.0).collect();
+        let guilds: Vec<Value> =
+            mine.iter().map(|g| json!({ "id": g.to_string(), "unavailable": true })).collect();
         let resume = state.base.replacen("http", "ws", 1);
         let ready = json!({
             "v": 10, "user": state.world.user_json(state.world.bot), "guilds": guilds, "session_id": id, "resume_gateway_url": format!("{resume}/resume"),
@@ -310,7 +354,10 @@ impl Connection {
         let creates: Vec<Value> = if intents & intent::GUILDS == 0 {
             Vec::new()
         } else {
-            mine.iter().filter(|g| state.world.guilds[g].available).map(|g| state.world.guild_create(*g, members)).collect()
+            mine.iter()
+                .filter(|g| state.world.guilds[g].available)
+                .map(|g| state.world.guild_create(*g, members))
+                .collect()
         };
         if let Some(session) = state.sessions.all.get_mut(id) {
             session.push("READY", ready);
@@ -331,7 +378,13 @@ impl Connection {
         if let Some(code) = state.options.refuse {
             return Err(Over::Close(code));
         }
-        let Some(session) = state.sessions.all.get_mut(id) else { return Ok(vec![json!({ "op": 9, "d": false })]) };
+        if state.falls_silent(Silent::Resumed) {
+            return Ok(Vec::new());
+        }
+        let deaf = state.falls_silent(Silent::Events);
+        let Some(session) = state.sessions.all.get_mut(id) else {
+            return Ok(vec![json!({ "op": 9, "d": false })]);
+        };
         if sequence > session.sequence {
             state.violate("gateway", "resumed after an event that was never sent");
             return Err(Over::Close(4007));
@@ -344,7 +397,54 @@ impl Connection {
         session.push("RESUMED", json!({ "_trace": [] }));
         self.sent = sequence;
         self.session = Some(id.to_owned());
+        self.silent = deaf;
+        if deaf {
+            self.sent = session.sequence;
+        }
+        // RESUMED itself, though nothing else will follow.
+        let told = if deaf {
+            vec![json!({ "op": 0, "s": session.sequence, "t": "RESUMED", "d": { "_trace": [] } })]
+        } else {
+            Vec::new()
+        };
         state.resumed += 1;
+        Ok(told)
+    }
+
+    /// Members of a guild by their ids (Discord, "Request Guild Members"): needs no privileged intent.
+    fn members(&mut self, state: &mut State, data: &Value) -> Result<Vec<Value>, Over> {
+        state.member_requests += 1;
+        let number = self.number;
+        let guild = data["guild_id"].as_str().and_then(|id| id.parse::<u64>().ok());
+        let wanted: Vec<u64> = data["user_ids"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|id| id.as_str()?.parse().ok())
+            .collect();
+        let (Some(guild), false) =
+            (guild, wanted.is_empty() || wanted.len() > 100 || data.get("query").is_some())
+        else {
+            state.violate("gateway", "members asked for without one guild and up to 100 ids");
+            return Err(Over::Close(4002));
+        };
+        let Some(known) =
+            state.world.guilds.get(&guild).filter(|g| g.members.contains_key(&state.world.bot))
+        else {
+            return Ok(Vec::new());
+        };
+        let (found, gone): (Vec<u64>, Vec<u64>) =
+            wanted.into_iter().partition(|id| known.members.contains_key(id));
+        let members: Vec<Value> =
+            found.into_iter().map(|id| state.world.member_json(guild, id, true)).collect();
+        let not_found: Vec<String> = gone.iter().map(u64::to_string).collect();
+        let mut chunk = json!({ "guild_id": guild.to_string(), "members": members, "chunk_index": 0, "chunk_count": 1, "not_found": not_found });
+        if let Some(nonce) = data.get("nonce") {
+            chunk["nonce"] = nonce.clone();
+        }
+        if let Some(session) = state.sessions.of(number) {
+            session.push("GUILD_MEMBERS_CHUNK", chunk);
+        }
         Ok(Vec::new())
     }
 }

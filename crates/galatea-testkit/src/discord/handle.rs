@@ -6,11 +6,12 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{
-    faults::Order,
+    faults::{Order, Silent},
     http,
     interactions::LOADING,
     load,
     people::{Guild, User},
+    sessions::RAW,
     state::{Call, State},
     world::Person,
 };
@@ -58,7 +59,15 @@ impl Handle {
         let id = self.change(|s| {
             let now = s.now();
             let id = s.world.id(now);
-            s.world.people.insert(id, Person { name: name.to_owned(), username: username.to_owned(), bot, takes_direct: true });
+            s.world.people.insert(
+                id,
+                Person {
+                    name: name.to_owned(),
+                    username: username.to_owned(),
+                    bot,
+                    takes_direct: true,
+                },
+            );
             id
         });
         User { api: self.clone(), id }
@@ -86,6 +95,17 @@ impl Handle {
         Guild { api: self.clone(), id }
     }
 
+    /// The guild of a channel.
+    ///
+    /// # Panics
+    /// When it is in none.
+    pub fn guild_of(&self, channel: u64) -> Guild {
+        let id = self
+            .change(|s| s.guild_of(channel))
+            .unwrap_or_else(|| panic!("channel {channel} is in no guild"));
+        Guild { api: self.clone(), id }
+    }
+
     /// Grants or withdraws the Message Content intent in the portal.
     pub fn set_content(&self, granted: bool) {
         self.change(|s| s.options.content = granted);
@@ -104,6 +124,48 @@ impl Handle {
     /// Orders something of every gateway connection there is.
     pub fn order(&self, order: Order) {
         let _ = self.shared.lock().orders.send(order);
+    }
+
+    /// Lets the gateway fall silent at these steps, one connection each, in order.
+    pub fn silence(&self, steps: &[Silent]) {
+        self.change(|s| s.silences.extend(steps));
+    }
+
+    /// Sends every session an event as this text stands, whatever it is; `{s}` becomes the event's number. It comes again after a resume.
+    pub fn sends_raw(&self, text: &str) {
+        self.change(|s| {
+            let bot = s.world.bot;
+            s.sessions.dispatch(None, 0, RAW, &json!(text), bot);
+        });
+    }
+
+    /// Makes every message there is so much older, its id with it.
+    pub fn age_messages(&self, by: Duration) {
+        let less = u64::try_from(by.as_millis()).unwrap_or(0) << 22;
+        self.change(|s| {
+            for channel in s.world.channels.values_mut() {
+                let old = std::mem::take(&mut channel.messages);
+                channel.messages = old
+                    .into_values()
+                    .map(|m| {
+                        (
+                            m.id.saturating_sub(less),
+                            super::world::Message { id: m.id.saturating_sub(less), ..m },
+                        )
+                    })
+                    .collect();
+            }
+        });
+    }
+
+    /// Silences that no connection has met yet.
+    pub fn silences_left(&self) -> usize {
+        self.shared.lock().silences.len()
+    }
+
+    /// How often members were asked for over the gateway (op 8).
+    pub fn member_requests(&self) -> usize {
+        self.shared.lock().member_requests
     }
 
     /// Forgets all sessions, as after some minutes without a connection.
@@ -139,12 +201,18 @@ impl Handle {
     /// Events that no heartbeat has told of yet.
     pub fn unacknowledged(&self) -> usize {
         let state = self.shared.lock();
-        state.sessions.all.values().map(|s| usize::try_from(s.sequence - s.acknowledged).unwrap_or(0)).sum()
+        state
+            .sessions
+            .all
+            .values()
+            .map(|s| usize::try_from(s.sequence - s.acknowledged).unwrap_or(0))
+            .sum()
     }
 
     fn all_told(&self) -> bool {
         let state = self.shared.lock();
-        !state.sessions.all.is_empty() && state.sessions.all.values().all(|s| s.acknowledged == s.sequence)
+        !state.sessions.all.is_empty()
+            && state.sessions.all.values().all(|s| s.acknowledged == s.sequence)
     }
 
     /// Asks for heartbeats until all events are told of.
@@ -194,6 +262,11 @@ impl Handle {
         self.shared.lock().calls.iter().filter(|c| c.route == route).cloned().collect()
     }
 
+    /// The commands that are registered.
+    pub fn commands(&self) -> Vec<Value> {
+        self.shared.lock().commands.clone()
+    }
+
     /// How often commands were written.
     pub fn command_writes(&self) -> usize {
         self.shared.lock().command_writes
@@ -213,7 +286,12 @@ impl Handle {
     pub fn last_shown(&self, channel: u64, count: usize) -> Vec<Shown> {
         let state = self.shared.lock();
         let Some(place) = state.world.channels.get(&channel) else { return Vec::new() };
-        let newest = place.messages.values().rev().filter(|m| m.author == state.world.bot && m.flags & LOADING == 0).take(count);
+        let newest = place
+            .messages
+            .values()
+            .rev()
+            .filter(|m| m.author == state.world.bot && m.flags & LOADING == 0)
+            .take(count);
         let mut newest: Vec<Shown> = newest.map(shown).collect();
         newest.reverse();
         newest
@@ -222,18 +300,34 @@ impl Handle {
     /// How many messages of the bot there are, in all channels.
     pub fn said(&self) -> usize {
         let state = self.shared.lock();
-        state.world.channels.values().flat_map(|c| c.messages.values()).filter(|m| m.author == state.world.bot).count()
+        state
+            .world
+            .channels
+            .values()
+            .flat_map(|c| c.messages.values())
+            .filter(|m| m.author == state.world.bot)
+            .count()
     }
 
     /// Ephemeral lines in a channel, oldest first.
     pub fn whispered(&self, channel: u64) -> Vec<String> {
-        self.shared.lock().whispers.iter().filter(|(_, place, _)| *place == channel).map(|(_, _, text)| text.clone()).collect()
+        self.shared
+            .lock()
+            .whispers
+            .iter()
+            .filter(|(_, place, _)| *place == channel)
+            .map(|(_, _, text)| text.clone())
+            .collect()
     }
 
     /// Places of answers in a channel that still say that the bot is thinking.
     pub fn thinking(&self, channel: u64) -> usize {
         let state = self.shared.lock();
-        let messages = state.world.channels.get(&channel).map(|c| c.messages.values().filter(|m| m.flags & LOADING != 0).count());
+        let messages = state
+            .world
+            .channels
+            .get(&channel)
+            .map(|c| c.messages.values().filter(|m| m.flags & LOADING != 0).count());
         messages.unwrap_or_default()
     }
 
@@ -242,7 +336,12 @@ impl Handle {
         let state = self.shared.lock();
         let bot = state.world.bot;
         let message = state.world.message(channel, id);
-        message.into_iter().flat_map(|m| &m.reactions).filter(|r| r.1.contains(&bot)).map(|r| r.0.clone()).collect()
+        message
+            .into_iter()
+            .flat_map(|m| &m.reactions)
+            .filter(|r| r.1.contains(&bot))
+            .map(|r| r.0.clone())
+            .collect()
     }
 
     /// Channels in which typing was shown.
@@ -257,12 +356,18 @@ impl Handle {
 
     /// Waits until the bot shows at least `count` messages in a channel, and returns them.
     pub async fn wait_shown(&self, channel: u64, count: usize) -> Vec<Shown> {
-        self.wait_for(&format!("{count} messages of the bot in channel {channel}"), |h| Some(h.shown(channel)).filter(|s| s.len() >= count)).await
+        self.wait_for(&format!("{count} messages of the bot in channel {channel}"), |h| {
+            Some(h.shown(channel)).filter(|s| s.len() >= count)
+        })
+        .await
     }
 
     /// Waits until so many sessions have a connection.
     pub async fn wait_connected(&self, count: usize) {
-        self.wait_for(&format!("{count} connected sessions"), |h| (h.connected() >= count).then_some(())).await;
+        self.wait_for(&format!("{count} connected sessions"), |h| {
+            (h.connected() >= count).then_some(())
+        })
+        .await;
     }
 
     /// Starts a load.
@@ -274,7 +379,9 @@ impl Handle {
     pub async fn wait_load(&self) -> Vec<Trip> {
         let mut changes = self.shared.changed.subscribe();
         loop {
-            if let Some(trips) = self.shared.lock().load.as_ref().filter(|l| l.is_done()).map(|l| l.trips().to_vec()) {
+            if let Some(trips) =
+                self.shared.lock().load.as_ref().filter(|l| l.is_done()).map(|l| l.trips().to_vec())
+            {
                 return trips;
             }
             if changes.changed().await.is_err() {
@@ -315,5 +422,14 @@ fn shown(message: &super::world::Message) -> Shown {
 /// What Discord shows in code blocks: between pairs of three backticks, a language on the first line left out.
 fn code(text: &str) -> Vec<String> {
     let blocks = text.split("```").skip(1).step_by(2);
-    blocks.map(|b| b.split_once('\n').map_or(b, |(first, rest)| if first.contains(char::is_whitespace) { b } else { rest }).to_owned()).collect()
+    blocks
+        .map(|b| {
+            b.split_once('\n')
+                .map_or(
+                    b,
+                    |(first, rest)| if first.contains(char::is_whitespace) { b } else { rest },
+                )
+                .to_owned()
+        })
+        .collect()
 }

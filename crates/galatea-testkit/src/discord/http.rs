@@ -9,7 +9,10 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    extract::{ConnectInfo, FromRequestParts, Request as HttpRequest, State as AxumState, ws::WebSocketUpgrade},
+    extract::{
+        ConnectInfo, FromRequestParts, Request as HttpRequest, State as AxumState,
+        ws::WebSocketUpgrade,
+    },
     http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
@@ -60,7 +63,11 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new().fallback(handle).with_state(shared)
 }
 
-async fn handle(AxumState(shared): AxumState<Arc<Shared>>, ConnectInfo(wire): ConnectInfo<Wire>, request: HttpRequest) -> Response {
+async fn handle(
+    AxumState(shared): AxumState<Arc<Shared>>,
+    ConnectInfo(wire): ConnectInfo<Wire>,
+    request: HttpRequest,
+) -> Response {
     wire.open();
     if shared.unreachable.load(Ordering::Acquire) {
         return cut(&wire, 0);
@@ -76,7 +83,12 @@ async fn handle(AxumState(shared): AxumState<Arc<Shared>>, ConnectInfo(wire): Co
         return refuse(&Refusal::new(413, 40005, "Request entity too large"), None);
     };
     if let Some(body) = load::answer(&shared, &head.method, &head.uri, &body) {
-        return plain(if body.is_empty() { 204 } else { 200 }, "application/json", body, Some(&Told::unlimited()));
+        return plain(
+            if body.is_empty() { 204 } else { 200 },
+            "application/json",
+            body,
+            Some(&Told::unlimited()),
+        );
     }
     match read(&shared, &head, &body) {
         Ok(request) => call(shared, &wire, request).await,
@@ -89,12 +101,16 @@ async fn handle(AxumState(shared): AxumState<Arc<Shared>>, ConnectInfo(wire): Co
 
 async fn upgrade(shared: Arc<Shared>, wire: Wire, head: &mut Parts) -> Response {
     let query = query(head.uri.query());
-    let known = query.get("v").is_some_and(|v| v == "10") && query.get("encoding").is_some_and(|e| e == "json") && !query.contains_key("compress");
+    let known = query.get("v").is_some_and(|v| v == "10")
+        && query.get("encoding").is_some_and(|e| e == "json")
+        && !query.contains_key("compress");
     if !known {
         shared.lock().violate("gateway", "connected with other than v=10 and encoding=json");
     }
     match WebSocketUpgrade::from_request_parts(head, &()).await {
-        Ok(upgrade) => upgrade.on_upgrade(move |socket| gateway::serve(shared, wire, socket)).into_response(),
+        Ok(upgrade) => {
+            upgrade.on_upgrade(move |socket| gateway::serve(shared, wire, socket)).into_response()
+        }
         Err(rejection) => rejection.into_response(),
     }
 }
@@ -115,7 +131,8 @@ fn read(shared: &Arc<Shared>, head: &Parts, body: &Bytes) -> Result<Request, Ref
         state.violate(head.method.as_str(), &format!("unknown route /{rest}"));
         return Err(Refusal::new(404, 0, "404: Not Found"));
     };
-    let header = |name: &str| head.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let header =
+        |name: &str| head.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default();
     if !header("user-agent").starts_with("DiscordBot (") {
         state.violate(route, "a User-Agent that is not DiscordBot (url, version)");
     }
@@ -140,13 +157,21 @@ fn payload(kind: &str, body: &Bytes) -> Result<(Value, Vec<multipart::Part>), &'
         return Ok((Value::Null, Vec::new()));
     }
     if kind.starts_with("application/json") {
-        return serde_json::from_slice(body).map(|v| (v, Vec::new())).map_err(|_| "a body that is not JSON");
+        return serde_json::from_slice(body)
+            .map(|v| (v, Vec::new()))
+            .map_err(|_| "a body that is not JSON");
     }
-    let boundary = Some(kind).filter(|k| k.starts_with("multipart/form-data")).and_then(multipart::boundary).ok_or("a body that is neither JSON nor a form")?;
+    let boundary = Some(kind)
+        .filter(|k| k.starts_with("multipart/form-data"))
+        .and_then(multipart::boundary)
+        .ok_or("a body that is neither JSON nor a form")?;
     let mut parts = multipart::parts(body, boundary).ok_or("a form that is not well formed")?;
-    let at = parts.iter().position(|p| p.name == "payload_json").ok_or("a form without payload_json")?;
+    let at =
+        parts.iter().position(|p| p.name == "payload_json").ok_or("a form without payload_json")?;
     let json = parts.remove(at);
-    serde_json::from_slice(&json.bytes).map(|v| (v, parts)).map_err(|_| "a payload_json that is not JSON")
+    serde_json::from_slice(&json.bytes)
+        .map(|v| (v, parts))
+        .map_err(|_| "a payload_json that is not JSON")
 }
 
 async fn call(shared: Arc<Shared>, wire: &Wire, request: Request) -> Response {
@@ -176,7 +201,9 @@ async fn call(shared: Arc<Shared>, wire: &Wire, request: Request) -> Response {
     };
     if let Err(refusal) = &outcome {
         let mut state = shared.lock();
-        if matches!(refusal.status, 401 | 403) || (refusal.status == 429 && refusal.limit.as_ref().is_some_and(|l| !l.shared)) {
+        if matches!(refusal.status, 401 | 403)
+            || (refusal.status == 429 && refusal.limit.as_ref().is_some_and(|l| !l.shared))
+        {
             state.limits.invalid += 1;
         }
         if let Some(why) = &refusal.violation {
@@ -200,7 +227,10 @@ async fn call(shared: Arc<Shared>, wire: &Wire, request: Request) -> Response {
             wire.cut_after(bytes);
             response
         }
-        Some(Effect::Garbage) => plain(200, "application/json", Bytes::from_static(b"{\"id\":"), None),
+        Some(Effect::Body(body)) => plain(200, "application/json", Bytes::from(body), None),
+        Some(Effect::Garbage) => {
+            plain(200, "application/json", Bytes::from_static(b"{\"id\":"), None)
+        }
         _ => {
             let (status, body) = match &outcome {
                 Ok(value) => (if value.is_null() { 204 } else { 200 }, value.clone()),
@@ -213,13 +243,31 @@ async fn call(shared: Arc<Shared>, wire: &Wire, request: Request) -> Response {
 }
 
 /// Remembers the call, counts it, and finds the fault that meets it.
-fn begin(shared: &Arc<Shared>, request: &Request) -> (usize, Option<Effect>, Told, Option<Refusal>) {
+fn begin(
+    shared: &Arc<Shared>,
+    request: &Request,
+) -> (usize, Option<Effect>, Told, Option<Refusal>) {
     let mut state = shared.lock();
-    let files = request.files.iter().map(|f| (f.file_name.clone().unwrap_or_default(), f.bytes.clone())).collect();
+    let files = request
+        .files
+        .iter()
+        .map(|f| (f.file_name.clone().unwrap_or_default(), f.bytes.clone()))
+        .collect();
     let channel = request.channel();
-    state.calls.push(Call { instant: Instant::now(), route: request.route.to_owned(), channel, body: request.body.clone(), files, answer: None });
+    state.calls.push(Call {
+        instant: Instant::now(),
+        route: request.route.to_owned(),
+        channel,
+        body: request.body.clone(),
+        files,
+        answer: None,
+    });
     let index = state.calls.len() - 1;
-    let (size, window) = if request.route == "POST /channels/{}/messages" { state.options.bucket } else { (1000, Duration::from_secs(5)) };
+    let (size, window) = if request.route == "POST /channels/{}/messages" {
+        state.options.bucket
+    } else {
+        (1000, Duration::from_secs(5))
+    };
     let major = request.ids.first().cloned().unwrap_or_default();
     let exempt = request.route.contains("/callback") || request.route.contains("/webhooks/");
     let (told, limited) = state.limits.count(request.route, &major, size, window, exempt);
@@ -227,7 +275,13 @@ fn begin(shared: &Arc<Shared>, request: &Request) -> (usize, Option<Effect>, Tol
     (index, effect, told, limited)
 }
 
-fn order(shared: &Arc<Shared>, request: &Request, wait: Duration, global: bool, common: bool) -> Refusal {
+fn order(
+    shared: &Arc<Shared>,
+    request: &Request,
+    wait: Duration,
+    global: bool,
+    common: bool,
+) -> Refusal {
     let major = request.ids.first().cloned().unwrap_or_default();
     shared.lock().limits.order(request.route, &major, wait, global);
     Refusal::too_many(Limit { retry_after: wait, global, shared: common })
@@ -249,23 +303,41 @@ fn finish(shared: &Arc<Shared>, index: usize, status: u16, body: Value) {
 fn download(shared: &Arc<Shared>, path: &str) -> Response {
     let state = shared.lock();
     let file = path.split('/').nth(1).and_then(|id| id.parse::<u64>().ok());
-    let mut files = state.world.channels.values().flat_map(|c| c.messages.values()).flat_map(|m| &m.files);
+    let mut files =
+        state.world.channels.values().flat_map(|c| c.messages.values()).flat_map(|m| &m.files);
     match files.find(|f| Some(f.id) == file) {
         Some(found) => plain(200, "application/octet-stream", found.bytes.clone(), None),
-        None => plain(404, "text/plain", Bytes::from_static(b"This content is no longer available."), None),
+        None => plain(
+            404,
+            "text/plain",
+            Bytes::from_static(b"This content is no longer available."),
+            None,
+        ),
     }
 }
 
 fn failure(status: u16, kind: ErrorBody) -> Response {
-    let name = StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason()).unwrap_or("Error");
+    let name =
+        StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason()).unwrap_or("Error");
     match kind {
-        ErrorBody::Html => plain(status, "text/html", Bytes::from(format!("<html><head><title>{status} {name}</title></head></html>")), None),
-        ErrorBody::Json => plain(status, "application/json", Bytes::from(format!("{{\"message\": \"{status}: {name}\", \"code\": 0}}")), None),
+        ErrorBody::Html => plain(
+            status,
+            "text/html",
+            Bytes::from(format!("<html><head><title>{status} {name}</title></head></html>")),
+            None,
+        ),
+        ErrorBody::Json => plain(
+            status,
+            "application/json",
+            Bytes::from(format!("{{\"message\": \"{status}: {name}\", \"code\": 0}}")),
+            None,
+        ),
     }
 }
 
 fn refuse(refusal: &Refusal, told: Option<&Told>) -> Response {
-    let mut response = plain(refusal.status, "application/json", Bytes::from(refusal.body().to_string()), told);
+    let mut response =
+        plain(refusal.status, "application/json", Bytes::from(refusal.body().to_string()), told);
     if let Some(limit) = &refusal.limit {
         let headers = response.headers_mut();
         // Whole seconds, rounded up.
@@ -301,14 +373,17 @@ fn cut(wire: &Wire, bytes: usize) -> Response {
 
 fn plain(status: u16, kind: &'static str, body: Bytes, told: Option<&Told>) -> Response {
     let mut response = Response::new(Body::from(body));
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     if let Some(told) = told {
         set(headers, "x-ratelimit-limit", &told.limit.to_string());
         set(headers, "x-ratelimit-remaining", &told.remaining.to_string());
         set(headers, "x-ratelimit-reset-after", &format!("{:.3}", told.reset_after.as_secs_f64()));
-        let reset = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default() + told.reset_after;
+        let reset =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+                + told.reset_after;
         set(headers, "x-ratelimit-reset", &format!("{:.3}", reset.as_secs_f64()));
         set(headers, "x-ratelimit-bucket", &told.bucket);
     }

@@ -27,6 +27,9 @@ pub(crate) struct Interaction {
     pub(crate) at: Instant,
     pub(crate) acknowledged: Option<u64>,
     pub(crate) original: Option<u64>,
+    /// The answer is ephemeral: whispered, with its place among the whispers once it is given.
+    pub(crate) hidden: bool,
+    pub(crate) whisper: Option<usize>,
     /// Treated as older than 15 minutes.
     pub(crate) expired: bool,
 }
@@ -34,7 +37,12 @@ pub(crate) struct Interaction {
 pub(crate) fn callback(state: &mut State, request: &Request) -> Answer {
     let unknown = || Refusal::new(404, 10062, "Unknown interaction");
     let token = request.ids.get(1).cloned().unwrap_or_default();
-    let known = state.interactions.get(&request.id(0)).filter(|i| i.token == token).cloned().ok_or_else(unknown)?;
+    let known = state
+        .interactions
+        .get(&request.id(0))
+        .filter(|i| i.token == token)
+        .cloned()
+        .ok_or_else(unknown)?;
     if known.acknowledged.is_some() {
         return Err(Refusal::new(400, 40060, "Interaction has already been acknowledged."));
     }
@@ -42,7 +50,20 @@ pub(crate) fn callback(state: &mut State, request: &Request) -> Answer {
         return Err(unknown().wrong("acknowledged after three seconds"));
     }
     let kind = request.body["type"].as_u64().unwrap_or(0);
+    let flags = request
+        .body
+        .get("data")
+        .map_or(Some(0), |data| data["flags"].as_u64())
+        .ok_or_else(|| Refusal::form("data.flags", "must be a number"))?;
+    if flags & !EPHEMERAL != 0 || (flags != 0 && kind != 5) {
+        return Err(Refusal::form("data.flags", "flags that cannot be set here"));
+    }
+    let hidden = flags != 0;
     let original = match (kind, known.kind) {
+        (5, _) if hidden => {
+            let now = state.now();
+            Some(state.world.id(now))
+        }
         (5, _) => {
             let now = state.now();
             let id = state.world.id(now);
@@ -62,7 +83,7 @@ pub(crate) fn callback(state: &mut State, request: &Request) -> Answer {
         _ => return Err(Refusal::form("type", "a response of this type is not expected here")),
     };
     if let Some(known) = state.interactions.get_mut(&request.id(0)) {
-        (known.acknowledged, known.original) = (Some(kind), original);
+        (known.acknowledged, known.original, known.hidden) = (Some(kind), original, hidden);
     }
     Ok(Value::Null)
 }
@@ -85,7 +106,27 @@ pub(crate) fn edit_original(state: &mut State, request: &Request) -> Answer {
     let mut body = validate::message(request, state.options.pings, false)?.clone();
     let files = state.files(request);
     body.remove("attachments");
-    if let Some(message) = state.world.channels.get_mut(&known.channel).and_then(|c| c.messages.get_mut(&id)) {
+    if known.hidden {
+        let text =
+            body.get("content").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+        let at = known.whisper.unwrap_or(state.whispers.len());
+        if at == state.whispers.len() {
+            state.whispers.push((request.id(0), known.channel, text));
+        } else {
+            state.whispers[at].2 = text;
+        }
+        state
+            .interactions
+            .values_mut()
+            .filter(|i| i.token == known.token)
+            .for_each(|i| i.whisper = Some(at));
+        return Ok(
+            serde_json::json!({ "id": id.to_string(), "channel_id": known.channel.to_string(), "flags": EPHEMERAL }),
+        );
+    }
+    if let Some(message) =
+        state.world.channels.get_mut(&known.channel).and_then(|c| c.messages.get_mut(&id))
+    {
         message.flags &= !LOADING;
         message.files = files;
     }
@@ -96,9 +137,21 @@ pub(crate) fn delete_original(state: &mut State, request: &Request) -> Answer {
     let known = pending(state, request)?;
     let gone = || Refusal::new(404, 10008, "Unknown Message");
     let id = known.original.ok_or_else(gone)?;
+    if known.hidden {
+        state
+            .interactions
+            .values_mut()
+            .filter(|i| i.token == known.token)
+            .for_each(|i| i.original = None);
+        return Ok(Value::Null);
+    }
     let channel = state.world.channels.get_mut(&known.channel).ok_or_else(gone)?;
     channel.messages.remove(&id).ok_or_else(gone)?;
-    state.interactions.values_mut().filter(|i| i.token == known.token).for_each(|i| i.original = None);
+    state
+        .interactions
+        .values_mut()
+        .filter(|i| i.token == known.token)
+        .for_each(|i| i.original = None);
     Ok(Value::Null)
 }
 
@@ -108,20 +161,31 @@ const EPHEMERAL: u64 = 1 << 6;
 pub(crate) fn follow_up(state: &mut State, request: &Request) -> Answer {
     let known = pending(state, request)?;
     if known.acknowledged.is_none() {
-        return Err(Refusal::new(404, 10015, "Unknown Webhook").wrong("followed up before it was acknowledged"));
+        return Err(Refusal::new(404, 10015, "Unknown Webhook")
+            .wrong("followed up before it was acknowledged"));
     }
     let body = validate::message(request, state.options.pings, true)?.clone();
     let (now, files) = (state.now(), state.files(request));
     if body.get("flags").and_then(Value::as_u64).is_some_and(|flags| flags & EPHEMERAL != 0) {
         // While a deferred answer waits, the first follow-up fills its place and is as public as it (Discord, "Create Followup Message").
-        let loading = known.original.and_then(|id| state.world.message(known.channel, id)).is_some_and(|m| m.flags & LOADING != 0);
+        let loading = known
+            .original
+            .and_then(|id| state.world.message(known.channel, id))
+            .is_some_and(|m| m.flags & LOADING != 0);
         if loading {
-            return Err(Refusal::form("flags", "the deferred answer waits, so this would not be ephemeral").wrong("an ephemeral line that everybody would see"));
+            return Err(Refusal::form(
+                "flags",
+                "the deferred answer waits, so this would not be ephemeral",
+            )
+            .wrong("an ephemeral line that everybody would see"));
         }
-        let text = body.get("content").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+        let text =
+            body.get("content").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
         state.whispers.push((request.id(0), known.channel, text));
         let id = state.world.id(now);
-        return Ok(serde_json::json!({ "id": id.to_string(), "channel_id": known.channel.to_string(), "flags": EPHEMERAL }));
+        return Ok(
+            serde_json::json!({ "id": id.to_string(), "channel_id": known.channel.to_string(), "flags": EPHEMERAL }),
+        );
     }
     let message = Message {
         id: state.world.id(now),

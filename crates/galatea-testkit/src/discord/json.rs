@@ -18,7 +18,13 @@ pub(crate) fn iso(at: Timestamp) -> String {
     let mp = (5 * doy + 2) / 153;
     let (day, month) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
     let year = yoe + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}000+00:00", rest / 3600, rest / 60 % 60, rest % 60, at.0.rem_euclid(1000))
+    format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}000+00:00",
+        rest / 3600,
+        rest / 60 % 60,
+        rest % 60,
+        at.0.rem_euclid(1000)
+    )
 }
 
 fn text(id: u64) -> Value {
@@ -40,7 +46,9 @@ impl World {
                 "id": text(id), "username": p.username, "global_name": p.name, "discriminator": "0", "avatar": null, "bot": p.bot,
                 "public_flags": 0, "avatar_decoration_data": null, "clan": null, "primary_guild": null, "display_name_styles": null
             }),
-            None => json!({ "id": text(id), "username": "gone", "discriminator": "0", "avatar": null }),
+            None => {
+                json!({ "id": text(id), "username": "gone", "discriminator": "0", "avatar": null })
+            }
         }
     }
 
@@ -51,7 +59,7 @@ impl World {
         let roles: Vec<String> = member.roles.iter().map(u64::to_string).collect();
         let mut json = json!({
             "nick": member.nick, "roles": roles, "joined_at": iso(guild.joined_at), "deaf": false, "mute": false, "flags": 0, "avatar": null, "banner": null,
-            "premium_since": null, "pending": false, "communication_disabled_until": null
+            "premium_since": null, "pending": false, "communication_disabled_until": member.timed_out
         });
         if with_user {
             json["user"] = self.user_json(user);
@@ -66,20 +74,32 @@ impl World {
             return u64::MAX >> 10;
         }
         let roles = g.members.get(&user).map(|m| m.roles.clone()).unwrap_or_default();
-        let all = roles.iter().chain([&guild]).filter_map(|r| g.roles.get(r)).fold(0, |all, r| all | r.permissions);
+        let all = roles
+            .iter()
+            .chain([&guild])
+            .filter_map(|r| g.roles.get(r))
+            .fold(0, |all, r| all | r.permissions);
         if all & may::ADMINISTRATOR != 0 { u64::MAX >> 10 } else { all }
     }
 
     pub(crate) fn channel_json(&self, id: u64, c: &Channel) -> Value {
         let last = c.messages.keys().last().map(u64::to_string);
-        let mut json = json!({ "id": text(id), "type": c.kind, "last_message_id": last, "flags": 0 });
+        let mut json =
+            json!({ "id": text(id), "type": c.kind, "last_message_id": last, "flags": 0 });
         match (c.guild, c.recipient) {
             (Some(guild), _) => {
                 json["guild_id"] = text(guild);
                 json["name"] = json!(c.name);
                 json["parent_id"] = c.parent.map_or(Value::Null, text);
                 json["position"] = json!(0);
-                json["permission_overwrites"] = json!([]);
+                let silenced = |who: &u64| json!({ "id": text(*who), "type": u8::from(self.people.contains_key(who)), "allow": "0", "deny": (may::SEND | may::SEND_IN_THREADS).to_string() });
+                let mut overwrites: Vec<Value> = c.silenced.iter().map(silenced).collect();
+                // What the bot may do here, as moderators set it: an overwrite of its own.
+                let (allow, deny) = (c.may & !may::INVITED, may::INVITED & !c.may);
+                if !c.is_thread() && allow | deny != 0 {
+                    overwrites.push(json!({ "id": text(self.bot), "type": 1, "allow": allow.to_string(), "deny": deny.to_string() }));
+                }
+                json["permission_overwrites"] = json!(overwrites);
                 json["nsfw"] = json!(false);
                 if c.is_thread() {
                     json["owner_id"] = text(self.bot);
@@ -118,7 +138,12 @@ impl World {
     }
 
     pub(crate) fn channels_json(&self, guild: u64, threads: bool) -> Vec<Value> {
-        let some = self.channels.iter().filter(|(_, c)| c.guild == Some(guild) && c.is_thread() == threads && !c.archived && c.may & may::VIEW != 0);
+        let some = self.channels.iter().filter(|(_, c)| {
+            c.guild == Some(guild)
+                && c.is_thread() == threads
+                && !c.archived
+                && c.may & may::VIEW != 0
+        });
         some.map(|(id, c)| self.channel_json(*id, c)).collect()
     }
 
@@ -132,7 +157,12 @@ impl World {
         json["threads"] = json!(self.channels_json(id, true));
         json["joined_at"] = json!(iso(g.joined_at));
         json["member_count"] = json!(g.members.len());
-        for (name, value) in [("large", json!(false)), ("unavailable", json!(false)), ("presences", json!([])), ("voice_states", json!([]))] {
+        for (name, value) in [
+            ("large", json!(false)),
+            ("unavailable", json!(false)),
+            ("presences", json!([])),
+            ("voice_states", json!([])),
+        ] {
             json[name] = value;
         }
         json
@@ -141,12 +171,19 @@ impl World {
     pub(crate) fn message_json(&self, m: &Message, base: &str) -> Value {
         let (mut mentions, roles) = self.mentions(&m.content);
         let referenced = m.reference.and_then(|r| self.message(m.channel, r));
-        if let Some(referenced) = referenced.filter(|r| m.author != self.bot && !mentions.contains(&r.author)) {
+        if let Some(referenced) =
+            referenced.filter(|r| m.author != self.bot && !mentions.contains(&r.author))
+        {
             // Replies of people notify whom they answer.
             mentions.push(referenced.author);
         }
         let file = |f: &super::world::File| {
-            let url = format!("{base}/attachments/{}/{}/{}?ex=1&is=2&hm=3", m.channel, f.id, f.name.replace(' ', "_"));
+            let url = format!(
+                "{base}/attachments/{}/{}/{}?ex=1&is=2&hm=3",
+                m.channel,
+                f.id,
+                f.name.replace(' ', "_")
+            );
             let mut json = json!({ "id": text(f.id), "filename": f.name, "size": f.bytes.len(), "url": url, "proxy_url": url });
             if let Some(mime) = &f.mime {
                 json["content_type"] = json!(mime);
@@ -180,7 +217,8 @@ impl World {
         }
         if let Some(reference) = m.reference {
             let guild = self.channels.get(&m.channel).and_then(|c| c.guild);
-            json["message_reference"] = json!({ "type": 0, "channel_id": text(m.channel), "message_id": text(reference) });
+            json["message_reference"] =
+                json!({ "type": 0, "channel_id": text(m.channel), "message_id": text(reference) });
             if let Some(guild) = guild {
                 json["message_reference"]["guild_id"] = text(guild);
             }

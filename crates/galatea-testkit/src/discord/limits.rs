@@ -39,27 +39,59 @@ pub(crate) struct Told {
 impl Told {
     /// A bucket that is never empty, for benchmarks.
     pub(crate) fn unlimited() -> Self {
-        Self { bucket: "unlimited".to_owned(), limit: 1_000_000, remaining: 1_000_000, reset_after: Duration::from_secs(1) }
+        Self {
+            bucket: "unlimited".to_owned(),
+            limit: 1_000_000,
+            remaining: 1_000_000,
+            reset_after: Duration::from_secs(1),
+        }
     }
 }
 
 impl Limits {
     /// Counts a call. `size` is how many calls a bucket takes within `window`.
-    pub(crate) fn count(&mut self, route: &str, major: &str, size: u32, window: Duration, exempt: bool) -> (Told, Option<Refusal>) {
+    pub(crate) fn count(
+        &mut self,
+        route: &str,
+        major: &str,
+        size: u32,
+        window: Duration,
+        exempt: bool,
+    ) -> (Told, Option<Refusal>) {
         let now = Instant::now();
         let key = (route.to_owned(), major.to_owned());
-        let refuse = |retry_after: Duration, global| Refusal::too_many(Limit { retry_after, global, shared: false });
-        let bucket = self.buckets.entry(key.clone()).or_insert(Bucket { used: 0, until: now + window });
+        let refuse = |retry_after: Duration, global| {
+            Refusal::too_many(Limit { retry_after, global, shared: false })
+        };
+        let bucket =
+            self.buckets.entry(key.clone()).or_insert(Bucket { used: 0, until: now + window });
         if bucket.until <= now {
             *bucket = Bucket { used: 0, until: now + window };
         }
-        let told = |b: &Bucket| Told { bucket: hash(route), limit: size, remaining: size.saturating_sub(b.used), reset_after: b.until - now };
+        let told = |b: &Bucket| Told {
+            bucket: hash(route),
+            limit: size,
+            remaining: size.saturating_sub(b.used),
+            reset_after: b.until - now,
+        };
         if let Some(until) = self.rest.get(&key).filter(|u| **u > now) {
-            return (told(bucket), Some(refuse(*until - now, false).wrong("called before the retry_after of an earlier answer had passed")));
+            return (
+                told(bucket),
+                Some(
+                    refuse(*until - now, false)
+                        .wrong("called before the retry_after of an earlier answer had passed"),
+                ),
+            );
         }
         if !exempt {
             if let Some(until) = self.global_rest.filter(|u| *u > now) {
-                return (told(bucket), Some(refuse(until - now, true).wrong("called before the global retry_after had passed")));
+                return (
+                    told(bucket),
+                    Some(
+                        refuse(until - now, true)
+                            .wrong("called before the global retry_after had passed"),
+                    ),
+                );
             }
             while self.recent.front().is_some_and(|at| now - *at > Duration::from_secs(1)) {
                 self.recent.pop_front();
@@ -72,7 +104,10 @@ impl Limits {
         if bucket.used >= size {
             // Whoever was told that nothing is left has no excuse.
             let wait = bucket.until - now;
-            return (told(bucket), Some(refuse(wait, false).wrong("called although X-RateLimit-Remaining was 0")));
+            return (
+                told(bucket),
+                Some(refuse(wait, false).wrong("called although X-RateLimit-Remaining was 0")),
+            );
         }
         bucket.used += 1;
         (told(bucket), None)
@@ -91,5 +126,9 @@ impl Limits {
 
 /// Opaque to clients.
 fn hash(route: &str) -> String {
-    format!("{:016x}", route.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)))
+    format!(
+        "{:016x}",
+        route.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b))
+            .wrapping_mul(0x100_0000_01b3))
+    )
 }

@@ -23,7 +23,12 @@ const AT_ONCE: usize = 100;
 /// Starts a load: rooms now, messages as the gateway's connection takes them.
 pub(crate) fn start(state: &mut State, plan: LoadPlan) {
     for (n, id) in (0..plan.rooms).zip(FIRST_ROOM..) {
-        state.world.people.entry(id).or_insert_with(|| Person { name: format!("Load {n}"), username: format!("load_{n}"), bot: false, takes_direct: true });
+        state.world.people.entry(id).or_insert_with(|| Person {
+            name: format!("Load {n}"),
+            username: format!("load_{n}"),
+            bot: false,
+            takes_direct: true,
+        });
         state.world.channels.entry(id).or_insert_with(|| Channel {
             guild: None,
             kind: 1,
@@ -32,6 +37,7 @@ pub(crate) fn start(state: &mut State, plan: LoadPlan) {
             recipient: Some(id),
             may: may::INVITED,
             archived: false,
+            silenced: Vec::new(),
             messages: BTreeMap::new(),
         });
     }
@@ -46,7 +52,13 @@ impl State {
             let Some(question) = self.load.as_mut().and_then(|load| load.ask(now)) else { return };
             let room = FIRST_ROOM + question.room as u64;
             let at = self.now();
-            let message = Message { id: self.world.id(at), channel: room, author: room, content: question.text, ..Message::default() };
+            let message = Message {
+                id: self.world.id(at),
+                channel: room,
+                author: room,
+                content: question.text,
+                ..Message::default()
+            };
             self.tell("MESSAGE_CREATE", &message);
             if let Some(load) = &mut self.load {
                 load.handed_out(question.number, now);
@@ -63,7 +75,12 @@ struct Create {
 }
 
 /// The answer to a call that a load consists of; none for others, or when checks are on. Empty for 204.
-pub(crate) fn answer(shared: &std::sync::Arc<Shared>, method: &Method, uri: &Uri, body: &Bytes) -> Option<Bytes> {
+pub(crate) fn answer(
+    shared: &std::sync::Arc<Shared>,
+    method: &Method,
+    uri: &Uri,
+    body: &Bytes,
+) -> Option<Bytes> {
     let mut state = shared.lock();
     if state.options.checks || method != Method::POST {
         return None;
@@ -75,7 +92,14 @@ pub(crate) fn answer(shared: &std::sync::Arc<Shared>, method: &Method, uri: &Uri
         "messages" => {
             let Create { content, nonce } = serde_json::from_slice(body).ok()?;
             let at = state.now();
-            let message = Message { id: state.world.id(at), channel, author: state.world.bot, content, nonce, ..Message::default() };
+            let message = Message {
+                id: state.world.id(at),
+                channel,
+                author: state.world.bot,
+                content,
+                nonce,
+                ..Message::default()
+            };
             if let (Some(load), Some(room)) = (&mut state.load, channel.checked_sub(FIRST_ROOM)) {
                 load.answered(usize::try_from(room).unwrap_or(usize::MAX), &message.content);
             }

@@ -51,7 +51,13 @@ impl Saying {
     /// With a file.
     pub fn with_file(mut self, name: &str, mime: &str, bytes: &[u8]) -> Self {
         let id = self.message.id + 1 + self.message.files.len() as u64;
-        self.message.files.push(File { id, name: name.into(), mime: Some(mime.into()), description: None, bytes: Bytes::copy_from_slice(bytes) });
+        self.message.files.push(File {
+            id,
+            name: name.into(),
+            mime: Some(mime.into()),
+            description: None,
+            bytes: Bytes::copy_from_slice(bytes),
+        });
         self
     }
 
@@ -85,7 +91,12 @@ impl User {
 
     /// Says something; `<@id>` mentions.
     pub fn says(&self, channel: &Channel, text: &str) -> Saying {
-        let message = Message { channel: channel.id, author: self.id, content: text.to_owned(), ..Message::default() };
+        let message = Message {
+            channel: channel.id,
+            author: self.id,
+            content: text.to_owned(),
+            ..Message::default()
+        };
         Saying { api: self.api.clone(), message }
     }
 
@@ -108,12 +119,16 @@ impl User {
 
     /// Reacts; custom emoji as `name:id`.
     pub fn reacts(&self, channel: &Channel, id: u64, emoji: &str) {
-        self.api.change(|s| s.set_reaction(channel.id, id, self.id, emoji, true)).unwrap_or_else(|_| panic!("no message {id} to react to"));
+        self.api
+            .change(|s| s.set_reaction(channel.id, id, self.id, emoji, true))
+            .unwrap_or_else(|_| panic!("no message {id} to react to"));
     }
 
     /// Takes a reaction back.
     pub fn unreacts(&self, channel: &Channel, id: u64, emoji: &str) {
-        self.api.change(|s| s.set_reaction(channel.id, id, self.id, emoji, false)).unwrap_or_else(|_| panic!("no message {id}"));
+        self.api
+            .change(|s| s.set_reaction(channel.id, id, self.id, emoji, false))
+            .unwrap_or_else(|_| panic!("no message {id}"));
     }
 
     /// Presses the button with this `custom_id`; returns the interaction.
@@ -122,9 +137,22 @@ impl User {
     /// When there is no such button.
     pub fn presses(&self, channel: &Channel, message: u64, custom_id: &str) -> u64 {
         self.api.change(|s| {
-            let rows = s.world.message(channel.id, message).map(|m| json!(m.components).to_string()).unwrap_or_default();
-            assert!(rows.contains(&json!(custom_id).to_string()), "no button {custom_id} under {message}");
-            s.interact(self.id, channel.id, 3, &json!({ "custom_id": custom_id, "component_type": 2 }), Some(message))
+            let rows = s
+                .world
+                .message(channel.id, message)
+                .map(|m| json!(m.components).to_string())
+                .unwrap_or_default();
+            assert!(
+                rows.contains(&json!(custom_id).to_string()),
+                "no button {custom_id} under {message}"
+            );
+            s.interact(
+                self.id,
+                channel.id,
+                3,
+                &json!({ "custom_id": custom_id, "component_type": 2 }),
+                Some(message),
+            )
         })
     }
 
@@ -134,9 +162,25 @@ impl User {
     /// When no such command is registered.
     pub fn uses(&self, channel: &Channel, command: &str, option: Option<&str>) -> u64 {
         self.api.change(|s| {
-            let known = s.commands.iter().find(|c| c["name"] == command).unwrap_or_else(|| panic!("no command {command}")).clone();
-            let options: Vec<Value> = option.into_iter().map(|text| json!({ "type": 3, "name": known["options"][0]["name"], "value": text })).collect();
-            s.interact(self.id, channel.id, 2, &json!({ "id": known["id"], "name": command, "type": 1, "options": options }), None)
+            let known = s
+                .commands
+                .iter()
+                .find(|c| c["name"] == command)
+                .unwrap_or_else(|| panic!("no command {command}"))
+                .clone();
+            let options: Vec<Value> = option
+                .into_iter()
+                .map(
+                    |text| json!({ "type": 3, "name": known["options"][0]["name"], "value": text }),
+                )
+                .collect();
+            s.interact(
+                self.id,
+                channel.id,
+                2,
+                &json!({ "id": known["id"], "name": command, "type": 1, "options": options }),
+                None,
+            )
         })
     }
 
@@ -201,9 +245,26 @@ impl Guild {
         })
     }
 
+    /// A member is timed out until then (ISO 8601), or not any more.
+    pub fn times_out(&self, user: &User, until: Option<&str>) {
+        self.api.change(|s| {
+            if let Some(member) =
+                s.world.guilds.get_mut(&self.id).and_then(|guild| guild.members.get_mut(&user.id))
+            {
+                member.timed_out = until.map(str::to_owned);
+            }
+        });
+    }
+
     /// The role Discord made for the bot.
     pub fn own_role(&self) -> u64 {
-        self.api.change(|s| s.world.guilds[&self.id].roles.iter().find(|(_, r)| r.bot.is_some()).map_or(0, |(id, _)| *id))
+        self.api.change(|s| {
+            s.world.guilds[&self.id]
+                .roles
+                .iter()
+                .find(|(_, r)| r.bot.is_some())
+                .map_or(0, |(id, _)| *id)
+        })
     }
 
     /// Has another name from now on.
@@ -224,7 +285,12 @@ impl Guild {
             if let Some(guild) = s.world.guilds.get_mut(&self.id) {
                 guild.members.remove(&bot);
             }
-            s.event(Some(self.id), intent::GUILDS, "GUILD_DELETE", &json!({ "id": self.id.to_string() }));
+            s.event(
+                Some(self.id),
+                intent::GUILDS,
+                "GUILD_DELETE",
+                &json!({ "id": self.id.to_string() }),
+            );
         });
     }
 }
@@ -235,6 +301,21 @@ impl Channel {
         self.api.change(|s| {
             if let Some(channel) = s.world.channels.get_mut(&self.id) {
                 channel.may = permissions;
+            }
+            if let Some(channel) =
+                s.world.channels.get(&self.id).filter(|c| c.guild.is_some() && !c.is_thread())
+            {
+                let (guild, data) = (channel.guild, s.world.channel_json(self.id, channel));
+                s.event(guild, intent::GUILDS, "CHANNEL_UPDATE", &data);
+            }
+        });
+    }
+
+    /// A role, everybody (the guild's id) or a person may not write here any more.
+    pub fn silences(&self, who: u64) {
+        self.api.change(|s| {
+            if let Some(channel) = s.world.channels.get_mut(&self.id) {
+                channel.silenced.push(who);
             }
         });
     }

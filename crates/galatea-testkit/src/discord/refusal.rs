@@ -43,7 +43,11 @@ impl Refusal {
         for name in field.rsplit('.') {
             errors = json!({ name: errors });
         }
-        Self { errors, violation: Some(format!("{field}: {told}")), ..Self::new(400, 50035, "Invalid Form Body") }
+        Self {
+            errors,
+            violation: Some(format!("{field}: {told}")),
+            ..Self::new(400, 50035, "Invalid Form Body")
+        }
     }
 
     /// As a violation, too.

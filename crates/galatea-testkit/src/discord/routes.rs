@@ -44,15 +44,31 @@ pub(crate) fn find(method: &str, path: &str) -> Option<(&'static str, Vec<String
         let pattern: Vec<&str> = pattern.split('/').collect();
         let fits = verb == method
             && pattern.len() == parts.len()
-            && pattern.iter().zip(&parts).all(|(p, s)| *p == "{}" && !s.is_empty() && !s.starts_with('@') || p == s);
-        fits.then(|| (*route, pattern.iter().zip(&parts).filter(|(p, _)| **p == "{}").map(|(_, s)| decode(s)).collect()))
+            && pattern
+                .iter()
+                .zip(&parts)
+                .all(|(p, s)| *p == "{}" && !s.is_empty() && !s.starts_with('@') || p == s);
+        fits.then(|| {
+            (
+                *route,
+                pattern
+                    .iter()
+                    .zip(&parts)
+                    .filter(|(p, _)| **p == "{}")
+                    .map(|(_, s)| decode(s))
+                    .collect(),
+            )
+        })
     })
 }
 
 fn decode(segment: &str) -> String {
     // Form decoding would turn a plus into a space; in paths it is one.
     let text = segment.replace('+', "%2B");
-    url::form_urlencoded::parse(text.as_bytes()).next().map(|(k, _)| k.into_owned()).unwrap_or_default()
+    url::form_urlencoded::parse(text.as_bytes())
+        .next()
+        .map(|(k, _)| k.into_owned())
+        .unwrap_or_default()
 }
 
 /// Does what a call asks for.

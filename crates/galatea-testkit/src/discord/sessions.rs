@@ -17,6 +17,9 @@ pub(crate) mod intent {
     pub(crate) const KNOWN: u64 = 0x1_ffff | 1 << 20 | 1 << 21 | 1 << 24 | 1 << 25;
 }
 
+/// Name of an event that is sent as its text stands, `{s}` replaced by its number.
+pub(crate) const RAW: &str = "__RAW__";
+
 /// Events kept for a resume; Discord keeps some minutes' worth.
 const KEPT: usize = 10_000;
 
@@ -60,7 +63,11 @@ impl Session {
 
     /// Whether everything after this number is still there.
     pub(crate) fn resumable(&self, sequence: u64) -> bool {
-        sequence >= self.acknowledged && self.history.front().map_or(sequence == self.sequence, |(first, ..)| sequence + 1 >= *first)
+        sequence >= self.acknowledged
+            && self
+                .history
+                .front()
+                .map_or(sequence == self.sequence, |(first, ..)| sequence + 1 >= *first)
     }
 
     fn wants(&self, guild: Option<u64>, intent: u64) -> bool {
@@ -83,7 +90,15 @@ impl Sessions {
     pub(crate) fn begin(&mut self, intents: u64, shard: (u64, u64), connection: u64) -> String {
         self.made += 1;
         let id = format!("session{:028x}", self.made);
-        let session = Session { id: id.clone(), intents, shard, sequence: 0, history: VecDeque::new(), acknowledged: 0, connection: Some(connection) };
+        let session = Session {
+            id: id.clone(),
+            intents,
+            shard,
+            sequence: 0,
+            history: VecDeque::new(),
+            acknowledged: 0,
+            connection: Some(connection),
+        };
         self.all.insert(id.clone(), session);
         id
     }
@@ -93,9 +108,24 @@ impl Sessions {
     }
 
     /// Sends an event of a guild, or of a direct message, to the sessions that asked for it.
-    pub(crate) fn dispatch(&mut self, guild: Option<u64>, intent: u64, name: &str, data: &Value, bot: u64) {
+    pub(crate) fn dispatch(
+        &mut self,
+        guild: Option<u64>,
+        intent: u64,
+        name: &str,
+        data: &Value,
+        bot: u64,
+    ) {
         for session in self.all.values_mut().filter(|s| s.wants(guild, intent)) {
-            let data = if name.starts_with("MESSAGE_") && session.intents & intent::CONTENT == 0 { without_content(data, guild, bot) } else { data.clone() };
+            if name == RAW {
+                session.push(name, data.clone());
+                continue;
+            }
+            let data = if name.starts_with("MESSAGE_") && session.intents & intent::CONTENT == 0 {
+                without_content(data, guild, bot)
+            } else {
+                data.clone()
+            };
             session.push(name, data);
         }
         self.last = Some((guild, intent, name.to_owned(), data.clone()));
@@ -114,7 +144,8 @@ fn without_content(data: &Value, guild: Option<u64>, bot: u64) -> Value {
     let bot = json!(bot.to_string());
     let mentioned = data["mentions"].as_array().is_some_and(|m| m.iter().any(|u| u["id"] == bot));
     let mut data = data.clone();
-    if guild.is_none() || mentioned || data["author"]["id"] == bot || data.get("content").is_none() {
+    if guild.is_none() || mentioned || data["author"]["id"] == bot || data.get("content").is_none()
+    {
         return data;
     }
     data["content"] = json!("");

@@ -1,7 +1,7 @@
 //! Everything the server knows.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -15,7 +15,7 @@ use tokio::sync::broadcast;
 use axum::Router;
 
 use super::{
-    faults::{Effect, Order},
+    faults::{Effect, Order, Silent},
     http,
     http::Request,
     interactions::Interaction,
@@ -134,9 +134,22 @@ pub struct State {
     pub(crate) orders: broadcast::Sender<Order>,
     /// Gateway connections so far.
     pub(crate) connections: u64,
+    /// Steps at which coming connections fall silent, in order.
+    pub(crate) silences: VecDeque<Silent>,
+    /// Members that were asked for over the gateway (op 8).
+    pub(crate) member_requests: usize,
 }
 
 impl State {
+    /// Whether the connection that got to this step is to fall silent at it.
+    pub(crate) fn falls_silent(&mut self, step: Silent) -> bool {
+        let meant = self.silences.front() == Some(&step);
+        if meant {
+            self.silences.pop_front();
+        }
+        meant
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         SystemClock.now()
     }
@@ -175,6 +188,8 @@ impl Scene for State {
             resumed: 0,
             orders: broadcast::Sender::new(64),
             connections: 0,
+            silences: VecDeque::new(),
+            member_requests: 0,
         }
     }
 
@@ -192,9 +207,23 @@ impl Scene for State {
 
     fn story(&self) -> Vec<String> {
         let brief = |value: &Value| value.to_string().chars().take(300).collect::<String>();
-        let answer = |c: &Call| c.answer.as_ref().map_or("no answer".to_owned(), |(status, body)| format!("{status} {}", brief(body)));
-        let calls = self.calls.iter().map(|c| format!("{} {:?} {} -> {}", c.route, c.channel, brief(&c.body), answer(c)));
+        let answer = |c: &Call| {
+            c.answer.as_ref().map_or("no answer".to_owned(), |(status, body)| {
+                format!("{status} {}", brief(body))
+            })
+        };
+        let calls = self
+            .calls
+            .iter()
+            .map(|c| format!("{} {:?} {} -> {}", c.route, c.channel, brief(&c.body), answer(c)));
         let sessions = self.sessions.all.values();
-        calls.chain(sessions.map(|s| format!("session {} at {}, told {}, connection {:?}", s.id, s.sequence, s.acknowledged, s.connection))).collect()
+        calls
+            .chain(sessions.map(|s| {
+                format!(
+                    "session {} at {}, told {}, connection {:?}",
+                    s.id, s.sequence, s.acknowledged, s.connection
+                )
+            }))
+            .collect()
     }
 }

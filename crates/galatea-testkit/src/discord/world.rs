@@ -41,6 +41,8 @@ pub(crate) struct Role {
 pub(crate) struct Member {
     pub(crate) nick: Option<String>,
     pub(crate) roles: Vec<u64>,
+    /// Timed out until then, as Discord writes it.
+    pub(crate) timed_out: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -65,6 +67,8 @@ pub(crate) struct Channel {
     /// What the bot may do here.
     pub(crate) may: u64,
     pub(crate) archived: bool,
+    /// Roles and people that may not write here.
+    pub(crate) silenced: Vec<u64>,
     pub(crate) messages: BTreeMap<u64, Message>,
 }
 
@@ -114,7 +118,15 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(bot: u64, name: &str) -> Self {
         let mut people = BTreeMap::new();
-        people.insert(bot, Person { name: name.to_owned(), username: name.to_lowercase(), bot: true, takes_direct: true });
+        people.insert(
+            bot,
+            Person {
+                name: name.to_owned(),
+                username: name.to_lowercase(),
+                bot: true,
+                takes_direct: true,
+            },
+        );
         Self { bot, people, guilds: BTreeMap::new(), channels: BTreeMap::new(), last: 0 }
     }
 
@@ -131,7 +143,8 @@ impl World {
 
     /// The direct message channel with a person, made when it is first used.
     pub(crate) fn direct(&mut self, person: u64, now: Timestamp) -> u64 {
-        let known = self.channels.iter().find(|(_, c)| c.recipient == Some(person)).map(|(id, _)| *id);
+        let known =
+            self.channels.iter().find(|(_, c)| c.recipient == Some(person)).map(|(id, _)| *id);
         known.unwrap_or_else(|| {
             let id = self.id(now);
             let channel = Channel {
@@ -142,6 +155,7 @@ impl World {
                 recipient: Some(person),
                 may: may::INVITED,
                 archived: false,
+                silenced: Vec::new(),
                 messages: BTreeMap::new(),
             };
             self.channels.insert(id, channel);
@@ -155,10 +169,22 @@ impl World {
         let owner = members.first().copied().unwrap_or(self.bot);
         let everyone = Role { name: "@everyone".into(), permissions: may::INVITED, bot: None };
         let own = Role { name: "Galatea".into(), permissions: may::INVITED, bot: Some(self.bot) };
-        let mut all: BTreeMap<u64, Member> = members.iter().map(|m| (*m, Member::default())).collect();
-        all.insert(self.bot, Member { nick: None, roles: vec![role] });
+        let mut all: BTreeMap<u64, Member> =
+            members.iter().map(|m| (*m, Member::default())).collect();
+        all.insert(self.bot, Member { roles: vec![role], ..Member::default() });
         let roles = [(id, everyone), (role, own)].into();
-        self.guilds.insert(id, Guild { name: name.to_owned(), owner, roles, members: all, general, joined_at: now, available: true });
+        self.guilds.insert(
+            id,
+            Guild {
+                name: name.to_owned(),
+                owner,
+                roles,
+                members: all,
+                general,
+                joined_at: now,
+                available: true,
+            },
+        );
         self.channels.insert(general, self.channel(id, 0, "general", None));
         id
     }
@@ -166,7 +192,17 @@ impl World {
     /// A channel of a guild, not yet in the world.
     pub(crate) fn channel(&self, guild: u64, kind: u8, name: &str, parent: Option<u64>) -> Channel {
         let may = parent.and_then(|p| self.channels.get(&p)).map_or(may::INVITED, |p| p.may);
-        Channel { guild: Some(guild), kind, name: name.to_owned(), parent, recipient: None, may, archived: false, messages: BTreeMap::new() }
+        Channel {
+            guild: Some(guild),
+            kind,
+            name: name.to_owned(),
+            parent,
+            recipient: None,
+            may,
+            archived: false,
+            silenced: Vec::new(),
+            messages: BTreeMap::new(),
+        }
     }
 
     /// People named in a text, and roles.
@@ -176,7 +212,13 @@ impl World {
             let Some((inner, _)) = piece.split_once('>') else { continue };
             match inner.strip_prefix('&') {
                 Some(role) => roles.extend(role.parse::<u64>().ok()),
-                None => people.extend(inner.trim_start_matches('!').parse::<u64>().ok().filter(|p| self.people.contains_key(p))),
+                None => people.extend(
+                    inner
+                        .trim_start_matches('!')
+                        .parse::<u64>()
+                        .ok()
+                        .filter(|p| self.people.contains_key(p)),
+                ),
             }
         }
         people.dedup();

@@ -55,7 +55,10 @@ impl<E: Clone> Fault<E> {
 
     /// Whether this call meets it; counts the call.
     fn meets(&mut self, call: &str, place: Option<i128>) -> bool {
-        if self.left == 0 || self.call.as_ref().is_some_and(|c| !c.eq_ignore_ascii_case(call)) || (self.place.is_some() && self.place != place) {
+        if self.left == 0
+            || self.call.as_ref().is_some_and(|c| !c.eq_ignore_ascii_case(call))
+            || (self.place.is_some() && self.place != place)
+        {
             return false;
         }
         if self.skip > 0 {
@@ -68,7 +71,11 @@ impl<E: Clone> Fault<E> {
 }
 
 /// The first fault that meets a call.
-pub(super) fn pick<E: Clone>(faults: &mut Vec<Fault<E>>, call: &str, place: Option<i128>) -> Option<E> {
+pub(super) fn pick<E: Clone>(
+    faults: &mut Vec<Fault<E>>,
+    call: &str,
+    place: Option<i128>,
+) -> Option<E> {
     let effect = faults.iter_mut().find_map(|f| f.meets(call, place).then(|| f.effect.clone()));
     faults.retain(|f| f.left > 0);
     effect
@@ -82,7 +89,14 @@ mod tests {
     fn conditions_narrow_and_counts_run_out() {
         let mut faults = vec![Fault::new(()).on("sendMessage").at(7).nth(2).times(2)];
         let mut hits = Vec::new();
-        for (call, place) in [("sendMessage", 7), ("getMe", 7), ("sendMessage", 8), ("SENDMESSAGE", 7), ("sendMessage", 7), ("sendMessage", 7)] {
+        for (call, place) in [
+            ("sendMessage", 7),
+            ("getMe", 7),
+            ("sendMessage", 8),
+            ("SENDMESSAGE", 7),
+            ("sendMessage", 7),
+            ("sendMessage", 7),
+        ] {
             hits.push(pick(&mut faults, call, Some(place)).is_some());
         }
         assert_eq!(hits, [false, false, false, true, true, false]);

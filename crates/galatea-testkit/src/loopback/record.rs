@@ -22,6 +22,11 @@ impl<E: Clone> Record<E> {
         self.faults.push(fault);
     }
 
+    /// How many faults were ordered and not met yet.
+    pub(super) fn waiting_faults(&self) -> usize {
+        self.faults.len()
+    }
+
     /// Forgets the faults that were not met yet.
     pub(super) fn end_faults(&mut self) {
         self.faults.clear();
@@ -49,6 +54,10 @@ impl<E: Clone> Record<E> {
 
     /// Violations nobody allowed.
     pub(super) fn unexpected(&self) -> Vec<String> {
-        self.violations.iter().filter(|v| !self.allowed.iter().any(|a| v.contains(a.as_str()))).cloned().collect()
+        self.violations
+            .iter()
+            .filter(|v| !self.allowed.iter().any(|a| v.contains(a.as_str())))
+            .cloned()
+            .collect()
     }
 }

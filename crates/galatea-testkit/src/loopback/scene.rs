@@ -48,7 +48,12 @@ pub struct Shared<S> {
 
 impl<S> Shared<S> {
     pub(super) fn new(state: S) -> Self {
-        Self { state: Mutex::new(state), changed: watch::Sender::new(0), stop: CancellationToken::new(), unreachable: AtomicBool::new(false) }
+        Self {
+            state: Mutex::new(state),
+            changed: watch::Sender::new(0),
+            stop: CancellationToken::new(),
+            unreachable: AtomicBool::new(false),
+        }
     }
 
     /// The scene, also after a test panicked while holding it.
@@ -93,6 +98,11 @@ impl<S: Scene> Handle<S> {
     /// Orders a fault.
     pub fn fault(&self, fault: Fault<S::Effect>) {
         self.change(|s| s.record_mut().order(fault));
+    }
+
+    /// How many faults were ordered and not met yet.
+    pub fn waiting_faults(&self) -> usize {
+        self.shared.lock().record_mut().waiting_faults()
     }
 
     /// Forgets the faults that were not met yet.

@@ -39,7 +39,8 @@ impl<S: Scene> Server<S> {
             let address = listener.local_addr()?;
             Ok::<_, std::io::Error>((listener, address))
         };
-        let (listener, address) = bound.await.unwrap_or_else(|e| panic!("no loopback address to listen on: {e}"));
+        let (listener, address) =
+            bound.await.unwrap_or_else(|e| panic!("no loopback address to listen on: {e}"));
         let base = format!("http://{address}");
         let shared = Arc::new(Shared::new(S::new(options, &base)));
         let service = S::router(Arc::clone(&shared)).into_make_service_with_connect_info::<Wire>();

@@ -42,15 +42,25 @@ pub(crate) struct Line {
 }
 
 impl AsyncRead for Line {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
 impl AsyncWrite for Line {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let left = self.wire.0.load(Ordering::Acquire);
-        let Ok(allowed) = usize::try_from(left) else { return Pin::new(&mut self.stream).poll_write(cx, buf) };
+        let Ok(allowed) = usize::try_from(left) else {
+            return Pin::new(&mut self.stream).poll_write(cx, buf);
+        };
         if allowed == 0 {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }

@@ -19,7 +19,10 @@ impl Dialect for Anthropic {
 
     fn inspect(&self, request: &Recorded, violations: &mut Vec<String>) -> Route {
         let mut shape = Shape { violations };
-        shape.require(request.header("anthropic-version") == Some("2023-06-01"), "anthropic-version: not 2023-06-01");
+        shape.require(
+            request.header("anthropic-version") == Some("2023-06-01"),
+            "anthropic-version: not 2023-06-01",
+        );
         match (request.method.as_str(), request.path.as_str()) {
             ("POST", "/v1/messages") => messages(&request.body, &mut shape),
             ("GET", "/v1/models") => Route::Models(None),
@@ -31,7 +34,9 @@ impl Dialect for Anthropic {
     }
 
     fn answer(&self, route: &Route, answer: &Answer) -> (Vec<u8>, &'static str) {
-        let Route::Chat { model, stream, .. } = route else { return (Vec::new(), "application/json") };
+        let Route::Chat { model, stream, .. } = route else {
+            return (Vec::new(), "application/json");
+        };
         let stop = match answer.finish {
             Finish::Stop => "end_turn",
             Finish::Length => "max_tokens",
@@ -66,9 +71,13 @@ impl Dialect for Anthropic {
         event(json!({ "type": "ping" }));
         let mut index = 0;
         if !answer.text.is_empty() {
-            event(json!({ "type": "content_block_start", "index": index, "content_block": { "type": "text", "text": "" } }));
+            event(
+                json!({ "type": "content_block_start", "index": index, "content_block": { "type": "text", "text": "" } }),
+            );
             for piece in pieces(&answer.text, 6) {
-                event(json!({ "type": "content_block_delta", "index": index, "delta": { "type": "text_delta", "text": piece } }));
+                event(
+                    json!({ "type": "content_block_delta", "index": index, "delta": { "type": "text_delta", "text": piece } }),
+                );
             }
             event(json!({ "type": "content_block_stop", "index": index }));
             index += 1;
@@ -77,28 +86,44 @@ impl Dialect for Anthropic {
             event(
                 json!({ "type": "content_block_start", "index": index, "content_block": { "type": "tool_use", "id": format!("toolu_{i}"), "name": name, "input": {} } }),
             );
-            event(json!({ "type": "content_block_delta", "index": index, "delta": { "type": "input_json_delta", "partial_json": "" } }));
+            event(
+                json!({ "type": "content_block_delta", "index": index, "delta": { "type": "input_json_delta", "partial_json": "" } }),
+            );
             for piece in pieces(arguments, 5) {
-                event(json!({ "type": "content_block_delta", "index": index, "delta": { "type": "input_json_delta", "partial_json": piece } }));
+                event(
+                    json!({ "type": "content_block_delta", "index": index, "delta": { "type": "input_json_delta", "partial_json": piece } }),
+                );
             }
             event(json!({ "type": "content_block_stop", "index": index }));
             index += 1;
         }
-        event(json!({ "type": "message_delta", "delta": { "stop_reason": stop, "stop_sequence": null }, "usage": { "output_tokens": output } }));
+        event(
+            json!({ "type": "message_delta", "delta": { "stop_reason": stop, "stop_sequence": null }, "usage": { "output_tokens": output } }),
+        );
         event(json!({ "type": "message_stop" }));
         (out.into_bytes(), "text/event-stream; charset=utf-8")
     }
 
     fn other(&self, _route: &Route) -> Value {
-        let models = ["claude-3-5-haiku-20241022", "claude-sonnet-4-20250514"];
-        let data = models.map(|id| json!({ "type": "model", "id": id, "display_name": id, "created_at": "2025-05-14T00:00:00Z" }));
-        json!({ "data": data, "has_more": false, "first_id": models[0], "last_id": models[1] })
+        let models = [
+            "claude-haiku-5-5",
+            "claude-sonnet-5-5",
+            "claude-3-5-haiku-20241022",
+            "claude-sonnet-4-20250514",
+        ];
+        let data = models.map(|id| {
+            json!({ "type": "model", "id": id, "display_name": id, "created_at": "2026-05-14T00:00:00Z", "max_input_tokens": 1_000_000, "max_tokens": 128_000 })
+        });
+        json!({ "data": data, "has_more": false, "first_id": models[0], "last_id": models[3] })
     }
 
     fn failure(&self, fault: &Fault, route: &Route, key: &str) -> (u16, Value) {
         let model = if let Route::Chat { model, .. } = route { model.as_str() } else { "" };
         let error = |status: u16, kind: &str, message: String| {
-            (status, json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_1" }))
+            (
+                status,
+                json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_1" }),
+            )
         };
         match fault {
             Fault::BadKey => error(401, "authentication_error", format!("invalid x-api-key {key}")),
@@ -131,14 +156,36 @@ impl Dialect for Anthropic {
         (body.to_vec(), "application/json")
     }
 
-    fn stream_error(&self) -> Vec<u8> {
+    fn stream_error(&self, _: &Route) -> Vec<u8> {
         b"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n".to_vec()
     }
 }
 
+/// Models that reason by themselves take no sampling parameters, forced tools or prefill (models overview, migration guides).
+fn is_new(model: &str) -> bool {
+    ["claude-haiku-5", "claude-sonnet-5", "claude-opus-5", "claude-fable-5"]
+        .iter()
+        .any(|family| model.starts_with(family))
+}
+
 fn messages(body: &Value, shape: &mut Shape<'_>) -> Route {
-    let optional = ["system", "temperature", "top_p", "top_k", "stop_sequences", "stream", "tools", "tool_choice", "metadata", "thinking"];
-    let Some(fields) = shape.object("body", body, &["model", "max_tokens", "messages"], &optional) else { return Route::Unknown };
+    let optional = [
+        "system",
+        "temperature",
+        "top_p",
+        "top_k",
+        "stop_sequences",
+        "stream",
+        "tools",
+        "tool_choice",
+        "metadata",
+        "thinking",
+        "output_config",
+    ];
+    let Some(fields) = shape.object("body", body, &["model", "max_tokens", "messages"], &optional)
+    else {
+        return Route::Unknown;
+    };
     shape.text("model", fields.get("model"));
     shape.integer("max_tokens", fields.get("max_tokens"), 1);
     shape.number("temperature", fields.get("temperature"), 0.0, 1.0);
@@ -146,7 +193,25 @@ fn messages(body: &Value, shape: &mut Shape<'_>) -> Route {
     shape.integer("top_k", fields.get("top_k"), 0);
     shape.texts("stop_sequences", fields.get("stop_sequences"), usize::MAX);
     shape.flag("stream", fields.get("stream"));
-    shape.require(!(fields.contains_key("temperature") && fields.contains_key("top_p")), "temperature and top_p together");
+    shape.require(
+        !(fields.contains_key("temperature") && fields.contains_key("top_p")),
+        "temperature and top_p together",
+    );
+    let model = body["model"].as_str().unwrap_or_default();
+    if is_new(model) {
+        for name in ["temperature", "top_p", "top_k"] {
+            shape.require(!fields.contains_key(name), format_args!("{name}: not taken by {model}"));
+        }
+        let last = body["messages"].as_array().and_then(|list| list.last());
+        shape.require(
+            last.is_none_or(|last| last["role"] != "assistant"),
+            format_args!("{model} does not support assistant message prefill"),
+        );
+    }
+    if let Some(config) = fields.get("output_config") {
+        shape.object("output_config", config, &["effort"], &[]);
+        shape.require(is_new(model), "output_config: not taken");
+    }
     if fields.contains_key("system") {
         shape.text("system", fields.get("system"));
     }
@@ -155,8 +220,16 @@ fn messages(body: &Value, shape: &mut Shape<'_>) -> Route {
         let at = format_args!("messages[{i}]");
         shape.object(at, message, &["role", "content"], &[]);
         let expected = if i % 2 == 0 { "user" } else { "assistant" };
-        shape.require(message["role"] == expected, format_args!("{at}.role: not {expected}; roles take turns, user first"));
-        content(at, &message["content"], message["role"] == "assistant" && i + 1 == list.len(), shape);
+        shape.require(
+            message["role"] == expected,
+            format_args!("{at}.role: not {expected}; roles take turns, user first"),
+        );
+        content(
+            at,
+            &message["content"],
+            message["role"] == "assistant" && i + 1 == list.len(),
+            shape,
+        );
     }
     if fields.contains_key("tools") {
         for (i, tool) in shape.list("tools", fields.get("tools")).iter().enumerate() {
@@ -166,14 +239,29 @@ fn messages(body: &Value, shape: &mut Shape<'_>) -> Route {
             shape.schema(format_args!("{at}.input_schema"), tool.get("input_schema"));
         }
     }
-    Route::Chat { model: body["model"].as_str().unwrap_or_default().to_owned(), stream: body["stream"].as_bool().unwrap_or(false), usage: true }
+    Route::Chat {
+        model: body["model"].as_str().unwrap_or_default().to_owned(),
+        stream: body["stream"].as_bool().unwrap_or(false),
+        usage: true,
+    }
 }
 
-fn content(at: impl std::fmt::Display + Copy, content: &Value, last_assistant: bool, shape: &mut Shape<'_>) {
+fn content(
+    at: impl std::fmt::Display + Copy,
+    content: &Value,
+    last_assistant: bool,
+    shape: &mut Shape<'_>,
+) {
     let mut text_ok = |text: Option<&Value>| {
         let text = text.and_then(Value::as_str).unwrap_or_default();
-        shape.require(!text.trim().is_empty(), format_args!("{at}: text content blocks must be non-empty"));
-        shape.require(!last_assistant || text.trim_end() == text, format_args!("{at}: final assistant content cannot end with trailing whitespace"));
+        shape.require(
+            !text.trim().is_empty(),
+            format_args!("{at}: text content blocks must be non-empty"),
+        );
+        shape.require(
+            !last_assistant || text.trim_end() == text,
+            format_args!("{at}: final assistant content cannot end with trailing whitespace"),
+        );
     };
     match content {
         Value::String(_) => text_ok(Some(content)),
@@ -191,7 +279,10 @@ fn content(at: impl std::fmt::Display + Copy, content: &Value, last_assistant: b
                     shape.object(at, block, &["type", "source"], &[]);
                     shape.object(at, &block["source"], &["type", "media_type", "data"], &[]);
                     let kind = block["source"]["media_type"].as_str().unwrap_or_default();
-                    shape.require(["image/jpeg", "image/png", "image/gif", "image/webp"].contains(&kind), format_args!("{at}.media_type: {kind}"));
+                    shape.require(
+                        ["image/jpeg", "image/png", "image/gif", "image/webp"].contains(&kind),
+                        format_args!("{at}.media_type: {kind}"),
+                    );
                     shape.base64(at, block["source"].get("data"));
                 } else {
                     shape.object(at, block, &["type", "text"], &[]);

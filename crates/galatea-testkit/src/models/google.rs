@@ -19,6 +19,13 @@ impl Dialect for Google {
 
     fn inspect(&self, request: &Recorded, violations: &mut Vec<String>) -> Route {
         let mut shape = Shape { violations };
+        if (request.method.as_str(), request.path.as_str()) == ("GET", "/v1beta/models") {
+            shape.require(
+                request.query.is_empty() || request.query == "pageSize=1000",
+                "query: neither nothing nor the largest page",
+            );
+            return Route::Models(None);
+        }
         let rest = request.path.strip_prefix("/v1beta/models/").unwrap_or_default();
         let (model, method) = rest.split_once(':').unwrap_or((rest, ""));
         shape.require(!model.is_empty(), "path: no model");
@@ -38,21 +45,25 @@ impl Dialect for Google {
     }
 
     fn answer(&self, route: &Route, answer: &Answer) -> (Vec<u8>, &'static str) {
-        let Route::Chat { model, stream, .. } = route else { return (Vec::new(), "application/json") };
+        let Route::Chat { model, stream, .. } = route else {
+            return (Vec::new(), "application/json");
+        };
         let finish = match answer.finish {
             Finish::Stop | Finish::Tools => "STOP",
             Finish::Length => "MAX_TOKENS",
             Finish::Filtered => "SAFETY",
         };
         let (input, output) = answer.usage;
-        let usage = json!({ "promptTokenCount": input, "candidatesTokenCount": output - output.min(2), "thoughtsTokenCount": output.min(2), "totalTokenCount": input + output });
+        let usage = json!({ "promptTokenCount": input, "cachedContentTokenCount": self.cached(input), "candidatesTokenCount": output - output.min(2), "thoughtsTokenCount": output.min(2), "totalTokenCount": input + output });
         let call = |(name, arguments): &(String, String)| json!({ "functionCall": { "name": name, "args": serde_json::from_str::<Value>(arguments).unwrap_or(Value::Null) } });
         let chunk = |parts: Vec<Value>, finish: Option<&str>, usage: Option<&Value>| {
-            let mut candidate = json!({ "content": { "role": "model", "parts": parts }, "index": 0 });
+            let mut candidate =
+                json!({ "content": { "role": "model", "parts": parts }, "index": 0 });
             if let Some(finish) = finish {
                 candidate["finishReason"] = json!(finish);
             }
-            let mut body = json!({ "candidates": [candidate], "modelVersion": model, "responseId": "r1" });
+            let mut body =
+                json!({ "candidates": [candidate], "modelVersion": model, "responseId": "r1" });
             if let Some(usage) = usage {
                 body["usageMetadata"] = usage.clone();
             }
@@ -64,7 +75,10 @@ impl Dialect for Google {
                 parts.push(json!({ "text": answer.text }));
             }
             parts.extend(answer.tools.iter().map(call));
-            return (chunk(parts, Some(finish), Some(&usage)).to_string().into_bytes(), "application/json; charset=UTF-8");
+            return (
+                chunk(parts, Some(finish), Some(&usage)).to_string().into_bytes(),
+                "application/json; charset=UTF-8",
+            );
         }
         let mut out = String::new();
         let mut event = |body: Value| out.push_str(&format!("data: {body}\r\n\r\n"));
@@ -83,18 +97,25 @@ impl Dialect for Google {
             Route::Embed { texts, width, .. } => {
                 json!({ "embeddings": texts.iter().map(|text| json!({ "values": vector(text, *width) })).collect::<Vec<_>>() })
             }
-            Route::Models(Some(model)) => json!({ "name": format!("models/{model}"), "displayName": model, "supportedGenerationMethods": ["generateContent"] }),
+            Route::Models(Some(model)) => {
+                json!({ "name": format!("models/{model}"), "displayName": model, "supportedGenerationMethods": ["generateContent"] })
+            }
             _ => json!({ "models": [] }),
         }
     }
 
     fn failure(&self, fault: &Fault, route: &Route, key: &str) -> (u16, Value) {
         let model = match route {
-            Route::Chat { model, .. } | Route::Embed { model, .. } | Route::Models(Some(model)) => model.as_str(),
+            Route::Chat { model, .. } | Route::Embed { model, .. } | Route::Models(Some(model)) => {
+                model.as_str()
+            }
             _ => "",
         };
         let error = |code: u16, status: &str, message: String, details: Value| {
-            (code, json!({ "error": { "code": code, "message": message, "status": status, "details": details } }))
+            (
+                code,
+                json!({ "error": { "code": code, "message": message, "status": status, "details": details } }),
+            )
         };
         let reason = |reason: &str| json!([{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": "googleapis.com" }]);
         match fault {
@@ -125,19 +146,28 @@ impl Dialect for Google {
 
     fn empty(&self, route: &Route) -> (Vec<u8>, &'static str) {
         match route {
-            Route::Chat { stream: true, .. } => (b"data: {\"candidates\":[{\"finishReason\":\"STOP\",\"index\":0}]}\r\n\r\n".to_vec(), "text/event-stream"),
+            Route::Chat { stream: true, .. } => (
+                b"data: {\"candidates\":[{\"finishReason\":\"STOP\",\"index\":0}]}\r\n\r\n"
+                    .to_vec(),
+                "text/event-stream",
+            ),
             Route::Embed { .. } => (b"{}".to_vec(), "application/json"),
             _ => (b"{\"candidates\":[]}".to_vec(), "application/json"),
         }
     }
 
-    fn stream_error(&self) -> Vec<u8> {
+    fn stream_error(&self, _: &Route) -> Vec<u8> {
         b"data: {\"error\":{\"code\":503,\"message\":\"The model is overloaded.\",\"status\":\"UNAVAILABLE\"}}\r\n\r\n".to_vec()
     }
 }
 
 fn generate(model: &str, stream: bool, body: &Value, shape: &mut Shape<'_>) -> Route {
-    let Some(fields) = shape.object("body", body, &["contents"], &["systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings"]) else {
+    let Some(fields) = shape.object(
+        "body",
+        body,
+        &["contents"],
+        &["systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings"],
+    ) else {
         return Route::Unknown;
     };
     if let Some(system) = fields.get("systemInstruction") {
@@ -147,9 +177,14 @@ fn generate(model: &str, stream: bool, body: &Value, shape: &mut Shape<'_>) -> R
     for (i, content) in shape.list("contents", fields.get("contents")).iter().enumerate() {
         let at = format_args!("contents[{i}]");
         shape.object(at, content, &["role", "parts"], &[]);
-        shape.require(matches!(content["role"].as_str(), Some("user" | "model")), format_args!("{at}.role: neither user nor model"));
+        shape.require(
+            matches!(content["role"].as_str(), Some("user" | "model")),
+            format_args!("{at}.role: neither user nor model"),
+        );
         shape.require(i > 0 || content["role"] == "user", "contents: the first is not the user's");
-        for (n, part) in shape.list(format_args!("{at}.parts"), content.get("parts")).iter().enumerate() {
+        for (n, part) in
+            shape.list(format_args!("{at}.parts"), content.get("parts")).iter().enumerate()
+        {
             let at = format_args!("{at}.parts[{n}]");
             if part.get("inlineData").is_some() {
                 shape.object(at, part, &["inlineData"], &[]);
@@ -161,9 +196,12 @@ fn generate(model: &str, stream: bool, body: &Value, shape: &mut Shape<'_>) -> R
             }
         }
     }
-    for (i, tool) in fields.get("tools").and_then(Value::as_array).into_iter().flatten().enumerate() {
+    for (i, tool) in fields.get("tools").and_then(Value::as_array).into_iter().flatten().enumerate()
+    {
         shape.object(format_args!("tools[{i}]"), tool, &["functionDeclarations"], &[]);
-        for (n, function) in shape.list("functionDeclarations", tool.get("functionDeclarations")).iter().enumerate() {
+        for (n, function) in
+            shape.list("functionDeclarations", tool.get("functionDeclarations")).iter().enumerate()
+        {
             let at = format_args!("tools[{i}].functionDeclarations[{n}]");
             shape.object(at, function, &["name", "description", "parametersJsonSchema"], &[]);
             shape.tool_name(at, function.get("name"));
@@ -171,8 +209,36 @@ fn generate(model: &str, stream: bool, body: &Value, shape: &mut Shape<'_>) -> R
         }
     }
     if let Some(config) = fields.get("generationConfig") {
-        let known = ["maxOutputTokens", "temperature", "topP", "topK", "seed", "presencePenalty", "frequencyPenalty", "stopSequences"];
+        let known = [
+            "maxOutputTokens",
+            "temperature",
+            "topP",
+            "topK",
+            "seed",
+            "presencePenalty",
+            "frequencyPenalty",
+            "stopSequences",
+            "thinkingConfig",
+        ];
         shape.object("generationConfig", config, &[], &known);
+        if model.starts_with("gemini-3") {
+            for name in ["temperature", "topP", "topK"] {
+                shape.require(
+                    config.get(name).is_none(),
+                    format_args!("{name}: to be left out for {model}"),
+                );
+            }
+        }
+        if let Some(thinking) = config.get("thinkingConfig") {
+            shape.object("thinkingConfig", thinking, &["thinkingLevel"], &[]);
+            let known = thinking["thinkingLevel"]
+                .as_str()
+                .is_some_and(|level| ["low", "medium", "high"].contains(&level));
+            shape.require(
+                known && model.starts_with("gemini-3"),
+                format_args!("thinkingLevel: not one of {model}"),
+            );
+        }
         shape.integer("maxOutputTokens", config.get("maxOutputTokens"), 1);
         shape.integer("topK", config.get("topK"), 1);
         shape.integer("seed", config.get("seed"), i64::MIN);
@@ -192,8 +258,16 @@ fn embed(model: &str, body: &Value, shape: &mut Shape<'_>) -> Route {
     let mut texts = Vec::new();
     for (i, request) in list.iter().enumerate() {
         let at = format_args!("requests[{i}]");
-        shape.object(at, request, &["model", "content"], &["taskType", "title", "outputDimensionality"]);
-        shape.require(request["model"] == format!("models/{model}"), format_args!("{at}.model: differs from the path"));
+        shape.object(
+            at,
+            request,
+            &["model", "content"],
+            &["taskType", "title", "outputDimensionality"],
+        );
+        shape.require(
+            request["model"] == format!("models/{model}"),
+            format_args!("{at}.model: differs from the path"),
+        );
         shape.text(at, request["content"]["parts"][0].get("text"));
         texts.push(request["content"]["parts"][0]["text"].as_str().unwrap_or_default().to_owned());
     }

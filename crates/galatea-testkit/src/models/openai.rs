@@ -1,5 +1,7 @@
 //! OpenAI's Chat Completions, embeddings and model list (API reference, platform.openai.com/docs/api-reference).
 
+mod responses;
+
 use galatea_core::model::Finish;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -27,6 +29,7 @@ impl Dialect for OpenAi {
         let mut shape = Shape { violations };
         match (request.method.as_str(), request.path.as_str()) {
             ("POST", "/v1/chat/completions") => self.chat(&request.body, &mut shape),
+            ("POST", "/v1/responses") => responses::inspect(&request.body, &mut shape),
             ("POST", "/v1/embeddings") => embeddings(&request.body, &mut shape),
             ("GET", "/v1/models") => Route::Models(None),
             ("GET", "/v1/key") => Route::Key,
@@ -38,7 +41,12 @@ impl Dialect for OpenAi {
     }
 
     fn answer(&self, route: &Route, answer: &Answer) -> (Vec<u8>, &'static str) {
-        let Route::Chat { model, stream, usage } = route else { return (Vec::new(), "application/json") };
+        if let Route::Respond { model, stream } = route {
+            return responses::answer(model, *stream, answer, self.cached(answer.usage.0));
+        }
+        let Route::Chat { model, stream, usage } = route else {
+            return (Vec::new(), "application/json");
+        };
         let finish = match answer.finish {
             Finish::Stop => "stop",
             Finish::Length => "length",
@@ -46,7 +54,8 @@ impl Dialect for OpenAi {
             Finish::Filtered => "content_filter",
         };
         let (input, output) = answer.usage;
-        let tokens = json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output });
+        let tokens = json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output,
+            "prompt_tokens_details": { "cached_tokens": self.cached(input) } });
         if !stream {
             let calls: Vec<Value> = answer
                 .tools
@@ -54,7 +63,8 @@ impl Dialect for OpenAi {
                 .enumerate()
                 .map(|(i, (name, arguments))| json!({ "id": format!("call_{i}"), "type": "function", "function": { "name": name, "arguments": arguments } }))
                 .collect();
-            let mut message = json!({ "role": "assistant", "content": answer.text, "refusal": null });
+            let mut message =
+                json!({ "role": "assistant", "content": answer.text, "refusal": null });
             if !calls.is_empty() {
                 message["tool_calls"] = Value::Array(calls);
                 if answer.text.is_empty() {
@@ -88,7 +98,13 @@ impl Dialect for OpenAi {
             let start = json!({ "index": i, "id": format!("call_{i}"), "type": "function", "function": { "name": name, "arguments": "" } });
             chunk(delta(json!({ "tool_calls": [start] }), Value::Null), None);
             for piece in pieces(arguments, 5) {
-                chunk(delta(json!({ "tool_calls": [{ "index": i, "function": { "arguments": piece } }] }), Value::Null), None);
+                chunk(
+                    delta(
+                        json!({ "tool_calls": [{ "index": i, "function": { "arguments": piece } }] }),
+                        Value::Null,
+                    ),
+                    None,
+                );
             }
         }
         chunk(delta(json!({}), json!(finish)), None);
@@ -106,19 +122,33 @@ impl Dialect for OpenAi {
                     texts.iter().enumerate().rev().map(|(i, text)| json!({ "object": "embedding", "index": i, "embedding": vector(text, *width) })).collect();
                 json!({ "object": "list", "data": data, "model": model, "usage": { "prompt_tokens": 3, "total_tokens": 3 } })
             }
-            Route::Key => json!({ "data": { "label": "test", "limit": null, "limit_remaining": null, "usage": 0.5, "is_free_tier": false } }),
+            Route::Key => {
+                json!({ "data": { "label": "test", "limit": null, "limit_remaining": null, "usage": 0.5, "is_free_tier": false } })
+            }
             _ => {
                 let models = ["gpt-4o", "gpt-4o-mini", "gpt-5-nano", "text-embedding-3-small"];
-                let data = models.map(|id| json!({ "id": id, "object": "model", "created": 1, "owned_by": "openai" }));
+                let data = models.map(
+                    |id| json!({ "id": id, "object": "model", "created": 1, "owned_by": "openai" }),
+                );
                 json!({ "object": "list", "data": data })
             }
         }
     }
 
     fn failure(&self, fault: &Fault, route: &Route, key: &str) -> (u16, Value) {
-        let model = if let Route::Chat { model, .. } | Route::Embed { model, .. } = route { model.as_str() } else { "" };
+        let model = if let Route::Chat { model, .. }
+        | Route::Respond { model, .. }
+        | Route::Embed { model, .. } = route
+        {
+            model.as_str()
+        } else {
+            ""
+        };
         let error = |status: u16, message: String, kind: &str, code: Value| {
-            (status, json!({ "error": { "message": message, "type": kind, "param": null, "code": code } }))
+            (
+                status,
+                json!({ "error": { "message": message, "type": kind, "param": null, "code": code } }),
+            )
         };
         match fault {
             Fault::BadKey => error(
@@ -161,12 +191,19 @@ impl Dialect for OpenAi {
     fn empty(&self, route: &Route) -> (Vec<u8>, &'static str) {
         match route {
             Route::Chat { stream: true, .. } => (b"data: [DONE]\n\n".to_vec(), "text/event-stream"),
+            Route::Respond { stream, .. } => responses::empty(*stream),
             Route::Embed { .. } => (br#"{"object":"list","data":[]}"#.to_vec(), "application/json"),
-            _ => (br#"{"id":"x","object":"chat.completion","choices":[]}"#.to_vec(), "application/json"),
+            _ => (
+                br#"{"id":"x","object":"chat.completion","choices":[]}"#.to_vec(),
+                "application/json",
+            ),
         }
     }
 
-    fn stream_error(&self) -> Vec<u8> {
+    fn stream_error(&self, route: &Route) -> Vec<u8> {
+        if matches!(route, Route::Respond { .. }) {
+            return responses::stream_error();
+        }
         b"data: {\"error\":{\"message\":\"The server had an error\",\"type\":\"server_error\",\"code\":502}}\n\n".to_vec()
     }
 }
@@ -190,11 +227,14 @@ impl OpenAi {
             "n",
             "response_format",
             "parallel_tool_calls",
+            "reasoning_effort",
         ];
         if self.extended {
             optional.extend(["top_k", "min_p", "repetition_penalty"]);
         }
-        let Some(fields) = shape.object("body", body, &["model", "messages"], &optional) else { return Route::Unknown };
+        let Some(fields) = shape.object("body", body, &["model", "messages"], &optional) else {
+            return Route::Unknown;
+        };
         shape.text("model", fields.get("model"));
         let model = body["model"].as_str().unwrap_or_default().to_owned();
         let stream = body["stream"].as_bool().unwrap_or(false);
@@ -207,11 +247,32 @@ impl OpenAi {
         shape.integer("max_tokens", fields.get("max_tokens"), 1);
         shape.integer("max_completion_tokens", fields.get("max_completion_tokens"), 1);
         shape.texts("stop", fields.get("stop"), 4);
-        shape.require(!(fields.contains_key("max_tokens") && fields.contains_key("max_completion_tokens")), "max_tokens and max_completion_tokens together");
-        let reasoning = ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix));
-        if reasoning {
-            for name in ["max_tokens", "temperature", "top_p", "frequency_penalty", "presence_penalty", "stop"] {
-                shape.require(!fields.contains_key(name), format_args!("{name}: unsupported parameter for {model}"));
+        shape.require(
+            !(fields.contains_key("max_tokens") && fields.contains_key("max_completion_tokens")),
+            "max_tokens and max_completion_tokens together",
+        );
+        let effort = fields.get("reasoning_effort").and_then(Value::as_str);
+        let reasoning =
+            ["o1", "o3", "o4", "gpt-5", "gpt-6"].iter().any(|prefix| model.starts_with(prefix));
+        let at_ease = model.starts_with("gpt-6") && effort == Some("none");
+        if model.starts_with("gpt-6") && fields.contains_key("tools") {
+            // Guide "Using the latest model": the others take tools in Responses only.
+            let takes = at_ease && (model.ends_with("-luna") || model == "gpt-6-sol");
+            shape.require(takes, format_args!("Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions"));
+        }
+        if reasoning && !at_ease {
+            for name in [
+                "max_tokens",
+                "temperature",
+                "top_p",
+                "frequency_penalty",
+                "presence_penalty",
+                "stop",
+            ] {
+                shape.require(
+                    !fields.contains_key(name),
+                    format_args!("{name}: unsupported parameter for {model}"),
+                );
             }
         }
         if let Some(options) = fields.get("stream_options") {
@@ -226,12 +287,24 @@ impl OpenAi {
                 let at = format_args!("tools[{i}]");
                 shape.object(at, tool, &["type", "function"], &[]);
                 shape.require(tool["type"] == "function", format_args!("{at}.type: not function"));
-                shape.object(format_args!("{at}.function"), &tool["function"], &["name"], &["description", "parameters", "strict"]);
+                shape.object(
+                    format_args!("{at}.function"),
+                    &tool["function"],
+                    &["name"],
+                    &["description", "parameters", "strict"],
+                );
                 shape.tool_name(format_args!("{at}.function.name"), tool["function"].get("name"));
-                shape.schema(format_args!("{at}.function.parameters"), tool["function"].get("parameters"));
+                shape.schema(
+                    format_args!("{at}.function.parameters"),
+                    tool["function"].get("parameters"),
+                );
             }
         }
-        Route::Chat { model, stream, usage: body["stream_options"]["include_usage"].as_bool().unwrap_or(false) }
+        Route::Chat {
+            model,
+            stream,
+            usage: body["stream_options"]["include_usage"].as_bool().unwrap_or(false),
+        }
     }
 }
 
@@ -239,7 +312,9 @@ fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
     let at = format_args!("messages[{i}]");
     shape.object(at, message, &["role", "content"], &["name", "tool_calls", "tool_call_id"]);
     match message["role"].as_str() {
-        Some("system" | "developer") => shape.require(i == 0, format_args!("{at}: instructions after the first message")),
+        Some("system" | "developer") => {
+            shape.require(i == 0, format_args!("{at}: instructions after the first message"))
+        }
         Some("user" | "assistant" | "tool") => {}
         _ => shape.fail(format!("{at}.role: unknown")),
     }
@@ -255,9 +330,12 @@ fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
                     Some("image_url") => {
                         shape.object(at, part, &["type", "image_url"], &[]);
                         let url = part["image_url"]["url"].as_str().unwrap_or_default();
-                        let data = url.strip_prefix("data:image/").and_then(|rest| rest.split_once(";base64,"));
+                        let data = url
+                            .strip_prefix("data:image/")
+                            .and_then(|rest| rest.split_once(";base64,"));
                         shape.require(
-                            url.starts_with("https://") || data.is_some_and(|(_, data)| !data.is_empty()),
+                            url.starts_with("https://")
+                                || data.is_some_and(|(_, data)| !data.is_empty()),
                             format_args!("{at}: not a picture's address"),
                         );
                     }
@@ -270,12 +348,21 @@ fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
 }
 
 fn embeddings(body: &Value, shape: &mut Shape<'_>) -> Route {
-    let Some(fields) = shape.object("body", body, &["model", "input"], &["dimensions", "encoding_format", "user"]) else { return Route::Unknown };
+    let Some(fields) =
+        shape.object("body", body, &["model", "input"], &["dimensions", "encoding_format", "user"])
+    else {
+        return Route::Unknown;
+    };
     shape.text("model", fields.get("model"));
     shape.integer("dimensions", fields.get("dimensions"), 1);
     // 2,048 texts per request (API reference, embeddings, `input`).
     shape.texts("input", fields.get("input"), 2048);
-    let texts = body["input"].as_array().into_iter().flatten().filter_map(|t| t.as_str().map(str::to_owned)).collect();
+    let texts = body["input"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|t| t.as_str().map(str::to_owned))
+        .collect();
     let width = body["dimensions"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(8);
     Route::Embed { model: body["model"].as_str().unwrap_or_default().to_owned(), texts, width }
 }

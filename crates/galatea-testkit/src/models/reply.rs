@@ -9,6 +9,8 @@ pub enum Reply {
     Auto,
     /// This answer.
     Answer(Answer),
+    /// This body, whatever was asked for.
+    Json(serde_json::Value),
     /// This failure.
     Fault(Fault),
 }
@@ -21,7 +23,11 @@ impl Reply {
 
     /// One tool call with arguments as text.
     pub fn tool(name: impl Into<String>, arguments: impl Into<String>) -> Self {
-        Self::Answer(Answer { tools: vec![(name.into(), arguments.into())], finish: Finish::Tools, ..Answer::default() })
+        Self::Answer(Answer {
+            tools: vec![(name.into(), arguments.into())],
+            finish: Finish::Tools,
+            ..Answer::default()
+        })
     }
 }
 

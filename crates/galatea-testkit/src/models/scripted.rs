@@ -31,12 +31,26 @@ impl Default for ScriptedModel {
 impl ScriptedModel {
     /// A model without answers yet: asked then, it fails.
     pub fn new() -> Self {
-        let info = ModelInfo { provider: "scripted".to_owned(), model: "scripted".to_owned(), tools: true, vision: true, scripted: false };
-        Self { info, queue: Mutex::default(), script: Mutex::new(None), requests: Mutex::default(), record: true }
+        let info = ModelInfo {
+            provider: "scripted".to_owned(),
+            model: "scripted".to_owned(),
+            tools: true,
+            vision: true,
+            ..ModelInfo::default()
+        };
+        Self {
+            info,
+            queue: Mutex::default(),
+            script: Mutex::new(None),
+            requests: Mutex::default(),
+            record: true,
+        }
     }
 
     /// Answers by this function whenever the queue is empty.
-    pub fn answering(script: impl FnMut(&TextRequest) -> Result<TextAnswer> + Send + 'static) -> Self {
+    pub fn answering(
+        script: impl FnMut(&TextRequest) -> Result<TextAnswer> + Send + 'static,
+    ) -> Self {
         let model = Self::new();
         *lock(&model.script) = Some(Box::new(script));
         model
@@ -64,7 +78,11 @@ impl ScriptedModel {
 
     /// A plain answer.
     pub fn text(text: impl Into<String>) -> TextAnswer {
-        TextAnswer { text: text.into(), usage: Usage { input: 11, output: 7 }, ..TextAnswer::default() }
+        TextAnswer {
+            text: text.into(),
+            usage: Usage { input: 11, cached: 0, output: 7 },
+            ..TextAnswer::default()
+        }
     }
 
     /// Answers next in line with this text.
@@ -89,7 +107,11 @@ impl TextModel for ScriptedModel {
         &self.info
     }
 
-    async fn generate(&self, request: &TextRequest, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<TextAnswer> {
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
         if self.record {
             lock(&self.requests).push(request.clone());
         }
@@ -102,7 +124,11 @@ impl TextModel for ScriptedModel {
             },
         };
         if request.stream && !answer.text.is_empty() {
-            let middle = answer.text.char_indices().nth(answer.text.chars().count() / 2).map_or(0, |(at, _)| at);
+            let middle = answer
+                .text
+                .char_indices()
+                .nth(answer.text.chars().count() / 2)
+                .map_or(0, |(at, _)| at);
             for piece in [&answer.text[..middle], &answer.text[middle..]] {
                 if !piece.is_empty() {
                     show(on_text, piece);

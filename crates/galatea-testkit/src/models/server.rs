@@ -52,7 +52,11 @@ pub trait Dialect: Send + Sync + Sized + 'static {
     /// A success without an answer in it.
     fn empty(&self, route: &Route) -> (Vec<u8>, &'static str);
     /// A piece of a stream that tells of an error.
-    fn stream_error(&self) -> Vec<u8>;
+    fn stream_error(&self, route: &Route) -> Vec<u8>;
+    /// How many of an answer's tokens read it says were cached.
+    fn cached(&self, input: u64) -> u64 {
+        input.min(2)
+    }
 }
 
 /// What a request asks for.
@@ -67,6 +71,13 @@ pub enum Route {
         /// With token counts at the end of the stream.
         usage: bool,
     },
+    /// An answer of a text model in OpenAI's newer format.
+    Respond {
+        /// Which.
+        model: String,
+        /// As a stream.
+        stream: bool,
+    },
     /// Vectors for these texts.
     Embed {
         /// Which model.
@@ -78,6 +89,8 @@ pub enum Route {
     },
     /// The models there are, or one of them.
     Models(Option<String>),
+    /// Facts about one model (Ollama).
+    Details(String),
     /// Facts about the key (OpenRouter).
     Key,
     /// Nothing this service has.
@@ -212,6 +225,11 @@ impl<D: Dialect> ModelServer<D> {
         self.shared.chunk.store(bytes, Ordering::Relaxed);
     }
 
+    /// How many of so many tokens read it says were cached.
+    pub fn cached(&self, input: u64) -> u64 {
+        self.shared.dialect.cached(input)
+    }
+
     /// How many requests came.
     pub fn count(&self) -> usize {
         self.shared.count.load(Ordering::Relaxed)
@@ -272,7 +290,9 @@ async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Reque
     let mut violations = Vec::new();
     let key = check_head(&shared, &recorded, bytes.is_empty(), &mut violations);
     let route = shared.dialect.inspect(&recorded, &mut violations);
-    let reply = lock(&shared.queue).pop_front().unwrap_or_else(|| lock(&shared.script).as_mut().map_or(Reply::Auto, |script| script(&recorded)));
+    let reply = lock(&shared.queue).pop_front().unwrap_or_else(|| {
+        lock(&shared.script).as_mut().map_or(Reply::Auto, |script| script(&recorded))
+    });
     let bad_key = shared.key.as_ref().is_some_and(|expected| key.as_ref() != Some(expected));
     recorded.body = Value::Null;
     {
@@ -286,7 +306,11 @@ async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Reque
     if !violations.is_empty() {
         let told = violations.join("; ");
         lock(&shared.violations).append(&mut violations);
-        return json(400, None, &serde_json::json!({ "error": { "message": told, "type": "invalid_request_error", "code": null } }));
+        return json(
+            400,
+            None,
+            &serde_json::json!({ "error": { "message": told, "type": "invalid_request_error", "code": null } }),
+        );
     }
     if bad_key {
         let (status, body) = shared.dialect.failure(&Fault::BadKey, &route, &key);
@@ -296,10 +320,18 @@ async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Reque
 }
 
 /// Checks what all dialects have in common and returns the key that was sent.
-fn check_head<D: Dialect>(shared: &Shared<D>, request: &Recorded, empty: bool, violations: &mut Vec<String>) -> Option<String> {
+fn check_head<D: Dialect>(
+    shared: &Shared<D>,
+    request: &Recorded,
+    empty: bool,
+    violations: &mut Vec<String>,
+) -> Option<String> {
     let mut shape = Shape { violations };
     if request.method == "POST" {
-        shape.require(request.header("content-type") == Some("application/json"), "content-type: not application/json");
+        shape.require(
+            request.header("content-type") == Some("application/json"),
+            "content-type: not application/json",
+        );
         shape.require(!request.body.is_null(), "body: not JSON");
     } else {
         shape.require(empty, "body: GET with a body");

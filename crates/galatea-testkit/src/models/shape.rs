@@ -20,7 +20,13 @@ impl Shape<'_> {
     }
 
     /// An object with only these fields, `required` among them.
-    pub(super) fn object<'v>(&mut self, at: impl Display, value: &'v Value, required: &[&str], optional: &[&str]) -> Option<&'v Map<String, Value>> {
+    pub(super) fn object<'v>(
+        &mut self,
+        at: impl Display,
+        value: &'v Value,
+        required: &[&str],
+        optional: &[&str],
+    ) -> Option<&'v Map<String, Value>> {
         let Some(object) = value.as_object() else {
             self.fail(format!("{at}: not an object"));
             return None;
@@ -71,8 +77,10 @@ impl Shape<'_> {
     /// A list of at most `most` non-empty strings, if present.
     pub(super) fn texts(&mut self, at: impl Display, value: Option<&Value>, most: usize) {
         if let Some(value) = value {
-            let good =
-                value.as_array().is_some_and(|list| (1..=most).contains(&list.len()) && list.iter().all(|item| item.as_str().is_some_and(|s| !s.is_empty())));
+            let good = value.as_array().is_some_and(|list| {
+                (1..=most).contains(&list.len())
+                    && list.iter().all(|item| item.as_str().is_some_and(|s| !s.is_empty()))
+            });
             self.require(good, format_args!("{at}: not a list of 1 to {most} non-empty strings"));
         }
     }
@@ -90,9 +98,10 @@ impl Shape<'_> {
 
     /// A tool's name: letters, digits, `_`, `-`, at most 64.
     pub(super) fn tool_name(&mut self, at: impl Display, value: Option<&Value>) {
-        let good = value
-            .and_then(Value::as_str)
-            .is_some_and(|name| (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'));
+        let good = value.and_then(Value::as_str).is_some_and(|name| {
+            (1..=64).contains(&name.len())
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        });
         self.require(good, format_args!("{at}: not a tool name"));
     }
 
@@ -105,7 +114,12 @@ impl Shape<'_> {
     /// Base64 of the standard alphabet.
     pub(super) fn base64(&mut self, at: impl Display, value: Option<&Value>) {
         let good = value.and_then(Value::as_str).is_some_and(|text| {
-            !text.is_empty() && text.len() % 4 == 0 && text.trim_end_matches('=').bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/')
+            !text.is_empty()
+                && text.len() % 4 == 0
+                && text
+                    .trim_end_matches('=')
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/')
         });
         self.require(good, format_args!("{at}: not base64"));
     }
@@ -119,10 +133,14 @@ pub(super) fn pieces(text: &str, size: usize) -> Vec<String> {
 
 /// A made-up vector that depends on the text only.
 pub(super) fn vector(text: &str, width: usize) -> Vec<f64> {
-    let mut hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    let mut hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, b| {
+        (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+    });
     (0..width)
         .map(|_| {
-            hash = hash.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            hash = hash
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             f64::from(u16::try_from(hash >> 48).unwrap_or_default()) / 65_536.0
         })
         .collect()

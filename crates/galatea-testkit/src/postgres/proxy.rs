@@ -32,7 +32,11 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (server, port) = (database.server().port(), listener.local_addr().unwrap().port());
         let url = database.url().replace(&format!(":{server}/"), &format!(":{port}/"));
-        let shared = Arc::new(Shared { losing: AtomicUsize::new(0), shuts: AtomicBool::new(false), open: watch::Sender::new(true) });
+        let shared = Arc::new(Shared {
+            losing: AtomicUsize::new(0),
+            shuts: AtomicBool::new(false),
+            open: watch::Sender::new(true),
+        });
         let passing = Arc::clone(&shared);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -77,7 +81,9 @@ impl Proxy {
 
 impl Shared {
     fn loses(&self) -> bool {
-        let before = self.losing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        let before = self
+            .losing
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         let loses = before == Ok(1);
         if loses && self.shuts.load(Ordering::SeqCst) {
             self.open.send_replace(false);
@@ -87,7 +93,8 @@ impl Shared {
 }
 
 async fn pass(client: TcpStream, server: TcpStream, shared: Arc<Shared>) {
-    let ((mut from_client, mut to_client), (mut from_server, mut to_server)) = (client.into_split(), server.into_split());
+    let ((mut from_client, mut to_client), (mut from_server, mut to_server)) =
+        (client.into_split(), server.into_split());
     let mut open = shared.open.subscribe();
     let asking = tokio::io::copy(&mut from_client, &mut to_server);
     let answering = async {

@@ -69,7 +69,10 @@ impl Server {
         let lock = fs::File::create(root.join("lock")).unwrap();
         lock.lock().unwrap();
         let current = root.join(name);
-        if let Some(server) = fs::read_to_string(&current).ok().and_then(|folder| Self::described(Path::new(folder.trim()))) {
+        if let Some(server) = fs::read_to_string(&current)
+            .ok()
+            .and_then(|folder| Self::described(Path::new(folder.trim())))
+        {
             return server;
         }
         let server = Self::make(&root, programs(&root), false);
@@ -97,7 +100,8 @@ impl Server {
         // In use first, then looked at: the watcher does it the other way round.
         fs::metadata(folder).ok()?;
         in_use(folder);
-        let server: Self = serde_json::from_str(&fs::read_to_string(folder.join("server.json")).ok()?).ok()?;
+        let server: Self =
+            serde_json::from_str(&fs::read_to_string(folder.join("server.json")).ok()?).ok()?;
         server.is_running().then_some(server)
     }
 
@@ -112,24 +116,69 @@ impl Server {
             }
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let server = Self { folder, programs, port, password: uuid::Uuid::new_v4().simple().to_string(), runs_as, durable };
+        let server = Self {
+            folder,
+            programs,
+            port,
+            password: uuid::Uuid::new_v4().simple().to_string(),
+            runs_as,
+            durable,
+        };
         let secret = server.folder.join("password");
         fs::write(&secret, &server.password).unwrap();
-        server.run("initdb", &["-D", &server.data(), "-U", "galatea", "--pwfile", secret.to_str().unwrap(), "-A", "scram-sha-256", "-E", "UTF8", "--no-sync"]);
+        server.run(
+            "initdb",
+            &[
+                "-D",
+                &server.data(),
+                "-U",
+                "galatea",
+                "--pwfile",
+                secret.to_str().unwrap(),
+                "-A",
+                "scram-sha-256",
+                "-E",
+                "UTF8",
+                "--no-sync",
+            ],
+        );
         in_use(&server.folder);
         server.watch();
         server.start();
-        fs::write(server.folder.join("server.json"), serde_json::to_string(&server).unwrap()).unwrap();
+        fs::write(server.folder.join("server.json"), serde_json::to_string(&server).unwrap())
+            .unwrap();
         server
     }
 
     /// Starts it (again), on the same port.
     pub fn start(&self) {
-        let safety = if self.durable { "" } else { "-c fsync=off -c full_page_writes=off -c autovacuum=off" };
-        let options =
-            format!("-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=400 -c shared_buffers=64MB {safety}", self.port);
+        let safety = if self.durable {
+            ""
+        } else {
+            "-c fsync=off -c full_page_writes=off -c autovacuum=off"
+        };
+        let options = format!(
+            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=400 -c shared_buffers=64MB {safety}",
+            self.port
+        );
         let log = self.folder.join("log");
-        let start = || self.ends_well("pg_ctl", &["-D", &self.data(), "-o", &options, "-l", log.to_str().unwrap(), "-w", "-t", "60", "start"]);
+        let start = || {
+            self.ends_well(
+                "pg_ctl",
+                &[
+                    "-D",
+                    &self.data(),
+                    "-o",
+                    &options,
+                    "-l",
+                    log.to_str().unwrap(),
+                    "-w",
+                    "-t",
+                    "60",
+                    "start",
+                ],
+            )
+        };
         // After a kill sessions of the old one may still hold its memory for a moment.
         let started = (0..50).any(|_| {
             let started = start();
@@ -173,7 +222,10 @@ impl Server {
 
     /// The address of one of its databases.
     pub fn url(&self, database: &str) -> String {
-        format!("postgres://galatea:{}@127.0.0.1:{}/{database}?sslmode=disable", self.password, self.port)
+        format!(
+            "postgres://galatea:{}@127.0.0.1:{}/{database}?sslmode=disable",
+            self.password, self.port
+        )
     }
 
     /// Its first process, the parent of all others.
@@ -198,7 +250,12 @@ impl Server {
 
     fn run(&self, program: &str, arguments: &[&str]) {
         let output = self.folder.join("output");
-        assert!(self.ends_well(program, arguments), "{program} failed:\n{}\n{}", fs::read_to_string(&output).unwrap_or_default(), self.log());
+        assert!(
+            self.ends_well(program, arguments),
+            "{program} failed:\n{}\n{}",
+            fs::read_to_string(&output).unwrap_or_default(),
+            self.log()
+        );
     }
 
     fn ends_well(&self, program: &str, arguments: &[&str]) -> bool {
@@ -206,7 +263,13 @@ impl Server {
         let file = || fs::File::options().create(true).append(true).open(&output).unwrap();
         let mut command = Command::new(self.programs.join(program));
         // To a file: the server inherits it, and whoever reads a pipe would wait for the server's end.
-        command.args(arguments).current_dir("/").stdin(Stdio::null()).stdout(file()).stderr(file()).env("LC_ALL", "C");
+        command
+            .args(arguments)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(file())
+            .stderr(file())
+            .env("LC_ALL", "C");
         self.drop_rights(&mut command);
         command.status().unwrap_or_else(|e| panic!("{program}: {e}")).success()
     }
@@ -225,7 +288,10 @@ impl Server {
 
     fn watch(&self) {
         let mut command = Command::new("sh");
-        command.args(["-c", WATCHER, "watcher"]).arg(&self.folder).arg(self.programs.join("pg_ctl"));
+        command
+            .args(["-c", WATCHER, "watcher"])
+            .arg(&self.folder)
+            .arg(self.programs.join("pg_ctl"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.drop_rights(&mut command);
         drop(command.spawn().expect("sh starts"));
@@ -256,7 +322,9 @@ fn in_use(folder: &Path) {
 
 /// User and group `postgres`, or `nobody` where there is none.
 fn unprivileged() -> (u32, u32) {
-    let account = ["postgres", "nobody"].into_iter().find_map(|name| nix::unistd::User::from_name(name).ok()?);
+    let account = ["postgres", "nobody"]
+        .into_iter()
+        .find_map(|name| nix::unistd::User::from_name(name).ok()?);
     let account = account.expect("root needs a user postgres or nobody to run the server as");
     (account.uid.as_raw(), account.gid.as_raw())
 }

@@ -53,7 +53,11 @@ impl Output {
 
     fn text(&self, wanted: Option<Stream>) -> String {
         let lines = self.all();
-        lines.iter().filter(|(s, _)| wanted.is_none_or(|w| w == *s)).map(|(_, l)| format!("{l}\n")).collect()
+        lines
+            .iter()
+            .filter(|(s, _)| wanted.is_none_or(|w| w == *s))
+            .map(|(_, l)| format!("{l}\n"))
+            .collect()
     }
 }
 
@@ -144,7 +148,9 @@ impl Running {
     /// # Panics
     /// When the program ends or a minute passes without one; with the output.
     pub async fn wait_for<T>(&self, what: &str, look: impl Fn(&str) -> Option<T>) -> T {
-        self.look_for(what, look).await.unwrap_or_else(|| panic!("the program ended without a line with {what:?}:\n{}", self.output()))
+        self.look_for(what, look).await.unwrap_or_else(|| {
+            panic!("the program ended without a line with {what:?}:\n{}", self.output())
+        })
     }
 
     async fn look_for<T>(&self, what: &str, look: impl Fn(&str) -> Option<T>) -> Option<T> {
@@ -192,9 +198,19 @@ impl Running {
         self.pid = None;
     }
 
+    /// `kill -9`, without waiting for its end.
+    pub fn kill_now(&self) {
+        self.signal(Signal::SIGKILL);
+    }
+
     /// Asks it to stop (SIGTERM).
     pub fn terminate(&self) {
         self.signal(Signal::SIGTERM);
+    }
+
+    /// Closes its terminal (SIGHUP).
+    pub fn hang_up(&self) {
+        self.signal(Signal::SIGHUP);
     }
 
     /// Presses Ctrl-C (SIGINT).

@@ -17,12 +17,20 @@ fn towards(degrees: f32) -> Embedding {
 }
 
 fn query(scene: Scene, embedding: Embedding, at_least: f32) -> LikenessQuery {
-    LikenessQuery { of: MemoryQuery::new(scene.agent, 100), model: MODEL.to_owned(), embedding, at_least }
+    LikenessQuery {
+        of: MemoryQuery::new(scene.agent, 100),
+        model: MODEL.to_owned(),
+        embedding,
+        at_least,
+    }
 }
 
 async fn found(store: &Arc<dyn Store>, query: &LikenessQuery) -> Vec<(String, f32)> {
     let found = store.alike(query).await.unwrap();
-    assert!(found.iter().all(|(memory, _)| memory.agent_id == query.of.agent), "a query stays with its agent");
+    assert!(
+        found.iter().all(|(memory, _)| memory.agent_id == query.of.agent),
+        "a query stays with its agent"
+    );
     found.into_iter().map(|(memory, likeness)| (memory.content.text, likeness)).collect()
 }
 
@@ -32,23 +40,40 @@ async fn texts(store: &Arc<dyn Store>, query: &LikenessQuery) -> Vec<String> {
 
 /// Memories in a room, with these embeddings.
 async fn stored(store: &Arc<dyn Store>, scene: Scene, all: &[(&str, f32)]) -> Vec<Memory> {
-    let memories: Vec<Memory> = all.iter().zip(0..).map(|((text, _), at)| scene.memory(text, at)).collect();
+    let memories: Vec<Memory> =
+        all.iter().zip(0..).map(|((text, _), at)| scene.memory(text, at)).collect();
     store.save_memories(&memories).await.unwrap();
-    let embeddings: Vec<(&Memory, Embedding)> = memories.iter().zip(all).map(|(memory, (_, degrees))| (memory, towards(*degrees))).collect();
-    assert_eq!(store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap(), all.len() as u64);
+    let embeddings: Vec<(&Memory, Embedding)> = memories
+        .iter()
+        .zip(all)
+        .map(|(memory, (_, degrees))| (memory, towards(*degrees)))
+        .collect();
+    assert_eq!(
+        store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap(),
+        all.len() as u64
+    );
     memories
 }
 
 /// By cosine similarity, with threshold and limit; the newest of equals first; memories come back whole.
 pub async fn the_likest_come_first(store: Arc<dyn Store>) {
     let scene = Scene::new();
-    let all = [("east", 0.0), ("north", 90.0), ("north-east", 45.0), ("west", 180.0), ("north-east again", 45.0)];
+    let all = [
+        ("east", 0.0),
+        ("north", 90.0),
+        ("north-east", 45.0),
+        ("west", 180.0),
+        ("north-east again", 45.0),
+    ];
     let memories = stored(&store, scene, &all).await;
     let nearly = query(scene, towards(10.0), 0.1);
     let likenesses = found(&store, &nearly).await;
-    for ((text, likeness), (expected, degrees)) in
-        likenesses.iter().zip([("east", 10.0_f32), ("north-east again", 35.0), ("north-east", 35.0), ("north", 80.0)])
-    {
+    for ((text, likeness), (expected, degrees)) in likenesses.iter().zip([
+        ("east", 10.0_f32),
+        ("north-east again", 35.0),
+        ("north-east", 35.0),
+        ("north", 80.0),
+    ]) {
         assert_eq!(text, expected);
         assert!((likeness - degrees.to_radians().cos()).abs() < 1e-5, "{text}: {likeness}");
     }
@@ -57,7 +82,10 @@ pub async fn the_likest_come_first(store: Arc<dyn Store>) {
     assert_eq!(texts(&store, &query(scene, towards(10.0), 0.9)).await, ["east"]);
     let two = LikenessQuery { of: MemoryQuery::new(scene.agent, 2), ..nearly.clone() };
     assert_eq!(texts(&store, &two).await, ["east", "north-east again"]);
-    assert_eq!(texts(&store, &LikenessQuery { of: MemoryQuery::new(scene.agent, 0), ..nearly }).await, Vec::<String>::new());
+    assert_eq!(
+        texts(&store, &LikenessQuery { of: MemoryQuery::new(scene.agent, 0), ..nearly }).await,
+        Vec::<String>::new()
+    );
     assert_eq!(store.alike(&two).await.unwrap()[0].0, memories[0]);
 }
 
@@ -68,22 +96,56 @@ pub async fn likeness_keeps_to_the_query(store: Arc<dyn Store>) {
     stored(&store, scene, &[("here one", 0.0), ("here two", 1.0)]).await;
     stored(&store, elsewhere, &[("elsewhere", 0.0)]).await;
     stored(&store, Scene { room: scene.room, ..stranger }, &[("a stranger's", 0.0)]).await;
-    let fact = Memory { kind: MemoryKind::Facts, entity_id: EntityId::fresh(), ..scene.memory("a fact", 50) };
+    let fact = Memory {
+        kind: MemoryKind::Facts,
+        entity_id: EntityId::fresh(),
+        ..scene.memory("a fact", 50)
+    };
     store.save_memories(std::slice::from_ref(&fact)).await.unwrap();
     store.save_embeddings(scene.agent, MODEL, &[(&fact, towards(2.0))]).await.unwrap();
 
     let all = MemoryQuery::new(scene.agent, 100);
     let of = |of: MemoryQuery| LikenessQuery { of, ..query(scene, towards(0.0), 0.9) };
     assert_eq!(texts(&store, &of(all.clone())).await.len(), 4);
-    assert_eq!(texts(&store, &of(all.clone().room(scene.room))).await, ["here one", "here two", "a fact"]);
+    assert_eq!(
+        texts(&store, &of(all.clone().room(scene.room))).await,
+        ["here one", "here two", "a fact"]
+    );
     assert_eq!(texts(&store, &of(all.clone().kind(MemoryKind::Facts))).await, ["a fact"]);
-    assert_eq!(texts(&store, &of(MemoryQuery { entity: Some(fact.entity_id), ..all.clone() })).await, ["a fact"]);
-    assert_eq!(texts(&store, &of(MemoryQuery { since: Some(Timestamp(1)), before: Some(Timestamp(50)), ..all.clone() })).await, ["here two"]);
-    assert_eq!(texts(&store, &of(MemoryQuery { world: Some(WorldId::fresh()), ..all.clone() })).await, Vec::<String>::new());
-    assert_eq!(texts(&store, &of(MemoryQuery { matching: Some("HERE two".to_owned()), ..all.clone() })).await, ["here two"]);
-    assert_eq!(texts(&store, &of(MemoryQuery { matching: Some("' OR 1=1 --".to_owned()), ..all })).await, Vec::<String>::new());
+    assert_eq!(
+        texts(&store, &of(MemoryQuery { entity: Some(fact.entity_id), ..all.clone() })).await,
+        ["a fact"]
+    );
+    assert_eq!(
+        texts(
+            &store,
+            &of(MemoryQuery {
+                since: Some(Timestamp(1)),
+                before: Some(Timestamp(50)),
+                ..all.clone()
+            })
+        )
+        .await,
+        ["here two"]
+    );
+    assert_eq!(
+        texts(&store, &of(MemoryQuery { world: Some(WorldId::fresh()), ..all.clone() })).await,
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        texts(&store, &of(MemoryQuery { matching: Some("HERE two".to_owned()), ..all.clone() }))
+            .await,
+        ["here two"]
+    );
+    assert_eq!(
+        texts(&store, &of(MemoryQuery { matching: Some("' OR 1=1 --".to_owned()), ..all })).await,
+        Vec::<String>::new()
+    );
     assert_eq!(texts(&store, &of(MemoryQuery::new(stranger.agent, 9))).await, ["a stranger's"]);
-    assert_eq!(texts(&store, &of(MemoryQuery::new(AgentId::fresh(), 9))).await, Vec::<String>::new());
+    assert_eq!(
+        texts(&store, &of(MemoryQuery::new(AgentId::fresh(), 9))).await,
+        Vec::<String>::new()
+    );
 }
 
 /// It is its own agent's to set, replaced by a later one, and gone with the text it was made of.
@@ -91,17 +153,50 @@ pub async fn an_embedding_goes_with_its_memory(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let memories = stored(&store, scene, &[("one", 0.0), ("two", 0.0), ("three", 0.0)]).await;
     let east = query(scene, towards(0.0), 0.9);
-    assert_eq!(store.save_embeddings(stranger.agent, MODEL, &[(&memories[0], towards(90.0))]).await.unwrap(), 0, "another agent's");
-    assert_eq!(store.save_embeddings(scene.agent, MODEL, &[(&scene.memory("never stored", 1), towards(0.0))]).await.unwrap(), 0, "not there");
+    assert_eq!(
+        store
+            .save_embeddings(stranger.agent, MODEL, &[(&memories[0], towards(90.0))])
+            .await
+            .unwrap(),
+        0,
+        "another agent's"
+    );
+    assert_eq!(
+        store
+            .save_embeddings(
+                scene.agent,
+                MODEL,
+                &[(&scene.memory("never stored", 1), towards(0.0))]
+            )
+            .await
+            .unwrap(),
+        0,
+        "not there"
+    );
     assert_eq!(store.save_embeddings(scene.agent, MODEL, &[]).await.unwrap(), 0);
     assert_eq!(texts(&store, &east).await, ["three", "two", "one"]);
-    assert_eq!(store.save_embeddings(scene.agent, MODEL, &[(&memories[0], towards(90.0))]).await.unwrap(), 1);
+    assert_eq!(
+        store.save_embeddings(scene.agent, MODEL, &[(&memories[0], towards(90.0))]).await.unwrap(),
+        1
+    );
     assert_eq!(texts(&store, &east).await, ["three", "two"], "replaced");
-    assert!(store.update_content(scene.agent, memories[1].id, &Content::text("something else")).await.unwrap());
+    assert!(
+        store
+            .update_content(scene.agent, memories[1].id, &Content::text("something else"))
+            .await
+            .unwrap()
+    );
     assert_eq!(texts(&store, &east).await, ["three"], "what was said is not what it says now");
-    assert_eq!(store.save_embeddings(scene.agent, MODEL, &[(&memories[1], towards(0.0))]).await.unwrap(), 0, "made of what it said before");
+    assert_eq!(
+        store.save_embeddings(scene.agent, MODEL, &[(&memories[1], towards(0.0))]).await.unwrap(),
+        0,
+        "made of what it said before"
+    );
     let edited = store.memory(memories[1].id).await.unwrap().unwrap();
-    assert_eq!(store.save_embeddings(scene.agent, MODEL, &[(&edited, towards(90.0))]).await.unwrap(), 1);
+    assert_eq!(
+        store.save_embeddings(scene.agent, MODEL, &[(&edited, towards(90.0))]).await.unwrap(),
+        1
+    );
     store.delete_memories(scene.agent, &[memories[2].id]).await.unwrap();
     assert_eq!(texts(&store, &east).await, Vec::<String>::new());
     // What takes a deleted one's place in the table has no embedding of it.
@@ -114,35 +209,70 @@ pub async fn an_embedding_goes_with_its_memory(store: Arc<dyn Store>) {
     let mut record = scene.turn(&[&message]);
     record.effects = vec![Effect::ForgetPerson { entity: message.memory.entity_id }];
     store.finish_turn(record).await.unwrap();
-    assert_eq!(texts(&store, &east).await, Vec::<String>::new(), "whoever is forgotten is not found by what was meant");
+    assert_eq!(
+        texts(&store, &east).await,
+        Vec::<String>::new(),
+        "whoever is forgotten is not found by what was meant"
+    );
 }
 
 /// A change of the model leaves nothing behind that looks as if it could be searched.
 pub async fn what_has_no_embedding_is_found(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memories = stored(&store, scene, &[("one", 0.0), ("two", 0.0)]).await;
-    store.save_memories(&[scene.memory("three", 3), scene.other_room().memory("elsewhere", 4)]).await.unwrap();
+    store
+        .save_memories(&[scene.memory("three", 3), scene.other_room().memory("elsewhere", 4)])
+        .await
+        .unwrap();
     let here = MemoryQuery::new(scene.agent, 100).room(scene.room);
     let missing = async |query: &MemoryQuery, model: &str, width: Option<usize>| {
         let found = store.without_embedding(query, model, width).await.unwrap();
         found.into_iter().map(|memory| memory.content.text).collect::<Vec<_>>()
     };
     assert_eq!(missing(&here, MODEL, Some(3)).await, ["three"]);
-    assert_eq!(missing(&MemoryQuery::new(scene.agent, 100), MODEL, Some(3)).await, ["elsewhere", "three"]);
-    assert_eq!(missing(&here, "test large", Some(3)).await, ["three", "two", "one"], "another model's cannot be compared");
-    assert_eq!(missing(&here, MODEL, Some(4)).await, ["three", "two", "one"], "nor those of another width");
+    assert_eq!(
+        missing(&MemoryQuery::new(scene.agent, 100), MODEL, Some(3)).await,
+        ["elsewhere", "three"]
+    );
+    assert_eq!(
+        missing(&here, "test large", Some(3)).await,
+        ["three", "two", "one"],
+        "another model's cannot be compared"
+    );
+    assert_eq!(
+        missing(&here, MODEL, Some(4)).await,
+        ["three", "two", "one"],
+        "nor those of another width"
+    );
     assert_eq!(missing(&here, MODEL, None).await, ["three"], "of any width");
     assert_eq!(missing(&MemoryQuery { limit: 1, ..here.clone() }, MODEL, Some(4)).await, ["three"]);
-    assert_eq!(missing(&MemoryQuery { matching: Some("two".to_owned()), ..here.clone() }, MODEL, Some(4)).await, ["two"]);
-    assert_eq!(missing(&here.clone().kind(MemoryKind::Facts), MODEL, Some(4)).await, Vec::<String>::new());
+    assert_eq!(
+        missing(&MemoryQuery { matching: Some("two".to_owned()), ..here.clone() }, MODEL, Some(4))
+            .await,
+        ["two"]
+    );
+    assert_eq!(
+        missing(&here.clone().kind(MemoryKind::Facts), MODEL, Some(4)).await,
+        Vec::<String>::new()
+    );
 
     let wide = Embedding::new(vec![1.0, 0.0, 0.0, 0.0]).unwrap();
     store.save_embeddings(scene.agent, MODEL, &[(&memories[0], wide.clone())]).await.unwrap();
-    store.save_embeddings(scene.agent, "test large", &[(&memories[1], towards(0.0))]).await.unwrap();
+    store
+        .save_embeddings(scene.agent, "test large", &[(&memories[1], towards(0.0))])
+        .await
+        .unwrap();
     assert_eq!(missing(&here, MODEL, Some(4)).await, ["three", "two"]);
     assert_eq!(texts(&store, &query(scene, towards(0.0), -1.0)).await, Vec::<String>::new());
     assert_eq!(texts(&store, &query(scene, wide, -1.0)).await, ["one"]);
-    assert_eq!(texts(&store, &LikenessQuery { model: "test large".to_owned(), ..query(scene, towards(0.0), -1.0) }).await, ["two"]);
+    assert_eq!(
+        texts(
+            &store,
+            &LikenessQuery { model: "test large".to_owned(), ..query(scene, towards(0.0), -1.0) }
+        )
+        .await,
+        ["two"]
+    );
 }
 
 /// More than is read at a time, of the width of a usual model: the same order as by the definition.
@@ -153,18 +283,25 @@ pub async fn many_vectors_are_ranked_exactly(store: Arc<dyn Store>) {
     let mut state = 1_u64;
     let mut made = || {
         let numbers = (0..384).map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             f32::from(u16::try_from(state >> 48).unwrap()) - 32_768.0
         });
         Embedding::new(numbers.collect()).unwrap()
     };
     let asked = made();
-    let embeddings: Vec<(&Memory, Embedding)> = memories.iter().map(|memory| (memory, made())).collect();
+    let embeddings: Vec<(&Memory, Embedding)> =
+        memories.iter().map(|memory| (memory, made())).collect();
     assert_eq!(store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap(), 600);
-    let mut expected: Vec<(f32, String)> =
-        embeddings.iter().enumerate().map(|(n, (_, vector))| (asked.likeness(vector.numbers()).unwrap(), n.to_string())).collect();
+    let mut expected: Vec<(f32, String)> = embeddings
+        .iter()
+        .enumerate()
+        .map(|(n, (_, vector))| (asked.likeness(vector.numbers()).unwrap(), n.to_string()))
+        .collect();
     expected.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let likest = LikenessQuery { of: MemoryQuery::new(scene.agent, 100), ..query(scene, asked, 0.0) };
+    let likest =
+        LikenessQuery { of: MemoryQuery::new(scene.agent, 100), ..query(scene, asked, 0.0) };
     let ranked = found(&store, &likest).await;
     assert_eq!(ranked.len(), 100);
     for ((text, likeness), (exact, expected)) in ranked.iter().zip(&expected) {
@@ -179,10 +316,18 @@ pub async fn odd_text_is_embedded(store: Arc<dyn Store>) {
     let odd = ["", "\0", "a\0b", "\\u0000 \\", "'\"`", "line\nfeed", "\u{FFFD}", "ﷺ"];
     let memories: Vec<Memory> = odd.iter().map(|text| scene.memory(text, 1)).collect();
     store.save_memories(&memories).await.unwrap();
-    let embeddings: Vec<(&Memory, Embedding)> = memories.iter().map(|memory| (memory, towards(0.0))).collect();
-    assert_eq!(store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap(), odd.len() as u64);
+    let embeddings: Vec<(&Memory, Embedding)> =
+        memories.iter().map(|memory| (memory, towards(0.0))).collect();
+    assert_eq!(
+        store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap(),
+        odd.len() as u64
+    );
     assert_eq!(texts(&store, &query(scene, towards(0.0), 0.9)).await.len(), odd.len());
-    assert_eq!(texts(&store, &query(scene, towards(180.0), -1.0)).await.len(), odd.len(), "the very opposite is -1, not less");
+    assert_eq!(
+        texts(&store, &query(scene, towards(180.0), -1.0)).await.len(),
+        odd.len(),
+        "the very opposite is -1, not less"
+    );
 }
 
 /// A model's name is a value.
@@ -190,10 +335,20 @@ pub async fn odd_model_names_are_kept_apart(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memory = scene.memory("one", 1);
     store.save_memories(std::slice::from_ref(&memory)).await.unwrap();
-    for model in ["", "'; DROP TABLE embeddings; --", "hf.co/nomic-ai/nomic-embed-text-v1.5:Q8_0", "ﷺ"] {
+    for model in
+        ["", "'; DROP TABLE embeddings; --", "hf.co/nomic-ai/nomic-embed-text-v1.5:Q8_0", "ﷺ"]
+    {
         store.save_embeddings(scene.agent, model, &[(&memory, towards(0.0))]).await.unwrap();
-        for other in ["", "'; DROP TABLE embeddings; --", "hf.co/nomic-ai/nomic-embed-text-v1.5:Q8_0", "ﷺ"] {
-            let found = store.alike(&LikenessQuery { model: other.to_owned(), ..query(scene, towards(0.0), 0.0) }).await.unwrap();
+        for other in
+            ["", "'; DROP TABLE embeddings; --", "hf.co/nomic-ai/nomic-embed-text-v1.5:Q8_0", "ﷺ"]
+        {
+            let found = store
+                .alike(&LikenessQuery {
+                    model: other.to_owned(),
+                    ..query(scene, towards(0.0), 0.0)
+                })
+                .await
+                .unwrap();
             assert_eq!(found.len(), usize::from(model == other), "{model:?} {other:?}");
         }
     }

@@ -1,11 +1,12 @@
 //! Values the suite is made of: one agent, its rooms, people and messages.
 
 use galatea_core::{
-    Account, Address, AgentId, ChannelType, Content, Delivery, DeliveryId, Encoded, EntityId, Memory, MemoryId, MemoryKind, RemoteId, RoomId, Source,
-    Timestamp, TurnId, Verdict, WorldId,
+    Account, Address, AgentId, ChannelType, Content, Delivery, DeliveryId, Encoded, EntityId,
+    Memory, MemoryId, MemoryKind, RemoteId, RoomId, Source, StepOutcome, Timestamp, TurnId,
+    Verdict, WorldId,
     store::{
-        ConnectionChange, EntityChange, Envelope, FinishedMessage, InboxEntry, InboxState, Ingest, NewDelivery, OutboxState, RoomChange, Settlement,
-        TurnRecord, WorldChange,
+        ConnectionChange, EntityChange, Envelope, FinishedMessage, InboxEntry, InboxState, Ingest,
+        NewDelivery, OutboxState, RoomChange, Settlement, TurnRecord, WorldChange,
     },
 };
 use serde_json::{Map, Value, json};
@@ -34,7 +35,12 @@ pub struct Scene {
 impl Scene {
     /// A new agent in a new place.
     pub fn new() -> Self {
-        Self { agent: AgentId::fresh(), world: WorldId::fresh(), room: RoomId::fresh(), person: EntityId::fresh() }
+        Self {
+            agent: AgentId::fresh(),
+            world: WorldId::fresh(),
+            room: RoomId::fresh(),
+            person: EntityId::fresh(),
+        }
     }
 
     /// The same agent elsewhere.
@@ -55,7 +61,14 @@ impl Scene {
 
     /// The World as first seen.
     pub fn world_change(self) -> WorldChange {
-        WorldChange { id: self.world, agent: self.agent, source: SOURCE, remote: RemoteId::new("w1"), name: None, metadata: Map::new() }
+        WorldChange {
+            id: self.world,
+            agent: self.agent,
+            source: SOURCE,
+            remote: RemoteId::new("w1"),
+            name: None,
+            metadata: Map::new(),
+        }
     }
 
     /// The Room as first seen.
@@ -76,7 +89,12 @@ impl Scene {
 
     /// An entity with these names.
     pub fn entity_change(self, id: EntityId, names: &[&str]) -> EntityChange {
-        EntityChange { id, agent: self.agent, names: names.iter().map(|n| (*n).to_owned()).collect(), metadata: Map::new() }
+        EntityChange {
+            id,
+            agent: self.agent,
+            names: names.iter().map(|n| (*n).to_owned()).collect(),
+            metadata: Map::new(),
+        }
     }
 
     /// Everything of the place.
@@ -84,7 +102,10 @@ impl Scene {
         ConnectionChange {
             worlds: vec![self.world_change()],
             rooms: vec![self.room_change()],
-            entities: vec![self.entity_change(self.itself(), &["Galatea"]), self.entity_change(self.person, &["Pygmalion"])],
+            entities: vec![
+                self.entity_change(self.itself(), &["Galatea"]),
+                self.entity_change(self.person, &["Pygmalion"]),
+            ],
             participants: vec![(self.itself(), self.room), (self.person, self.room)],
         }
     }
@@ -108,7 +129,15 @@ impl Scene {
     pub fn message(self, text: &str, at: i64) -> InboxEntry {
         let memory = self.memory(text, at);
         let remote = RemoteId::new(format!("message-{}", memory.id));
-        InboxEntry { memory, legacy_id: None, source: SOURCE, account: account(), room_remote: self.room_remote(), remote, envelope: Envelope::default() }
+        InboxEntry {
+            memory,
+            legacy_id: None,
+            source: SOURCE,
+            account: account(),
+            room_remote: self.room_remote(),
+            remote,
+            envelope: Envelope::default(),
+        }
     }
 
     /// A batch of messages without a cursor.
@@ -118,7 +147,12 @@ impl Scene {
 
     /// One part of an answer.
     pub fn delivery(self, turn: TurnId, part: u32) -> NewDelivery {
-        let address = Address { source: SOURCE, account: account(), room: self.room, remote: self.room_remote() };
+        let address = Address {
+            source: SOURCE,
+            account: account(),
+            room: self.room,
+            remote: self.room_remote(),
+        };
         let delivery = Delivery {
             id: DeliveryId::fresh(),
             agent: self.agent,
@@ -147,6 +181,7 @@ impl Scene {
             deliveries: vec![delivery],
             finished: messages.iter().map(|m| finished(m.memory.id, InboxState::Done)).collect(),
             effects: Vec::new(),
+            usage: Vec::new(),
             at: Timestamp(1_000),
             fence: None,
         }
@@ -162,13 +197,22 @@ impl Default for Scene {
 /// A message finished as `state`, with a verdict that has a step.
 pub fn finished(id: MemoryId, state: InboxState) -> FinishedMessage {
     let mut verdict = Verdict::default();
-    verdict.step("mention", "answer", "it was \"mentioned\"");
+    verdict.step("mention", StepOutcome::Answer, "it was \"mentioned\"");
     FinishedMessage { id, state, verdict }
 }
 
 /// An outcome of a delivery.
 pub fn settlement(id: DeliveryId, state: OutboxState) -> Settlement {
-    Settlement { id, state, attempt: 1, not_before: Timestamp(0), remote: None, error: None, doubt: false, fence: None }
+    Settlement {
+        id,
+        state,
+        attempt: 1,
+        not_before: Timestamp(0),
+        remote: None,
+        error: None,
+        doubt: false,
+        fence: None,
+    }
 }
 
 /// A JSON object as a map.

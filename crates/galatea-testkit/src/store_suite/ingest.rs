@@ -1,25 +1,38 @@
 //! T1: messages go in once, in order, with connections and cursor.
 
 use galatea_core::{
-    Account, Addressed, Command, Cursor, MemoryId, RemoteId, Source, Store, Timestamp,
-    store::{Envelope, InboxEntry, InboxState, Ingest},
+    Account, Addressed, Command, Content, Cursor, EntityId, Memory, MemoryId, RemoteId, RoomId,
+    Source, Store, Timestamp,
+    store::{ConnectionChange, Envelope, InboxEntry, InboxState, Ingest, Mutation},
 };
 use std::sync::Arc;
 
 use super::fixtures::{SOURCE, Scene, account};
 
 async fn unfinished_ids(store: &Arc<dyn Store>, scene: Scene, limit: u32) -> Vec<MemoryId> {
-    store.unfinished(scene.agent, &SOURCE, &account(), limit).await.unwrap().into_iter().map(|i| i.entry.memory.id).collect()
+    store
+        .unfinished(scene.agent, &SOURCE, &account(), limit)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|i| i.entry.memory.id)
+        .collect()
 }
 
 /// A second delivery of the platform changes nothing.
 pub async fn a_message_is_stored_once(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
-    assert_eq!(store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap(), [true]);
+    assert_eq!(
+        store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap().new,
+        [true]
+    );
     let mut again = message.clone();
     again.memory.content.text = "changed".to_owned();
-    assert_eq!(store.ingest(Scene::batch(&[again, scene.message("next", 2)])).await.unwrap(), [false, true]);
+    assert_eq!(
+        store.ingest(Scene::batch(&[again, scene.message("next", 2)])).await.unwrap().new,
+        [false, true]
+    );
     assert_eq!(store.memory(message.memory.id).await.unwrap(), Some(message.memory));
     assert_eq!(unfinished_ids(&store, scene, 10).await.len(), 2);
 }
@@ -35,7 +48,7 @@ pub async fn the_same_message_from_many_tasks_is_stored_once(store: Arc<dyn Stor
         .collect();
     let mut stored = 0;
     for task in tasks {
-        stored += task.await.unwrap().unwrap().into_iter().filter(|new| *new).count();
+        stored += task.await.unwrap().unwrap().new.into_iter().filter(|new| *new).count();
     }
     assert_eq!(stored, 1);
 }
@@ -45,12 +58,13 @@ pub async fn a_legacy_id_in_the_same_room_is_the_same_message(store: Arc<dyn Sto
     let scene = Scene::new();
     let imported = scene.memory("imported", 1);
     store.save_memories(std::slice::from_ref(&imported)).await.unwrap();
-    let as_legacy = |scene: Scene| InboxEntry { legacy_id: Some(imported.id), ..scene.message("again", 2) };
+    let as_legacy =
+        |scene: Scene| InboxEntry { legacy_id: Some(imported.id), ..scene.message("again", 2) };
     let same = as_legacy(scene);
     let stranger = Scene { room: scene.room, ..Scene::new() };
     let unknown = InboxEntry { legacy_id: Some(MemoryId::fresh()), ..scene.message("new", 3) };
     let batch = [same.clone(), as_legacy(scene.other_room()), as_legacy(stranger), unknown];
-    assert_eq!(store.ingest(Scene::batch(&batch)).await.unwrap(), [false, true, true, true]);
+    assert_eq!(store.ingest(Scene::batch(&batch)).await.unwrap().new, [false, true, true, true]);
     assert_eq!(store.memory(same.memory.id).await.unwrap(), None);
     assert_eq!(store.inbox_item(same.memory.id).await.unwrap(), None);
 }
@@ -59,9 +73,10 @@ pub async fn a_legacy_id_in_the_same_room_is_the_same_message(store: Arc<dyn Sto
 pub async fn duplicates_within_a_batch_are_seen(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let first = scene.message("one", 1);
-    let legacy = InboxEntry { legacy_id: Some(first.memory.id), ..scene.message("one under its new id", 1) };
+    let legacy =
+        InboxEntry { legacy_id: Some(first.memory.id), ..scene.message("one under its new id", 1) };
     let batch = [first.clone(), first.clone(), legacy, scene.message("two", 2)];
-    assert_eq!(store.ingest(Scene::batch(&batch)).await.unwrap(), [true, false, false, true]);
+    assert_eq!(store.ingest(Scene::batch(&batch)).await.unwrap().new, [true, false, false, true]);
     assert_eq!(unfinished_ids(&store, scene, 10).await.len(), 2);
 }
 
@@ -69,7 +84,7 @@ pub async fn duplicates_within_a_batch_are_seen(store: Arc<dyn Store>) {
 pub async fn a_batch_of_a_thousand_keeps_its_order(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let batch: Vec<_> = (0..1_000).map(|n| scene.message(&format!("message {n}"), n)).collect();
-    let new = store.ingest(Scene::batch(&batch)).await.unwrap();
+    let new = store.ingest(Scene::batch(&batch)).await.unwrap().new;
     assert_eq!(new.iter().filter(|new| **new).count(), 1_000);
     let expected: Vec<_> = batch.iter().map(|m| m.memory.id).collect();
     assert_eq!(unfinished_ids(&store, scene, 2_000).await, expected);
@@ -78,7 +93,8 @@ pub async fn a_batch_of_a_thousand_keeps_its_order(store: Arc<dyn Store>) {
 /// A platform's clock decides nothing about the order of turns.
 pub async fn the_order_is_that_of_commit(store: Arc<dyn Store>) {
     let scene = Scene::new();
-    let messages = [scene.message("late", 300), scene.message("early", 100), scene.message("middle", 200)];
+    let messages =
+        [scene.message("late", 300), scene.message("early", 100), scene.message("middle", 200)];
     for message in &messages {
         store.ingest(Scene::batch(std::slice::from_ref(message))).await.unwrap();
     }
@@ -94,34 +110,123 @@ pub async fn connections_memories_and_cursor_are_in_the_same_commit(store: Arc<d
         connections: scene.connections(),
         messages: vec![scene.message("hello", 2)],
         memories: vec![joined.clone()],
+        mutations: Vec::new(),
         cursor: Some((scene.agent, SOURCE, account(), cursor.clone())),
         fence: None,
     };
-    assert_eq!(store.ingest(ingest).await.unwrap(), [true]);
+    assert_eq!(store.ingest(ingest).await.unwrap().new, [true]);
     assert!(store.room(scene.room).await.unwrap().is_some());
     assert_eq!(store.participants(scene.room).await.unwrap().len(), 2);
     assert_eq!(store.memory(joined.id).await.unwrap(), Some(joined.clone()));
     assert_eq!(store.inbox_item(joined.id).await.unwrap(), None, "no turn for it");
-    assert_eq!(store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap(), Some(cursor));
+    assert_eq!(
+        store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap(),
+        Some(cursor)
+    );
+}
+
+/// Edits, deletions, people who come and go and moved Rooms: all of them with the messages and the cursor.
+pub async fn mutations_are_in_the_same_commit(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let known = [scene.message("typo", 1), scene.message("secret", 2)];
+    let edited = Box::new(Content::text("corrected"));
+    let (guest, to_room, to_remote) = (EntityId::fresh(), RoomId::fresh(), RemoteId::new(-100));
+    store
+        .ingest(Ingest { connections: scene.connections(), ..Scene::batch(&known) })
+        .await
+        .unwrap();
+    let join = ConnectionChange {
+        entities: vec![scene.entity_change(guest, &["Guest"])],
+        participants: vec![(guest, scene.room)],
+        ..ConnectionChange::default()
+    };
+    let delete = |memories| Mutation::Delete { agent: scene.agent, memories };
+    let cursor = Cursor { stream: "updates".to_owned(), position: "9".to_owned() };
+    let (said, gone) = (scene.message("hello", 3), scene.message("taken back at once", 4));
+    let ingest = Ingest {
+        messages: vec![said.clone(), gone.clone()],
+        mutations: vec![
+            Mutation::Edit {
+                agent: scene.agent,
+                memory: known[0].memory.id,
+                content: edited.clone(),
+            },
+            Mutation::Edit {
+                agent: scene.agent,
+                memory: MemoryId::fresh(),
+                content: edited.clone(),
+            },
+            delete(vec![known[1].memory.id, gone.memory.id]),
+            delete(vec![MemoryId::fresh()]),
+            Mutation::Join(join),
+            Mutation::Leave { room: scene.room, entities: vec![scene.person] },
+            Mutation::MoveRoom { room: scene.room, to_room, to_remote: to_remote.clone() },
+        ],
+        cursor: Some((scene.agent, SOURCE, account(), cursor.clone())),
+        ..Ingest::default()
+    };
+    let ingested = store.ingest(ingest).await.unwrap();
+    assert_eq!(ingested.new, [true, true]);
+    assert_eq!(ingested.changed, [true, false, true, false, true, true, true]);
+    let text = |memory: Option<Memory>| memory.map(|memory| memory.content.text);
+    let read = async |id| text(store.memory(id).await.unwrap());
+    assert_eq!(read(known[0].memory.id).await.as_deref(), Some("corrected"));
+    assert_eq!(read(said.memory.id).await.as_deref(), Some("hello"));
+    for deleted in [known[1].memory.id, gone.memory.id] {
+        assert_eq!(read(deleted).await, None);
+        assert_eq!(store.inbox_item(deleted).await.unwrap().unwrap().state, InboxState::Skipped);
+    }
+    assert_eq!(store.room(scene.room).await.unwrap(), None);
+    assert_eq!(store.room(to_room).await.unwrap().unwrap().remote, to_remote);
+    let present: Vec<_> = store.participants(to_room).await.unwrap();
+    assert!(present.iter().any(|p| p.entity_id == guest), "{present:?}");
+    assert!(present.iter().all(|p| p.entity_id != scene.person), "{present:?}");
+    assert_eq!(store.unfinished_in_room(to_room, 10).await.unwrap().len(), 2);
+    let stored = store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap();
+    assert_eq!(stored, Some(cursor));
 }
 
 /// Each batch leaves its own position, also when all of it was known; streams, accounts and agents have their own.
 pub async fn the_cursor_follows_its_batches(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
-    let cursor = |stream: &str, position: u32| Cursor { stream: stream.to_owned(), position: position.to_string() };
+    let cursor = |stream: &str, position: u32| Cursor {
+        stream: stream.to_owned(),
+        position: position.to_string(),
+    };
     for position in 1..=5 {
-        let ingest =
-            Ingest { messages: vec![message.clone()], cursor: Some((scene.agent, SOURCE, account(), cursor("updates", position))), ..Ingest::default() };
-        assert_eq!(store.ingest(ingest).await.unwrap(), [position == 1]);
-        assert_eq!(store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap(), Some(cursor("updates", position)));
+        let ingest = Ingest {
+            messages: vec![message.clone()],
+            cursor: Some((scene.agent, SOURCE, account(), cursor("updates", position))),
+            ..Ingest::default()
+        };
+        assert_eq!(store.ingest(ingest).await.unwrap().new, [position == 1]);
+        assert_eq!(
+            store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap(),
+            Some(cursor("updates", position))
+        );
     }
-    let only = Ingest { cursor: Some((scene.agent, SOURCE, account(), cursor("mentions", 9))), ..Ingest::default() };
+    let only = Ingest {
+        cursor: Some((scene.agent, SOURCE, account(), cursor("mentions", 9))),
+        ..Ingest::default()
+    };
     store.ingest(only).await.unwrap();
-    assert_eq!(store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap(), Some(cursor("updates", 5)));
-    assert_eq!(store.cursor(scene.agent, &SOURCE, &account(), "mentions").await.unwrap(), Some(cursor("mentions", 9)));
-    assert_eq!(store.cursor(Scene::new().agent, &SOURCE, &account(), "updates").await.unwrap(), None);
-    assert_eq!(store.cursor(scene.agent, &SOURCE, &Account("8".to_owned()), "updates").await.unwrap(), None);
+    assert_eq!(
+        store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap(),
+        Some(cursor("updates", 5))
+    );
+    assert_eq!(
+        store.cursor(scene.agent, &SOURCE, &account(), "mentions").await.unwrap(),
+        Some(cursor("mentions", 9))
+    );
+    assert_eq!(
+        store.cursor(Scene::new().agent, &SOURCE, &account(), "updates").await.unwrap(),
+        None
+    );
+    assert_eq!(
+        store.cursor(scene.agent, &SOURCE, &Account("8".to_owned()), "updates").await.unwrap(),
+        None
+    );
 }
 
 /// One login's backlog, or one room's, never somebody else's.
@@ -129,8 +234,10 @@ pub async fn unfinished_is_scoped_and_limited(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let elsewhere = scene.other_room();
     let mine = [scene.message("a", 1), elsewhere.message("b", 2), scene.message("c", 3)];
-    let other_login = InboxEntry { account: Account("8".to_owned()), ..scene.other_room().message("d", 4) };
-    let other_platform = InboxEntry { source: Source::new("other"), ..scene.other_room().message("e", 5) };
+    let other_login =
+        InboxEntry { account: Account("8".to_owned()), ..scene.other_room().message("d", 4) };
+    let other_platform =
+        InboxEntry { source: Source::new("other"), ..scene.other_room().message("e", 5) };
     let stranger = Scene::new().message("f", 6);
     let mut batch = mine.to_vec();
     batch.extend([other_login, other_platform, stranger]);
@@ -140,7 +247,15 @@ pub async fn unfinished_is_scoped_and_limited(store: Arc<dyn Store>) {
     assert_eq!(unfinished_ids(&store, scene, 2).await, [a, b]);
     let in_room = |scene: Scene, limit| {
         let store = Arc::clone(&store);
-        async move { store.unfinished_in_room(scene.room, limit).await.unwrap().into_iter().map(|i| i.entry.memory.id).collect::<Vec<_>>() }
+        async move {
+            store
+                .unfinished_in_room(scene.room, limit)
+                .await
+                .unwrap()
+                .into_iter()
+                .map(|i| i.entry.memory.id)
+                .collect::<Vec<_>>()
+        }
     };
     assert_eq!(in_room(scene, 10).await, [a, c]);
     assert_eq!(in_room(scene, 1).await, [a]);
@@ -165,14 +280,18 @@ pub async fn begun_turns_are_counted(store: Arc<dyn Store>) {
 pub async fn rows_are_found_by_platform_ids(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let elsewhere = scene.other_room();
-    let with = |scene: Scene, at| InboxEntry { remote: RemoteId::new(42), ..scene.message("hello", at) };
+    let with =
+        |scene: Scene, at| InboxEntry { remote: RemoteId::new(42), ..scene.message("hello", at) };
     let (first, second) = (with(scene, 9), with(elsewhere, 1));
     let foreign = InboxEntry { source: Source::new("other"), ..with(scene, 3) };
     store.ingest(Scene::batch(&[first.clone(), second.clone(), foreign])).await.unwrap();
     let find = |room: Option<RemoteId>, message: i64| {
         let store = Arc::clone(&store);
         async move {
-            let rows = store.inbox_by_remote(&SOURCE, room.as_ref(), &RemoteId::new(message)).await.unwrap();
+            let rows = store
+                .inbox_by_remote(&SOURCE, room.as_ref(), &RemoteId::new(message))
+                .await
+                .unwrap();
             rows.into_iter().map(|i| i.entry.memory.id).collect::<Vec<_>>()
         }
     };
@@ -203,7 +322,10 @@ pub async fn everything_of_an_entry_is_read_back(store: Arc<dyn Store>) {
     store.ingest(Scene::batch(std::slice::from_ref(&entry))).await.unwrap();
     let item = store.inbox_item(entry.memory.id).await.unwrap().unwrap();
     assert_eq!(item.entry, entry);
-    assert_eq!((item.state, item.attempts, item.turn, item.verdict, item.finished_at), (InboxState::New, 0, None, None, None));
+    assert_eq!(
+        (item.state, item.attempts, item.turn, item.verdict, item.finished_at),
+        (InboxState::New, 0, None, None, None)
+    );
     assert!(item.received_at > Timestamp(0), "told by the store's own clock");
     assert_eq!(store.inbox_item(MemoryId::fresh()).await.unwrap(), None);
 }
@@ -222,6 +344,6 @@ pub async fn a_deleted_message_is_not_answered_and_not_new_again(store: Arc<dyn 
     assert!(item.finished_at.is_some());
     assert_eq!(item.verdict.unwrap().steps[0].rule, "deleted");
     assert_eq!((item.entry.memory.content.text.as_str(), item.entry.envelope.command), ("", None));
-    assert_eq!(store.ingest(Scene::batch(&[message])).await.unwrap(), [false]);
+    assert_eq!(store.ingest(Scene::batch(&[message])).await.unwrap().new, [false]);
     assert_eq!(store.memory(id).await.unwrap(), None);
 }

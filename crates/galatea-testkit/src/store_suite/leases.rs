@@ -3,7 +3,10 @@
 
 use galatea_core::{
     AgentId, Cursor, ErrorKind, Event, MemberId, RemoteId, RoomId, Source, Store,
-    store::{Fence, Group, InHand, Ingest, Lease, Membership, OutboxState, Part, ROOM_PARTS, Role, Settlement, TurnRecord, room_part},
+    store::{
+        Fence, Group, InHand, Ingest, Lease, Membership, OutboxState, Part, ROOM_PARTS, Role,
+        Settlement, TurnRecord, room_part,
+    },
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,14 +33,22 @@ pub async fn parts_are_shared_out(store: Arc<dyn Store>) {
     assert_eq!(store.claim(a, &[], 9, LONG).await.unwrap(), []);
     let alone = store.claim(a, &all, 64, LONG).await.unwrap();
     assert_eq!(alone.len(), 64);
-    assert_eq!(store.claim(a, &all, 64, LONG).await.unwrap(), alone, "asking again changes nothing");
+    assert_eq!(
+        store.claim(a, &all, 64, LONG).await.unwrap(),
+        alone,
+        "asking again changes nothing"
+    );
     assert_eq!(store.renew(a, LONG).await.unwrap().len(), 64);
     if !store.is_shared() {
         assert_eq!(store.claim(b, &all, 32, LONG).await.unwrap().len(), 64);
         return;
     }
     assert_eq!(store.claim(b, &all, 32, LONG).await.unwrap(), []);
-    assert_eq!(store.claim(a, &all, 32, LONG).await.unwrap().len(), 64, "giving back is another word");
+    assert_eq!(
+        store.claim(a, &all, 32, LONG).await.unwrap().len(),
+        64,
+        "giving back is another word"
+    );
     store.release(a, &all[..40]).await.unwrap();
     store.release(b, &all[40..]).await.unwrap();
     let theirs = store.claim(b, &all, 32, LONG).await.unwrap();
@@ -50,7 +61,9 @@ pub async fn parts_are_shared_out(store: Arc<dyn Store>) {
     let tasks: Vec<_> = (0..8)
         .map(|_| {
             let (store, account) = (Arc::clone(&store), [Part("suite:one".to_owned())]);
-            tokio::spawn(async move { store.claim(MemberId::fresh(), &account, 1, LONG).await.unwrap().len() })
+            tokio::spawn(async move {
+                store.claim(MemberId::fresh(), &account, 1, LONG).await.unwrap().len()
+            })
         })
         .collect();
     let mut holders = 0;
@@ -64,15 +77,31 @@ pub async fn parts_are_shared_out(store: Arc<dyn Store>) {
 pub async fn members_are_counted_by_group(store: Arc<dyn Store>) {
     let (a, b, late) = (MemberId::fresh(), MemberId::fresh(), MemberId::fresh());
     let group = |name: &str| Group(name.to_owned());
-    let of = |names: &[&str]| Membership { groups: names.iter().map(|name| group(name)).collect(), role: Role::Worker, ..Membership::default() };
-    let alive = |counts: &[(&str, usize)]| counts.iter().map(|(name, count)| (group(name), *count)).collect::<BTreeMap<_, _>>();
+    let of = |names: &[&str]| Membership {
+        groups: names.iter().map(|name| group(name)).collect(),
+        role: Role::Worker,
+        ..Membership::default()
+    };
+    let alive = |counts: &[(&str, usize)]| {
+        counts.iter().map(|(name, count)| (group(name), *count)).collect::<BTreeMap<_, _>>()
+    };
     assert_eq!(store.beat(a, &of(&["x", "y"]), LONG).await.unwrap(), alive(&[("x", 1), ("y", 1)]));
     if !store.is_shared() {
         return;
     }
-    assert_eq!(store.beat(late, &of(&["y"]), Duration::ZERO).await.unwrap(), alive(&[("x", 1), ("y", 2)]));
-    assert_eq!(store.beat(b, &of(&["y", "z"]), LONG).await.unwrap(), alive(&[("x", 1), ("y", 2), ("z", 1)]));
-    assert_eq!(store.beat(a, &of(&["x"]), LONG).await.unwrap(), alive(&[("x", 1), ("y", 1), ("z", 1)]), "as it says now");
+    assert_eq!(
+        store.beat(late, &of(&["y"]), Duration::ZERO).await.unwrap(),
+        alive(&[("x", 1), ("y", 2)])
+    );
+    assert_eq!(
+        store.beat(b, &of(&["y", "z"]), LONG).await.unwrap(),
+        alive(&[("x", 1), ("y", 2), ("z", 1)])
+    );
+    assert_eq!(
+        store.beat(a, &of(&["x"]), LONG).await.unwrap(),
+        alive(&[("x", 1), ("y", 1), ("z", 1)]),
+        "as it says now"
+    );
     let members = store.members().await.unwrap();
     assert!(members.iter().all(|member| member.membership.role == Role::Worker));
     assert_eq!(members.iter().find(|member| member.id == late).unwrap().left, Duration::ZERO);
@@ -106,7 +135,11 @@ pub async fn events_reach_the_others(store: Arc<dyn Store>) {
 
 /// What has ended may be taken; what was taken is lost, and its old holder is told.
 pub async fn a_lease_ends_by_the_stores_clock(store: Arc<dyn Store>) {
-    let (a, b, all) = (MemberId::fresh(), MemberId::fresh(), [Part::rooms(AgentId::fresh(), 1), Part::account(&SOURCE, Scene::new().agent, &account())]);
+    let (a, b, all) = (
+        MemberId::fresh(),
+        MemberId::fresh(),
+        [Part::rooms(AgentId::fresh(), 1), Part::account(&SOURCE, Scene::new().agent, &account())],
+    );
     assert_eq!(store.claim(a, &all, 2, Duration::ZERO).await.unwrap().len(), 2);
     if !store.is_shared() {
         assert_eq!(store.renew(a, LONG).await.unwrap().len(), 2);
@@ -114,7 +147,11 @@ pub async fn a_lease_ends_by_the_stores_clock(store: Arc<dyn Store>) {
     }
     let taken = store.claim(b, &all[..1], 1, LONG).await.unwrap();
     assert_eq!(taken, [Lease { part: all[0].clone(), epoch: 2 }]);
-    assert_eq!(store.renew(a, LONG).await.unwrap(), [Lease { part: all[1].clone(), epoch: 1 }], "nobody came for the other one");
+    assert_eq!(
+        store.renew(a, LONG).await.unwrap(),
+        [Lease { part: all[1].clone(), epoch: 1 }],
+        "nobody came for the other one"
+    );
     assert_eq!(store.claim(b, &all, 1, LONG).await.unwrap(), taken);
     let list = store.leases().await.unwrap();
     assert_eq!(
@@ -141,8 +178,11 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
             ..Ingest::default()
         }
     };
-    assert_eq!(store.ingest(batch(late, &old, "in time")).await.unwrap(), [true]);
-    let answer = |member, lease: &Lease| TurnRecord { fence: fence(member, lease), ..scene.turn(&[&message]) };
+    assert_eq!(store.ingest(batch(late, &old, "in time")).await.unwrap().new, [true]);
+    let answer = |member, lease: &Lease| TurnRecord {
+        fence: fence(member, lease),
+        ..scene.turn(&[&message])
+    };
     if !store.is_shared() {
         return store.finish_turn(answer(late, &old)).await.unwrap();
     }
@@ -155,11 +195,16 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
         store.ingest(batch(late, &old, "too late")),
         store.ingest(Scene::batch(std::slice::from_ref(&beside)))
     );
-    assert_eq!((turn.unwrap_err().kind(), ingest.unwrap_err().kind()), (ErrorKind::Conflict, ErrorKind::Conflict));
-    assert_eq!(unfenced.unwrap(), [true], "what is committed beside it stands");
+    assert_eq!(
+        (turn.unwrap_err().kind(), ingest.unwrap_err().kind()),
+        (ErrorKind::Conflict, ErrorKind::Conflict)
+    );
+    assert_eq!(unfenced.unwrap().new, [true], "what is committed beside it stands");
     assert_eq!(store.deliveries_of(refused.turn).await.unwrap(), []);
     assert_eq!(store.memory(refused.memories[0].id).await.unwrap(), None);
-    let position = || async { store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap().unwrap().position };
+    let position = || async {
+        store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap().unwrap().position
+    };
     assert_eq!(position().await, "in time");
     for forged in [Fence { member: late, lease: new.clone() }, Fence { member: next, lease: old }] {
         let record = TurnRecord { fence: Some(forged), ..scene.turn(&[&message]) };
@@ -193,7 +238,11 @@ pub async fn whoever_lost_an_account_settles_nothing_but_the_truth(store: Arc<dy
     }
     store.release(late, &part).await.unwrap();
     let new = store.claim(next, &part, 1, LONG).await.unwrap().remove(0);
-    assert_eq!(settle(late, &old, OutboxState::Pending).await, (OutboxState::Sending, true), "and is told so");
+    assert_eq!(
+        settle(late, &old, OutboxState::Pending).await,
+        (OutboxState::Sending, true),
+        "and is told so"
+    );
     assert_eq!(settle(late, &old, OutboxState::Dead).await, (OutboxState::Sending, true));
     assert_eq!(settle(next, &new, OutboxState::Pending).await, (OutboxState::Pending, false));
     assert_eq!(settle(late, &old, OutboxState::Sent).await, (OutboxState::Sent, false));
@@ -202,10 +251,16 @@ pub async fn whoever_lost_an_account_settles_nothing_but_the_truth(store: Arc<dy
 /// At once, not when the lease ends.
 pub async fn leaving_gives_everything_back(store: Arc<dyn Store>) {
     let (a, b, all) = (MemberId::fresh(), MemberId::fresh(), Part::all_rooms(AgentId::fresh()));
-    store.beat(a, &Membership { name: "here".to_owned(), ..Membership::default() }, LONG).await.unwrap();
+    store
+        .beat(a, &Membership { name: "here".to_owned(), ..Membership::default() }, LONG)
+        .await
+        .unwrap();
     store.claim(a, &all, 64, LONG).await.unwrap();
     let members = store.members().await.unwrap();
-    assert_eq!(members.iter().map(|m| (m.id, m.membership.name.as_str())).collect::<Vec<_>>(), [(a, "here")]);
+    assert_eq!(
+        members.iter().map(|m| (m.id, m.membership.name.as_str())).collect::<Vec<_>>(),
+        [(a, "here")]
+    );
     assert!(members[0].left > LONG / 2);
     store.leave(a).await.unwrap();
     assert_eq!(store.members().await.unwrap(), []);
@@ -222,23 +277,52 @@ pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
     store.ingest(Scene::batch(&messages)).await.unwrap();
     let besides: Arc<std::sync::Mutex<InHand>> = Arc::default();
     let in_parts = |parts: Vec<u16>, limit| {
-        let (store, agent, besides) = (Arc::clone(&store), scene.agent, besides.lock().unwrap().clone());
-        async move { store.unfinished_in_parts(agent, &parts, &[SOURCE], &besides, limit).await.unwrap().into_iter().map(|i| i.entry.memory.id).collect::<Vec<_>>() }
+        let (store, agent, besides) =
+            (Arc::clone(&store), scene.agent, besides.lock().unwrap().clone());
+        async move {
+            store
+                .unfinished_in_parts(agent, &parts, &[SOURCE], &besides, limit)
+                .await
+                .unwrap()
+                .into_iter()
+                .map(|i| i.entry.memory.id)
+                .collect::<Vec<_>>()
+        }
     };
     let all: Vec<u16> = (0..ROOM_PARTS).collect();
     for parts in [all.clone(), all[..20].to_vec(), vec![room_part(places[7].room)], Vec::new()] {
-        let expected: Vec<_> = messages.iter().filter(|m| parts.contains(&room_part(m.memory.room_id))).map(|m| m.memory.id).collect();
+        let expected: Vec<_> = messages
+            .iter()
+            .filter(|m| parts.contains(&room_part(m.memory.room_id)))
+            .map(|m| m.memory.id)
+            .collect();
         assert_eq!(in_parts(parts, 100).await, expected);
     }
     assert_eq!(in_parts(all.clone(), 3).await.len(), 3);
     besides.lock().unwrap().messages = messages[..38].iter().map(|m| m.memory.id).collect();
-    assert_eq!(in_parts(all.clone(), 3).await, [messages[38].memory.id, messages[39].memory.id], "what is in hand is left out, not counted");
-    *besides.lock().unwrap() = InHand { messages: Vec::new(), rooms: places[1..].iter().map(|place| place.room).collect() };
+    assert_eq!(
+        in_parts(all.clone(), 3).await,
+        [messages[38].memory.id, messages[39].memory.id],
+        "what is in hand is left out, not counted"
+    );
+    *besides.lock().unwrap() = InHand {
+        messages: Vec::new(),
+        rooms: places[1..].iter().map(|place| place.room).collect(),
+    };
     assert_eq!(in_parts(all.clone(), 3).await, [messages[0].memory.id], "and so are Rooms");
     let nothing = InHand::default();
     *besides.lock().unwrap() = InHand::default();
-    assert_eq!(store.unfinished_in_parts(scene.agent, &all, &[Source::new("elsewhere")], &nothing, 3).await.unwrap(), []);
-    assert_eq!(store.unfinished_in_parts(AgentId::fresh(), &all, &[SOURCE], &nothing, 3).await.unwrap(), []);
+    assert_eq!(
+        store
+            .unfinished_in_parts(scene.agent, &all, &[Source::new("elsewhere")], &nothing, 3)
+            .await
+            .unwrap(),
+        []
+    );
+    assert_eq!(
+        store.unfinished_in_parts(AgentId::fresh(), &all, &[SOURCE], &nothing, 3).await.unwrap(),
+        []
+    );
     let to = loop {
         let to = RoomId::fresh();
         if room_part(to) != room_part(places[0].room) {

@@ -1,6 +1,8 @@
 //! Memories: selected, counted, searched; always one agent's.
 
-use galatea_core::{Content, EntityId, Memory, MemoryId, MemoryKind, Store, Timestamp, WorldId, store::MemoryQuery};
+use galatea_core::{
+    Content, EntityId, Memory, MemoryId, MemoryKind, Store, Timestamp, WorldId, store::MemoryQuery,
+};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -25,19 +27,67 @@ pub async fn queries_select_and_order(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let elsewhere = scene.other_room();
     let fact = Memory { kind: MemoryKind::Facts, world_id: None, ..scene.memory("fact", 25) };
-    let theirs = Memory { entity_id: EntityId::fresh(), world_id: Some(WorldId::fresh()), ..elsewhere.memory("theirs", 40) };
-    let stored = [scene.memory("one", 10), scene.memory("three", 30), scene.memory("two", 20), scene.memory("two again", 20), fact, theirs.clone()];
+    let theirs = Memory {
+        entity_id: EntityId::fresh(),
+        world_id: Some(WorldId::fresh()),
+        ..elsewhere.memory("theirs", 40)
+    };
+    let stored = [
+        scene.memory("one", 10),
+        scene.memory("three", 30),
+        scene.memory("two", 20),
+        scene.memory("two again", 20),
+        fact,
+        theirs.clone(),
+    ];
     store.save_memories(&stored).await.unwrap();
 
-    assert_eq!(texts(&store, all(scene)).await, ["theirs", "three", "fact", "two again", "two", "one"]);
-    assert_eq!(texts(&store, all(scene).room(scene.room)).await, ["three", "fact", "two again", "two", "one"]);
+    assert_eq!(
+        texts(&store, all(scene)).await,
+        ["theirs", "three", "fact", "two again", "two", "one"]
+    );
+    assert_eq!(
+        texts(&store, all(scene).room(scene.room)).await,
+        ["three", "fact", "two again", "two", "one"]
+    );
     assert_eq!(texts(&store, all(scene).kind(MemoryKind::Facts)).await, ["fact"]);
     assert_eq!(texts(&store, all(scene).kind(MemoryKind::Documents)).await, Vec::<String>::new());
-    assert_eq!(texts(&store, MemoryQuery { world: theirs.world_id, ..all(scene) }).await, ["theirs"]);
-    assert_eq!(texts(&store, MemoryQuery { entity: Some(theirs.entity_id), ..all(scene) }).await, ["theirs"]);
-    assert_eq!(texts(&store, MemoryQuery { since: Some(Timestamp(20)), before: Some(Timestamp(30)), ..all(scene) }).await, ["fact", "two again", "two"]);
-    assert_eq!(texts(&store, MemoryQuery { limit: 2, ..all(scene).room(scene.room).kind(MemoryKind::Messages) }).await, ["three", "two again"]);
-    assert_eq!(texts(&store, MemoryQuery { entity: Some(scene.person), since: Some(Timestamp(25)), ..all(scene).room(scene.room) }).await, ["three", "fact"]);
+    assert_eq!(
+        texts(&store, MemoryQuery { world: theirs.world_id, ..all(scene) }).await,
+        ["theirs"]
+    );
+    assert_eq!(
+        texts(&store, MemoryQuery { entity: Some(theirs.entity_id), ..all(scene) }).await,
+        ["theirs"]
+    );
+    assert_eq!(
+        texts(
+            &store,
+            MemoryQuery { since: Some(Timestamp(20)), before: Some(Timestamp(30)), ..all(scene) }
+        )
+        .await,
+        ["fact", "two again", "two"]
+    );
+    assert_eq!(
+        texts(
+            &store,
+            MemoryQuery { limit: 2, ..all(scene).room(scene.room).kind(MemoryKind::Messages) }
+        )
+        .await,
+        ["three", "two again"]
+    );
+    assert_eq!(
+        texts(
+            &store,
+            MemoryQuery {
+                entity: Some(scene.person),
+                since: Some(Timestamp(25)),
+                ..all(scene).room(scene.room)
+            }
+        )
+        .await,
+        ["three", "fact"]
+    );
     assert_eq!(texts(&store, MemoryQuery { limit: 0, ..all(scene) }).await, Vec::<String>::new());
 }
 
@@ -45,23 +95,80 @@ pub async fn queries_select_and_order(store: Arc<dyn Store>) {
 pub async fn one_page_of_several_kinds(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let kinds = [MemoryKind::Messages, MemoryKind::ActionResult, MemoryKind::Facts];
-    let stored: Vec<Memory> = (0..30).map(|n| Memory { kind: kinds[(n % 3) as usize], ..scene.memory(&n.to_string(), n) }).collect();
+    let stored: Vec<Memory> = (0..30)
+        .map(|n| Memory { kind: kinds[(n % 3) as usize], ..scene.memory(&n.to_string(), n) })
+        .collect();
     store.save_memories(&stored).await.unwrap();
-    let query = MemoryQuery { limit: 4, ..all(scene).room(scene.room).kind(MemoryKind::ActionResult).kind(MemoryKind::Messages).kind(MemoryKind::Messages) };
+    let query = MemoryQuery {
+        limit: 4,
+        ..all(scene)
+            .room(scene.room)
+            .kind(MemoryKind::ActionResult)
+            .kind(MemoryKind::Messages)
+            .kind(MemoryKind::Messages)
+    };
     assert_eq!(texts(&store, query).await, ["28", "27", "25", "24"]);
+}
+
+/// Ids in a range, its ends included, in order and not more than asked for.
+pub async fn ids_that_begin_alike_are_found(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let id = |text: &str| text.parse::<MemoryId>().unwrap();
+    let ids = [
+        "5f0a0000-0000-0000-8000-000000000000",
+        "5f0a92c1-7000-0000-8000-0000000000ff",
+        "5f0affff-ffff-ffff-ffff-ffffffffffff",
+        "5f0b0000-0000-0000-8000-000000000000",
+    ]
+    .map(id);
+    let stored: Vec<Memory> =
+        ids.iter().rev().map(|id| Memory { id: *id, ..scene.memory("x", 1) }).collect();
+    store.save_memories(&stored).await.unwrap();
+    let (first, last) =
+        (id("5f0a0000-0000-0000-0000-000000000000"), id("5f0affff-ffff-ffff-ffff-ffffffffffff"));
+    assert_eq!(store.memory_ids(first, last, 10).await.unwrap(), ids[..3]);
+    assert_eq!(store.memory_ids(first, last, 2).await.unwrap(), ids[..2]);
+    assert_eq!(store.memory_ids(ids[3], ids[3], 10).await.unwrap(), ids[3..]);
+    assert!(
+        store
+            .memory_ids(
+                id("60000000-0000-0000-0000-000000000000"),
+                id("6fffffff-ffff-ffff-ffff-ffffffffffff"),
+                10
+            )
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 /// The count is of all that match.
 pub async fn counting_ignores_the_limit(store: Arc<dyn Store>) {
     let scene = Scene::new();
-    let stored: Vec<Memory> = (0..20).map(|n| scene.memory(if n % 2 == 0 { "even" } else { "odd" }, n)).collect();
+    let stored: Vec<Memory> =
+        (0..20).map(|n| scene.memory(if n % 2 == 0 { "even" } else { "odd" }, n)).collect();
     store.save_memories(&stored).await.unwrap();
-    store.save_memories(&[Memory { kind: MemoryKind::Facts, ..scene.memory("even", 1) }]).await.unwrap();
+    store
+        .save_memories(&[Memory { kind: MemoryKind::Facts, ..scene.memory("even", 1) }])
+        .await
+        .unwrap();
     let limited = MemoryQuery { limit: 3, ..all(scene) };
     assert_eq!(store.count_memories(&limited).await.unwrap(), 21);
-    assert_eq!(store.count_memories(&limited.clone().kind(MemoryKind::Messages)).await.unwrap(), 20);
-    assert_eq!(store.count_memories(&MemoryQuery { matching: Some("odd".to_owned()), ..limited.clone() }).await.unwrap(), 10);
-    assert_eq!(store.count_memories(&MemoryQuery { since: Some(Timestamp(15)), ..limited }).await.unwrap(), 5);
+    assert_eq!(
+        store.count_memories(&limited.clone().kind(MemoryKind::Messages)).await.unwrap(),
+        20
+    );
+    assert_eq!(
+        store
+            .count_memories(&MemoryQuery { matching: Some("odd".to_owned()), ..limited.clone() })
+            .await
+            .unwrap(),
+        10
+    );
+    assert_eq!(
+        store.count_memories(&MemoryQuery { since: Some(Timestamp(15)), ..limited }).await.unwrap(),
+        5
+    );
     assert_eq!(store.count_memories(&all(Scene::new())).await.unwrap(), 0);
 }
 
@@ -69,7 +176,8 @@ pub async fn counting_ignores_the_limit(store: Arc<dyn Store>) {
 pub async fn saved_memories_are_never_overwritten(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memory = scene.memory("first", 1);
-    let other = Memory { content: Content::text("second"), agent_id: Scene::new().agent, ..memory.clone() };
+    let other =
+        Memory { content: Content::text("second"), agent_id: Scene::new().agent, ..memory.clone() };
     store.save_memories(&[memory.clone(), other.clone()]).await.unwrap();
     store.save_memories(&[other, scene.memory("beside", 2)]).await.unwrap();
     assert_eq!(store.memory(memory.id).await.unwrap(), Some(memory));
@@ -96,18 +204,29 @@ pub async fn content_is_replaced_for_its_agent_only(store: Arc<dyn Store>) {
 /// Gone from lists and search; what came later is still found.
 pub async fn memories_are_deleted_for_their_agent_only(store: Arc<dyn Store>) {
     let scene = Scene::new();
-    let memories = [scene.memory("red apple", 1), scene.memory("green apple", 2), scene.memory("yellow apple", 3)];
+    let memories = [
+        scene.memory("red apple", 1),
+        scene.memory("green apple", 2),
+        scene.memory("yellow apple", 3),
+    ];
     store.save_memories(&memories).await.unwrap();
     assert_eq!(texts(&store, matching(scene, "apple")).await.len(), 3);
     let ids = memories.each_ref().map(|m| m.id);
     assert_eq!(store.delete_memories(Scene::new().agent, &ids).await.unwrap(), 0);
-    assert_eq!(store.delete_memories(scene.agent, &[ids[0], ids[2], MemoryId::fresh()]).await.unwrap(), 2);
+    assert_eq!(
+        store.delete_memories(scene.agent, &[ids[0], ids[2], MemoryId::fresh()]).await.unwrap(),
+        2
+    );
     assert_eq!(store.delete_memories(scene.agent, &[]).await.unwrap(), 0);
     assert_eq!(texts(&store, all(scene)).await, ["green apple"]);
     assert_eq!(texts(&store, matching(scene, "apple")).await, ["green apple"]);
     assert_eq!(store.memory(ids[0]).await.unwrap(), None);
     store.save_memories(&[scene.memory("new apple", 4)]).await.unwrap();
-    assert_eq!(texts(&store, matching(scene, "apple new")).await, ["new apple"], "what takes a deleted one's place is indexed");
+    assert_eq!(
+        texts(&store, matching(scene, "apple new")).await,
+        ["new apple"],
+        "what takes a deleted one's place is indexed"
+    );
 }
 
 /// Twenty agents with the same words in their rooms; every query of each, full text included.
@@ -116,13 +235,28 @@ pub async fn another_agents_memories_are_never_returned(store: Arc<dyn Store>) {
     let shared = scenes[0].room;
     for (n, scene) in scenes.iter().enumerate() {
         let in_shared = Scene { room: shared, ..*scene };
-        store.save_memories(&[scene.memory(&format!("canary {n}"), 1), in_shared.memory(&format!("canary {n}"), 2)]).await.unwrap();
+        store
+            .save_memories(&[
+                scene.memory(&format!("canary {n}"), 1),
+                in_shared.memory(&format!("canary {n}"), 2),
+            ])
+            .await
+            .unwrap();
     }
     for (n, scene) in scenes.iter().enumerate() {
         let expected = format!("canary {n}");
-        for query in [all(*scene), all(*scene).room(shared), all(*scene).kind(MemoryKind::Messages), matching(*scene, "canary"), matching(*scene, &expected)] {
+        for query in [
+            all(*scene),
+            all(*scene).room(shared),
+            all(*scene).kind(MemoryKind::Messages),
+            matching(*scene, "canary"),
+            matching(*scene, &expected),
+        ] {
             let found = texts(&store, query.clone()).await;
-            assert!(!found.is_empty() && found.iter().all(|text| *text == expected), "{query:?} gave {found:?}");
+            assert!(
+                !found.is_empty() && found.iter().all(|text| *text == expected),
+                "{query:?} gave {found:?}"
+            );
             assert_eq!(store.count_memories(&query).await.unwrap(), found.len() as u64);
         }
         let foreign = format!("canary {}", (n + 1) % scenes.len());
@@ -134,15 +268,33 @@ pub async fn another_agents_memories_are_never_returned(store: Arc<dyn Store>) {
 pub async fn words_are_found_in_full_text(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let elsewhere = scene.other_room();
-    store.save_memories(&[scene.memory("Pygmalion carved a statue", 1), elsewhere.memory("the statue smiled; the statue moved", 2)]).await.unwrap();
+    store
+        .save_memories(&[
+            scene.memory("Pygmalion carved a statue", 1),
+            elsewhere.memory("the statue smiled; the statue moved", 2),
+        ])
+        .await
+        .unwrap();
     assert_eq!(texts(&store, matching(scene, "STATUE")).await.len(), 2);
-    assert_eq!(texts(&store, matching(scene, "statue carved")).await, ["Pygmalion carved a statue"]);
+    assert_eq!(
+        texts(&store, matching(scene, "statue carved")).await,
+        ["Pygmalion carved a statue"]
+    );
     assert_eq!(texts(&store, matching(scene, "statue cried")).await, Vec::<String>::new());
-    store.save_memories(&[Memory { kind: MemoryKind::Facts, ..scene.memory("A statue cried. Żółć!", 3) }]).await.unwrap();
+    store
+        .save_memories(&[Memory {
+            kind: MemoryKind::Facts,
+            ..scene.memory("A statue cried. Żółć!", 3)
+        }])
+        .await
+        .unwrap();
     assert_eq!(texts(&store, matching(scene, "cried statue")).await, ["A statue cried. Żółć!"]);
     assert_eq!(texts(&store, matching(scene, "żółć")).await.len(), 1);
     assert_eq!(texts(&store, matching(scene, "statue").kind(MemoryKind::Facts)).await.len(), 1);
-    assert_eq!(texts(&store, matching(scene, "statue").room(elsewhere.room)).await, ["the statue smiled; the statue moved"]);
+    assert_eq!(
+        texts(&store, matching(scene, "statue").room(elsewhere.room)).await,
+        ["the statue smiled; the statue moved"]
+    );
     assert_eq!(texts(&store, MemoryQuery { limit: 1, ..matching(scene, "statue") }).await.len(), 1);
     assert_eq!(texts(&store, matching(scene, " ?! ")).await.len(), 3, "no word, no condition");
 }
@@ -172,16 +324,33 @@ pub async fn hostile_search_text_is_harmless(store: Arc<dyn Store>) {
         assert!(found.len() <= 1, "{words:?}");
     }
     assert_eq!(texts(&store, matching(scene, "don't")).await, ["don't drop tables"]);
-    assert_eq!(texts(&store, matching(scene, "drop OR tables")).await, Vec::<String>::new(), "OR is a word like any other");
+    assert_eq!(
+        texts(&store, matching(scene, "drop OR tables")).await,
+        Vec::<String>::new(),
+        "OR is a word like any other"
+    );
 }
 
 /// Nothing that JSON or a platform can carry is changed on the way.
 pub async fn odd_text_survives(store: Arc<dyn Store>) {
     let scene = Scene::new();
-    let odd =
-        ["", "\0", "a\0b", "\u{1F916}\u{200D}", "\\u0000 \\", "'\"`", "line\nfeed\r\t", "\u{FFFF}\u{7f}", "null", "[1]", "ﷺ".repeat(5_000).leak() as &str];
+    let odd = [
+        "",
+        "\0",
+        "a\0b",
+        "\u{1F916}\u{200D}",
+        "\\u0000 \\",
+        "'\"`",
+        "line\nfeed\r\t",
+        "\u{FFFF}\u{7f}",
+        "null",
+        "[1]",
+        "ﷺ".repeat(5_000).leak() as &str,
+    ];
     let mut memories: Vec<Memory> = odd.iter().map(|text| scene.memory(text, 1)).collect();
-    memories[0].metadata = object(json!({"": {"a\0": [null, true, -1.5e300, 18_446_744_073_709_551_615_u64, -9_223_372_036_854_775_808_i64, 0.1]}}));
+    memories[0].metadata = object(
+        json!({"": {"a\0": [null, true, -1.5e300, 18_446_744_073_709_551_615_u64, -9_223_372_036_854_775_808_i64, 0.1]}}),
+    );
     memories[0].content.extra = object(json!({"x-y": {"$.path": "[0]"}, "deep": [[[[{}]]]]}));
     memories[0].created_at = Timestamp(i64::MAX);
     memories[1].created_at = Timestamp(i64::MIN);

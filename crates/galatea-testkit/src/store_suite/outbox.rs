@@ -1,7 +1,8 @@
 //! The queue out: order of commit, final states, moved rooms.
 
 use galatea_core::{
-    Account, Delivery, DeliveryId, MemoryKind, ParticipantState, RemoteId, RoomId, Store, Timestamp, Trail, TurnId,
+    Account, Delivery, DeliveryId, MemoryKind, ParticipantState, RemoteId, RoomId, Store,
+    Timestamp, Trail, TurnId,
     store::{MemoryQuery, NewDelivery, OutboxState, RoomChange, Settlement},
 };
 use serde_json::json;
@@ -10,7 +11,13 @@ use std::sync::Arc;
 use super::fixtures::{SOURCE, Scene, account, object, settlement};
 
 async fn unsettled_ids(store: &Arc<dyn Store>, scene: Scene, limit: u32) -> Vec<DeliveryId> {
-    store.unsettled(scene.agent, &SOURCE, &account(), &[], limit).await.unwrap().into_iter().map(|i| i.delivery.id).collect()
+    store
+        .unsettled(scene.agent, &SOURCE, &account(), &[], limit)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|i| i.delivery.id)
+        .collect()
 }
 
 /// Not that of ids, parts or time.
@@ -18,16 +25,22 @@ pub async fn unsettled_is_in_the_order_of_commit(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let mut expected = Vec::new();
     for (turn, parts) in [(TurnId::fresh(), [1, 0]), (TurnId(uuid::Uuid::nil()), [3, 2])] {
-        let deliveries: Vec<NewDelivery> = parts.into_iter().map(|part| scene.delivery(turn, part)).collect();
+        let deliveries: Vec<NewDelivery> =
+            parts.into_iter().map(|part| scene.delivery(turn, part)).collect();
         expected.extend(deliveries.iter().map(|d| d.delivery.id));
         store.enqueue(deliveries, vec![scene.memory("sent", 1)]).await.unwrap();
-        let ordered: Vec<u32> = store.deliveries_of(turn).await.unwrap().iter().map(|i| i.delivery.part).collect();
+        let ordered: Vec<u32> =
+            store.deliveries_of(turn).await.unwrap().iter().map(|i| i.delivery.part).collect();
         assert!(ordered.is_sorted() && ordered.len() == 2);
     }
     assert_eq!(unsettled_ids(&store, scene, 10).await, expected);
     assert_eq!(unsettled_ids(&store, scene, 3).await, expected[..3]);
     let rest = store.unsettled(scene.agent, &SOURCE, &account(), &expected[..2], 1).await.unwrap();
-    assert_eq!(rest.iter().map(|item| item.delivery.id).collect::<Vec<_>>(), expected[2..3], "what is in hand is left out, not counted");
+    assert_eq!(
+        rest.iter().map(|item| item.delivery.id).collect::<Vec<_>>(),
+        expected[2..3],
+        "what is in hand is left out, not counted"
+    );
     let memories = store.memories(&MemoryQuery::new(scene.agent, 10)).await.unwrap();
     assert_eq!(memories.len(), 2);
 }
@@ -39,22 +52,54 @@ pub async fn settling_moves_a_row_and_final_states_stay(store: Arc<dyn Store>) {
     let id = delivery.delivery.id;
     store.enqueue(vec![delivery.clone()], Vec::new()).await.unwrap();
     let item = || async { store.outbox_item(id).await.unwrap().unwrap() };
-    assert_eq!((item().await.state, &item().await.delivery), (OutboxState::Pending, &delivery.delivery));
+    assert_eq!(
+        (item().await.state, &item().await.delivery),
+        (OutboxState::Pending, &delivery.delivery)
+    );
 
     store.settle(vec![settlement(id, OutboxState::Sending)]).await.unwrap();
     assert_eq!(item().await.state, OutboxState::Sending);
-    let retry = Settlement { attempt: 2, not_before: Timestamp(77), error: Some("busy".to_owned()), ..settlement(id, OutboxState::Pending) };
+    let retry = Settlement {
+        attempt: 2,
+        not_before: Timestamp(77),
+        error: Some("busy".to_owned()),
+        ..settlement(id, OutboxState::Pending)
+    };
     store.settle(vec![retry]).await.unwrap();
     let waiting = item().await;
-    assert_eq!((waiting.state, waiting.delivery.attempt, waiting.not_before, waiting.error.as_deref()), (OutboxState::Pending, 2, Timestamp(77), Some("busy")));
+    assert_eq!(
+        (waiting.state, waiting.delivery.attempt, waiting.not_before, waiting.error.as_deref()),
+        (OutboxState::Pending, 2, Timestamp(77), Some("busy"))
+    );
 
-    let sent = Settlement { attempt: 3, remote: Some(RemoteId::new("m1")), ..settlement(id, OutboxState::Sent) };
+    let sent = Settlement {
+        attempt: 3,
+        remote: Some(RemoteId::new("m1")),
+        ..settlement(id, OutboxState::Sent)
+    };
     store.settle(vec![sent]).await.unwrap();
     let after = item().await;
-    assert_eq!((after.state, after.remote.clone(), after.error.clone()), (OutboxState::Sent, Some(RemoteId::new("m1")), None));
-    for state in [OutboxState::Pending, OutboxState::Sending, OutboxState::Ambiguous, OutboxState::Expired, OutboxState::Dead] {
-        let undo = Settlement { remote: Some(RemoteId::new("m2")), error: Some("late".to_owned()), ..settlement(id, state) };
-        assert_eq!(store.settle(vec![undo]).await.unwrap(), [id], "and whoever marks it is told so");
+    assert_eq!(
+        (after.state, after.remote.clone(), after.error.clone()),
+        (OutboxState::Sent, Some(RemoteId::new("m1")), None)
+    );
+    for state in [
+        OutboxState::Pending,
+        OutboxState::Sending,
+        OutboxState::Ambiguous,
+        OutboxState::Expired,
+        OutboxState::Dead,
+    ] {
+        let undo = Settlement {
+            remote: Some(RemoteId::new("m2")),
+            error: Some("late".to_owned()),
+            ..settlement(id, state)
+        };
+        assert_eq!(
+            store.settle(vec![undo]).await.unwrap(),
+            [id],
+            "and whoever marks it is told so"
+        );
         assert_eq!(item().await, after);
     }
     assert_eq!(unsettled_ids(&store, scene, 10).await, []);
@@ -62,7 +107,13 @@ pub async fn settling_moves_a_row_and_final_states_stay(store: Arc<dyn Store>) {
     for state in [OutboxState::Ambiguous, OutboxState::Expired, OutboxState::Dead] {
         let delivery = scene.delivery(TurnId::fresh(), 0);
         store.enqueue(vec![delivery.clone()], Vec::new()).await.unwrap();
-        store.settle(vec![settlement(delivery.delivery.id, state), settlement(delivery.delivery.id, OutboxState::Sent)]).await.unwrap();
+        store
+            .settle(vec![
+                settlement(delivery.delivery.id, state),
+                settlement(delivery.delivery.id, OutboxState::Sent),
+            ])
+            .await
+            .unwrap();
         assert_eq!(store.outbox_item(delivery.delivery.id).await.unwrap().unwrap().state, state);
     }
     store.settle(vec![settlement(DeliveryId::fresh(), OutboxState::Sent)]).await.unwrap();
@@ -80,12 +131,25 @@ pub async fn many_rows_settle_at_once(store: Arc<dyn Store>) {
     let deliveries: Vec<NewDelivery> = (0..200).map(|part| scene.delivery(turn, part)).collect();
     let ids: Vec<DeliveryId> = deliveries.iter().map(|d| d.delivery.id).collect();
     store.enqueue(deliveries, Vec::new()).await.unwrap();
-    let all = ids[..100].iter().map(|id| Settlement { remote: Some(RemoteId::new(id)), ..settlement(*id, OutboxState::Sent) }).collect();
+    let all = ids[..100]
+        .iter()
+        .map(|id| Settlement {
+            remote: Some(RemoteId::new(id)),
+            ..settlement(*id, OutboxState::Sent)
+        })
+        .collect();
     let tasks: Vec<_> = ids[100..]
         .iter()
         .map(|id| {
             let (store, id) = (Arc::clone(&store), *id);
-            tokio::spawn(async move { store.settle(vec![Settlement { remote: Some(RemoteId::new(id)), ..settlement(id, OutboxState::Sent) }]).await })
+            tokio::spawn(async move {
+                store
+                    .settle(vec![Settlement {
+                        remote: Some(RemoteId::new(id)),
+                        ..settlement(id, OutboxState::Sent)
+                    }])
+                    .await
+            })
         })
         .collect();
     store.settle(all).await.unwrap();
@@ -93,7 +157,10 @@ pub async fn many_rows_settle_at_once(store: Arc<dyn Store>) {
         task.await.unwrap().unwrap();
     }
     for item in store.deliveries_of(turn).await.unwrap() {
-        assert_eq!((item.state, item.remote), (OutboxState::Sent, Some(RemoteId::new(item.delivery.id))));
+        assert_eq!(
+            (item.state, item.remote),
+            (OutboxState::Sent, Some(RemoteId::new(item.delivery.id)))
+        );
     }
 }
 
@@ -103,7 +170,10 @@ pub async fn unsettled_is_scoped_and_limited(store: Arc<dyn Store>) {
     let mine = scene.delivery(TurnId::fresh(), 0);
     let mut other_login = scene.delivery(TurnId::fresh(), 0);
     other_login.delivery.address.account = Account("8".to_owned());
-    store.enqueue(vec![mine.clone(), other_login, stranger.delivery(TurnId::fresh(), 0)], Vec::new()).await.unwrap();
+    store
+        .enqueue(vec![mine.clone(), other_login, stranger.delivery(TurnId::fresh(), 0)], Vec::new())
+        .await
+        .unwrap();
     assert_eq!(unsettled_ids(&store, scene, 10).await, [mine.delivery.id]);
     assert_eq!(unsettled_ids(&store, scene, 0).await, []);
 }
@@ -117,7 +187,10 @@ pub async fn a_moved_room_takes_everything_along(store: Arc<dyn Store>) {
     let topic = RoomChange { id: RoomId::fresh(), parent: Some(scene.room), ..scene.room_change() };
     place.rooms.push(topic.clone());
     store.connect(place).await.unwrap();
-    store.set_participant_state(scene.room, scene.itself(), Some(ParticipantState::Muted)).await.unwrap();
+    store
+        .set_participant_state(scene.room, scene.itself(), Some(ParticipantState::Muted))
+        .await
+        .unwrap();
     let message = scene.message("hello", 1);
     store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
     let delivery = scene.delivery(TurnId::fresh(), 0);
@@ -127,20 +200,33 @@ pub async fn a_moved_room_takes_everything_along(store: Arc<dyn Store>) {
     store.move_room(scene.room, to, &remote).await.unwrap();
     assert_eq!(store.room(scene.room).await.unwrap(), None);
     let room = store.room(to).await.unwrap().unwrap();
-    assert_eq!((room.remote.clone(), room.name.as_str(), room.metadata.get("k")), (remote.clone(), "Workshop", Some(&json!("v"))));
+    assert_eq!(
+        (room.remote.clone(), room.name.as_str(), room.metadata.get("k")),
+        (remote.clone(), "Workshop", Some(&json!("v")))
+    );
     assert_eq!(store.room(topic.id).await.unwrap().unwrap().parent_id, Some(to));
     assert_eq!(store.participants(scene.room).await.unwrap(), []);
     assert_eq!(store.participants(to).await.unwrap().len(), 2);
-    assert_eq!(store.participant_state(to, scene.itself()).await.unwrap(), Some(ParticipantState::Muted));
+    assert_eq!(
+        store.participant_state(to, scene.itself()).await.unwrap(),
+        Some(ParticipantState::Muted)
+    );
     assert_eq!(store.memory(message.memory.id).await.unwrap().unwrap().room_id, to);
     let waiting = store.unfinished_in_room(to, 10).await.unwrap();
-    assert_eq!((waiting.len(), waiting[0].entry.room_remote.clone(), waiting[0].entry.memory.room_id), (1, remote.clone(), to));
+    assert_eq!(
+        (waiting.len(), waiting[0].entry.room_remote.clone(), waiting[0].entry.memory.room_id),
+        (1, remote.clone(), to)
+    );
     let address = store.outbox_item(delivery.delivery.id).await.unwrap().unwrap().delivery.address;
     assert_eq!((address.room, address.remote), (to, remote.clone()));
 
     store.move_room(to, to, &RemoteId::new("-100600")).await.unwrap();
     assert_eq!(store.room(to).await.unwrap().unwrap().remote, RemoteId::new("-100600"));
-    assert_eq!(store.participants(to).await.unwrap().len(), 2, "a room that keeps its id keeps its people");
+    assert_eq!(
+        store.participants(to).await.unwrap().len(),
+        2,
+        "a room that keeps its id keeps its people"
+    );
 }
 
 /// The first message from the new id may come before the news of the move.
@@ -154,19 +240,40 @@ pub async fn a_room_moves_into_one_that_exists(store: Arc<dyn Store>) {
     place.rooms[0].metadata = object(json!({"new": 1, "both": "new"}));
     place.rooms[0].name = Some("New".to_owned());
     store.connect(place).await.unwrap();
-    store.set_participant_state(old.room, old.itself(), Some(ParticipantState::Muted)).await.unwrap();
-    store.set_participant_state(new.room, old.person, Some(ParticipantState::Followed)).await.unwrap();
+    store
+        .set_participant_state(old.room, old.itself(), Some(ParticipantState::Muted))
+        .await
+        .unwrap();
+    store
+        .set_participant_state(new.room, old.person, Some(ParticipantState::Followed))
+        .await
+        .unwrap();
     store.ingest(Scene::batch(&[old.message("before", 1), new.message("after", 2)])).await.unwrap();
 
     store.move_room(old.room, new.room, &new.room_remote()).await.unwrap();
     assert_eq!(store.room(old.room).await.unwrap(), None);
     let room = store.room(new.room).await.unwrap().unwrap();
-    assert_eq!((room.name.as_str(), room.metadata), ("New", object(json!({"old": 1, "both": "new", "new": 1}))));
+    assert_eq!(
+        (room.name.as_str(), room.metadata),
+        ("New", object(json!({"old": 1, "both": "new", "new": 1})))
+    );
     assert_eq!(store.participants(new.room).await.unwrap().len(), 2);
-    assert_eq!(store.participant_state(new.room, old.itself()).await.unwrap(), Some(ParticipantState::Muted));
-    assert_eq!(store.participant_state(new.room, old.person).await.unwrap(), Some(ParticipantState::Followed));
-    let memories = store.memories(&MemoryQuery::new(old.agent, 10).room(new.room).kind(MemoryKind::Messages)).await.unwrap();
-    assert_eq!(memories.iter().map(|m| m.content.text.as_str()).collect::<Vec<_>>(), ["after", "before"]);
+    assert_eq!(
+        store.participant_state(new.room, old.itself()).await.unwrap(),
+        Some(ParticipantState::Muted)
+    );
+    assert_eq!(
+        store.participant_state(new.room, old.person).await.unwrap(),
+        Some(ParticipantState::Followed)
+    );
+    let memories = store
+        .memories(&MemoryQuery::new(old.agent, 10).room(new.room).kind(MemoryKind::Messages))
+        .await
+        .unwrap();
+    assert_eq!(
+        memories.iter().map(|m| m.content.text.as_str()).collect::<Vec<_>>(),
+        ["after", "before"]
+    );
     assert_eq!(store.unfinished_in_room(new.room, 10).await.unwrap().len(), 2);
 }
 
@@ -176,10 +283,23 @@ pub async fn outbox_rows_are_counted(store: Arc<dyn Store>) {
     assert_eq!(store.outbox_counts().await.unwrap(), []);
     let deliveries: Vec<NewDelivery> = (0..5).map(|_| scene.delivery(TurnId::fresh(), 0)).collect();
     store.enqueue(deliveries.clone(), Vec::new()).await.unwrap();
-    store.settle(vec![settlement(deliveries[0].delivery.id, OutboxState::Sent), settlement(deliveries[1].delivery.id, OutboxState::Dead)]).await.unwrap();
+    store
+        .settle(vec![
+            settlement(deliveries[0].delivery.id, OutboxState::Sent),
+            settlement(deliveries[1].delivery.id, OutboxState::Dead),
+        ])
+        .await
+        .unwrap();
     let mut counts = store.outbox_counts().await.unwrap();
     counts.sort_by_key(|(_, state, _)| state.as_str());
-    assert_eq!(counts, [(SOURCE, OutboxState::Dead, 1), (SOURCE, OutboxState::Pending, 3), (SOURCE, OutboxState::Sent, 1)]);
+    assert_eq!(
+        counts,
+        [
+            (SOURCE, OutboxState::Dead, 1),
+            (SOURCE, OutboxState::Pending, 3),
+            (SOURCE, OutboxState::Sent, 1)
+        ]
+    );
 }
 
 /// Where a read-back has to look, and what it need not take for the lost one.
@@ -187,11 +307,22 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let mut lost = scene.delivery(TurnId::fresh(), 0);
     lost.sending = true;
-    assert_eq!(store.trail(&lost.delivery).await.unwrap(), Trail::default(), "nothing is known of it");
+    assert_eq!(
+        store.trail(&lost.delivery).await.unwrap(),
+        Trail::default(),
+        "nothing is known of it"
+    );
 
-    store.ingest(Scene::batch(&[scene.message("first", 1), scene.message("second", 2)])).await.unwrap();
+    store
+        .ingest(Scene::batch(&[scene.message("first", 1), scene.message("second", 2)]))
+        .await
+        .unwrap();
     store.ingest(Scene::batch(&[stranger.message("foreign", 3)])).await.unwrap();
-    let (before, elsewhere, foreign) = (scene.delivery(TurnId::fresh(), 0), scene.delivery(TurnId::fresh(), 0), stranger.delivery(TurnId::fresh(), 0));
+    let (before, elsewhere, foreign) = (
+        scene.delivery(TurnId::fresh(), 0),
+        scene.delivery(TurnId::fresh(), 0),
+        stranger.delivery(TurnId::fresh(), 0),
+    );
     let elsewhere = NewDelivery { delivery: in_room(elsewhere.delivery, "elsewhere"), ..elsewhere };
     let mut doubtful = elsewhere.clone();
     doubtful.delivery = in_room(scene.delivery(TurnId::fresh(), 0).delivery, "doubtful");
@@ -200,8 +331,16 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     for delivery in [&before, &elsewhere, &foreign, &doubtful, &lost, &after] {
         store.enqueue(vec![delivery.clone()], Vec::new()).await.unwrap();
     }
-    for (delivery, remote) in [(&before, "m1"), (&elsewhere, "m2"), (&foreign, "m3"), (&after, "m4")] {
-        store.settle(vec![Settlement { remote: Some(RemoteId::new(remote)), ..settlement(delivery.delivery.id, OutboxState::Sent) }]).await.unwrap();
+    for (delivery, remote) in
+        [(&before, "m1"), (&elsewhere, "m2"), (&foreign, "m3"), (&after, "m4")]
+    {
+        store
+            .settle(vec![Settlement {
+                remote: Some(RemoteId::new(remote)),
+                ..settlement(delivery.delivery.id, OutboxState::Sent)
+            }])
+            .await
+            .unwrap();
     }
     lost.delivery.created_at = Timestamp(i64::MAX);
     let mut trail = store.trail(&lost.delivery).await.unwrap();
@@ -217,7 +356,11 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     assert_eq!(trail.doubtful, [RemoteId::new("doubtful")]);
     assert!(!trail.cut);
     lost.delivery.created_at = Timestamp(0);
-    assert_eq!(store.trail(&lost.delivery).await.unwrap().received, [], "what came later tells nothing");
+    assert_eq!(
+        store.trail(&lost.delivery).await.unwrap().received,
+        [],
+        "what came later tells nothing"
+    );
 }
 
 /// What waited long for its turn lies far behind the newest, and what lies around it is told all the same.
@@ -232,16 +375,24 @@ pub async fn a_trail_reaches_back_to_what_waited_long(store: Arc<dyn Store>) {
     let since: Vec<_> = (0..1_500)
         .map(|n| {
             let delivery = scene.delivery(TurnId::fresh(), 0);
-            NewDelivery { delivery: in_room(delivery.delivery, &format!("elsewhere-{n}")), ..delivery }
+            NewDelivery {
+                delivery: in_room(delivery.delivery, &format!("elsewhere-{n}")),
+                ..delivery
+            }
         })
         .collect();
     store.enqueue(vec![before.clone(), held.clone()], Vec::new()).await.unwrap();
     store.finish_turn(record).await.unwrap();
     store.enqueue(since.clone(), Vec::new()).await.unwrap();
-    let sent = |delivery: &NewDelivery, n: usize| Settlement { remote: Some(RemoteId::new(n)), ..settlement(delivery.delivery.id, OutboxState::Sent) };
-    let mut settlements: Vec<_> = since.iter().enumerate().map(|(n, delivery)| sent(delivery, n)).collect();
+    let sent = |delivery: &NewDelivery, n: usize| Settlement {
+        remote: Some(RemoteId::new(n)),
+        ..settlement(delivery.delivery.id, OutboxState::Sent)
+    };
+    let mut settlements: Vec<_> =
+        since.iter().enumerate().map(|(n, delivery)| sent(delivery, n)).collect();
     settlements.push(sent(&before, 9_999));
-    settlements.push(Settlement { doubt: true, ..settlement(held.delivery.id, OutboxState::Ambiguous) });
+    settlements
+        .push(Settlement { doubt: true, ..settlement(held.delivery.id, OutboxState::Ambiguous) });
     store.settle(settlements).await.unwrap();
     let later: Vec<_> = (0..700).map(|n| scene.message(&format!("later {n}"), 2)).collect();
     store.ingest(Scene::batch(&later)).await.unwrap();
@@ -249,7 +400,11 @@ pub async fn a_trail_reaches_back_to_what_waited_long(store: Arc<dyn Store>) {
     assert_eq!(trail.sent, [RemoteId::new(9_999)]);
     assert_eq!(trail.ours.len(), 1_501);
     assert_eq!(trail.others.len(), 701);
-    assert_eq!(trail.doubtful, std::slice::from_ref(&lost.delivery.address.remote), "the one before it that came to no clear end");
+    assert_eq!(
+        trail.doubtful,
+        std::slice::from_ref(&lost.delivery.address.remote),
+        "the one before it that came to no clear end"
+    );
 }
 
 /// What came after the answer is no floor for finding it, whatever the clock said then.
@@ -267,7 +422,10 @@ pub async fn a_trail_goes_by_commits_and_not_by_the_clock(store: Arc<dyn Store>)
         let later = scene.message("later", 3);
         store.ingest(Scene::batch(std::slice::from_ref(&later))).await.unwrap();
         let received = store.trail(&lost).await.unwrap().received;
-        assert!(received.contains(&question.remote) && !received.contains(&later.remote), "{received:?}");
+        assert!(
+            received.contains(&question.remote) && !received.contains(&later.remote),
+            "{received:?}"
+        );
     }
 }
 

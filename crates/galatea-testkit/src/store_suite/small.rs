@@ -1,6 +1,8 @@
 //! Agents, tasks, the cache and relationships.
 
-use galatea_core::{AgentId, Character, EntityId, Relationship, RelationshipId, Store, Task, TaskId, Timestamp};
+use galatea_core::{
+    AgentId, Character, EntityId, Relationship, RelationshipId, Store, Task, TaskId, Timestamp,
+};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -48,11 +50,17 @@ pub async fn tasks_are_due_found_and_deleted(store: Arc<dyn Store>) {
     }
     assert_eq!(store.due_tasks(agent, Timestamp(99)).await.unwrap(), []);
     assert_eq!(store.due_tasks(agent, Timestamp(100)).await.unwrap(), [early.clone()]);
-    assert_eq!(store.due_tasks(agent, Timestamp(300)).await.unwrap(), [early.clone(), late.clone()]);
+    assert_eq!(
+        store.due_tasks(agent, Timestamp(300)).await.unwrap(),
+        [early.clone(), late.clone()]
+    );
     early.due = Timestamp(400);
     early.tags.push("more".to_owned());
     store.save_task(&early).await.unwrap();
-    assert_eq!(store.due_tasks(agent, Timestamp(1_000)).await.unwrap(), [late.clone(), early.clone()]);
+    assert_eq!(
+        store.due_tasks(agent, Timestamp(1_000)).await.unwrap(),
+        [late.clone(), early.clone()]
+    );
     let tagged = |tags: &[&str]| tags.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
     assert_eq!(store.tasks(agent, &tagged(&["repeat", "queue"])).await.unwrap(), [early.clone()]);
     assert_eq!(store.tasks(agent, &tagged(&["queue"])).await.unwrap().len(), 2);
@@ -72,7 +80,10 @@ pub async fn cached_values_expire(store: Arc<dyn Store>) {
     store.cache(agent, "for ever", &Value::Null, None).await.unwrap();
     assert_eq!(store.cached(agent, "k", Timestamp(99)).await.unwrap(), Some(value.clone()));
     assert_eq!(store.cached(agent, "k", Timestamp(100)).await.unwrap(), None);
-    assert_eq!(store.cached(agent, "for ever", Timestamp(i64::MAX)).await.unwrap(), Some(Value::Null));
+    assert_eq!(
+        store.cached(agent, "for ever", Timestamp(i64::MAX)).await.unwrap(),
+        Some(Value::Null)
+    );
     assert_eq!(store.cached(other, "for ever", Timestamp(0)).await.unwrap(), None);
     store.cache(agent, "k", &json!("new"), None).await.unwrap();
     assert_eq!(store.cached(agent, "k", Timestamp(500)).await.unwrap(), Some(json!("new")));
@@ -85,7 +96,8 @@ pub async fn cached_values_expire(store: Arc<dyn Store>) {
 
 /// One per (agent, source, target); found from both ends.
 pub async fn relationships_are_unique(store: Arc<dyn Store>) {
-    let (agent, a, b, c) = (AgentId::fresh(), EntityId::fresh(), EntityId::fresh(), EntityId::fresh());
+    let (agent, a, b, c) =
+        (AgentId::fresh(), EntityId::fresh(), EntityId::fresh(), EntityId::fresh());
     let tie = |agent, source, target, tag: &str| Relationship {
         id: RelationshipId::fresh(),
         agent_id: agent,
@@ -97,14 +109,30 @@ pub async fn relationships_are_unique(store: Arc<dyn Store>) {
     let newer = tie(agent, a, b, "friend");
     let back = tie(agent, b, a, "fan");
     let third = tie(agent, c, b, "maker");
-    for relationship in [&tie(agent, a, b, "stranger"), &back, &third, &newer, &tie(AgentId::fresh(), a, b, "foreign")] {
+    for relationship in [
+        &tie(agent, a, b, "stranger"),
+        &back,
+        &third,
+        &newer,
+        &tie(AgentId::fresh(), a, b, "foreign"),
+    ] {
         store.save_relationship(relationship).await.unwrap();
     }
     let of = |entity| {
         let store = Arc::clone(&store);
-        async move { store.relationships(agent, entity).await.unwrap().into_iter().map(|r| (r.id, r.tags)).collect::<BTreeSet<_>>() }
+        async move {
+            store
+                .relationships(agent, entity)
+                .await
+                .unwrap()
+                .into_iter()
+                .map(|r| (r.id, r.tags))
+                .collect::<BTreeSet<_>>()
+        }
     };
-    let ids = |list: &[&Relationship]| list.iter().map(|r| (r.id, r.tags.clone())).collect::<BTreeSet<_>>();
+    let ids = |list: &[&Relationship]| {
+        list.iter().map(|r| (r.id, r.tags.clone())).collect::<BTreeSet<_>>()
+    };
     assert_eq!(of(a).await, ids(&[&newer, &back]));
     assert_eq!(of(b).await, ids(&[&newer, &back, &third]));
     assert_eq!(of(c).await, ids(&[&third]));

@@ -1,7 +1,8 @@
 //! T2: a turn is committed exactly once, and whole.
 
 use galatea_core::{
-    AgentId, ErrorKind, MemoryId, ParticipantState, Role, Store, Timestamp, TurnId, World,
+    AgentId, ErrorKind, MemoryId, ParticipantState, Role, StepOutcome, Store, Timestamp, TurnId,
+    World,
     store::{Effect, InboxState, OutboxState, TurnRecord},
 };
 use serde_json::json;
@@ -19,14 +20,29 @@ pub async fn a_turn_is_written_whole(store: Arc<dyn Store>) {
     record.deliveries[0].sending = true;
     store.finish_turn(record.clone()).await.unwrap();
 
-    assert_eq!(store.memory(record.memories[0].id).await.unwrap().as_ref(), record.memories.first());
+    assert_eq!(
+        store.memory(record.memories[0].id).await.unwrap().as_ref(),
+        record.memories.first()
+    );
     let item = store.inbox_item(message.memory.id).await.unwrap().unwrap();
-    assert_eq!((item.state, item.turn, item.finished_at), (InboxState::Done, Some(record.turn), Some(record.at)));
+    assert_eq!(
+        (item.state, item.turn, item.finished_at),
+        (InboxState::Done, Some(record.turn), Some(record.at))
+    );
     assert_eq!(item.verdict.as_ref(), Some(&record.finished[0].verdict));
     let parts = store.deliveries_of(record.turn).await.unwrap();
-    assert_eq!(parts.iter().map(|p| &p.delivery).collect::<Vec<_>>(), record.deliveries.iter().map(|d| &d.delivery).collect::<Vec<_>>());
-    assert_eq!(parts.iter().map(|p| p.state).collect::<Vec<_>>(), [OutboxState::Sending, OutboxState::Pending]);
-    assert_eq!((parts[0].memory, parts[0].expires, parts[1].memory), (record.deliveries[0].memory, Some(Timestamp(5_000)), None));
+    assert_eq!(
+        parts.iter().map(|p| &p.delivery).collect::<Vec<_>>(),
+        record.deliveries.iter().map(|d| &d.delivery).collect::<Vec<_>>()
+    );
+    assert_eq!(
+        parts.iter().map(|p| p.state).collect::<Vec<_>>(),
+        [OutboxState::Sending, OutboxState::Pending]
+    );
+    assert_eq!(
+        (parts[0].memory, parts[0].expires, parts[1].memory),
+        (record.deliveries[0].memory, Some(Timestamp(5_000)), None)
+    );
     assert_eq!(store.unfinished(scene.agent, &SOURCE, &account(), 10).await.unwrap(), []);
 }
 
@@ -37,7 +53,8 @@ pub async fn of_two_turns_for_one_message_one_wins(store: Arc<dyn Store>) {
         let message = scene.message("hello", 1);
         store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
         let (a, b) = (scene.turn(&[&message]), scene.turn(&[&message]));
-        let (left, right) = tokio::join!(store.finish_turn(a.clone()), store.finish_turn(b.clone()));
+        let (left, right) =
+            tokio::join!(store.finish_turn(a.clone()), store.finish_turn(b.clone()));
         let (winner, loser, error) = match (left, right) {
             (Ok(()), Err(error)) => (a, b, error),
             (Err(error), Ok(())) => (b, a, error),
@@ -47,7 +64,10 @@ pub async fn of_two_turns_for_one_message_one_wins(store: Arc<dyn Store>) {
         assert_eq!(store.deliveries_of(winner.turn).await.unwrap().len(), 1);
         assert_eq!(store.deliveries_of(loser.turn).await.unwrap(), []);
         assert_eq!(store.memory(loser.memories[0].id).await.unwrap(), None);
-        assert_eq!(store.inbox_item(message.memory.id).await.unwrap().unwrap().turn, Some(winner.turn));
+        assert_eq!(
+            store.inbox_item(message.memory.id).await.unwrap().unwrap().turn,
+            Some(winner.turn)
+        );
     }
 }
 
@@ -60,18 +80,29 @@ pub async fn a_conflict_writes_nothing(store: Arc<dyn Store>) {
     store.finish_turn(scene.turn(&[&messages[0]])).await.unwrap();
 
     let mut refused = scene.turn(&[&messages[1], &messages[0]]);
-    refused.effects.push(Effect::SetParticipantState { room: scene.room, entity: scene.itself(), state: Some(ParticipantState::Muted) });
+    refused.effects.push(Effect::SetParticipantState {
+        room: scene.room,
+        entity: scene.itself(),
+        state: Some(ParticipantState::Muted),
+    });
     let beside = scene.turn(&[&messages[2]]);
-    let (no, yes) = tokio::join!(store.finish_turn(refused.clone()), store.finish_turn(beside.clone()));
+    let (no, yes) =
+        tokio::join!(store.finish_turn(refused.clone()), store.finish_turn(beside.clone()));
     assert_eq!(no.unwrap_err().kind(), ErrorKind::Conflict);
     yes.unwrap();
-    assert_eq!(store.inbox_item(messages[1].memory.id).await.unwrap().unwrap().state, InboxState::New);
+    assert_eq!(
+        store.inbox_item(messages[1].memory.id).await.unwrap().unwrap().state,
+        InboxState::New
+    );
     assert_eq!(store.memory(refused.memories[0].id).await.unwrap(), None);
     assert_eq!(store.deliveries_of(refused.turn).await.unwrap(), []);
     assert_eq!(store.participant_state(scene.room, scene.itself()).await.unwrap(), None);
     assert_eq!(store.deliveries_of(beside.turn).await.unwrap().len(), 1);
 
-    let unknown = TurnRecord { finished: vec![finished(MemoryId::fresh(), InboxState::Done)], ..scene.turn(&[]) };
+    let unknown = TurnRecord {
+        finished: vec![finished(MemoryId::fresh(), InboxState::Done)],
+        ..scene.turn(&[])
+    };
     assert_eq!(store.finish_turn(unknown).await.unwrap_err().kind(), ErrorKind::Conflict);
 }
 
@@ -83,11 +114,14 @@ pub async fn merged_messages_finish_together(store: Arc<dyn Store>) {
     let mut record = scene.turn(&[&messages[0], &messages[1], &messages[2]]);
     record.finished[0].state = InboxState::Skipped;
     record.finished[1].state = InboxState::Expired;
-    record.finished[0].verdict.step("merged", "note", "answered with a later one");
+    record.finished[0].verdict.step("merged", StepOutcome::Note, "answered with a later one");
     store.finish_turn(record.clone()).await.unwrap();
     for finished in &record.finished {
         let item = store.inbox_item(finished.id).await.unwrap().unwrap();
-        assert_eq!((item.state, item.turn, item.verdict.as_ref()), (finished.state, Some(record.turn), Some(&finished.verdict)));
+        assert_eq!(
+            (item.state, item.turn, item.verdict.as_ref()),
+            (finished.state, Some(record.turn), Some(&finished.verdict))
+        );
     }
 }
 
@@ -96,9 +130,18 @@ pub async fn a_part_is_written_once(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let record = scene.turn(&[]);
     store.finish_turn(record.clone()).await.unwrap();
-    let again = TurnRecord { memories: vec![scene.memory("again", 1)], deliveries: vec![scene.delivery(record.turn, 0)], ..record.clone() };
+    let again = TurnRecord {
+        memories: vec![scene.memory("again", 1)],
+        deliveries: vec![scene.delivery(record.turn, 0)],
+        ..record.clone()
+    };
     assert_eq!(store.finish_turn(again.clone()).await.unwrap_err().kind(), ErrorKind::Conflict);
-    let enqueued = store.enqueue(vec![scene.delivery(record.turn, 1), scene.delivery(record.turn, 0)], again.memories.clone()).await;
+    let enqueued = store
+        .enqueue(
+            vec![scene.delivery(record.turn, 1), scene.delivery(record.turn, 0)],
+            again.memories.clone(),
+        )
+        .await;
     assert_eq!(enqueued.unwrap_err().kind(), ErrorKind::Conflict);
     assert_eq!(store.deliveries_of(record.turn).await.unwrap().len(), 1);
     assert_eq!(store.memory(again.memories[0].id).await.unwrap(), None);
@@ -113,21 +156,48 @@ pub async fn effects_are_applied(store: Arc<dyn Store>) {
     store.connect(place).await.unwrap();
     let record = TurnRecord {
         effects: vec![
-            Effect::SetParticipantState { room: scene.room, entity: scene.itself(), state: Some(ParticipantState::Muted) },
-            Effect::SetParticipantState { room: scene.room, entity: scene.itself(), state: Some(ParticipantState::Followed) },
-            Effect::MergeRoomMetadata { room: scene.room, metadata: object(json!({"drop": null, "language": "el"})) },
-            Effect::MergeEntityMetadata { entity: scene.person, metadata: object(json!({"suite": {"likes": "ivory"}})) },
+            Effect::SetParticipantState {
+                room: scene.room,
+                entity: scene.itself(),
+                state: Some(ParticipantState::Muted),
+            },
+            Effect::SetParticipantState {
+                room: scene.room,
+                entity: scene.itself(),
+                state: Some(ParticipantState::Followed),
+            },
+            Effect::MergeRoomMetadata {
+                room: scene.room,
+                metadata: object(json!({"drop": null, "language": "el"})),
+            },
+            Effect::MergeEntityMetadata {
+                entity: scene.person,
+                metadata: object(json!({"suite": {"likes": "ivory"}})),
+            },
             Effect::SetRole { world: scene.world, entity: scene.person, role: Role::Admin },
         ],
         ..scene.turn(&[])
     };
     store.finish_turn(record).await.unwrap();
-    assert_eq!(store.participant_state(scene.room, scene.itself()).await.unwrap(), Some(ParticipantState::Followed));
-    assert_eq!(store.room(scene.room).await.unwrap().unwrap().metadata, object(json!({"keep": 1, "language": "el"})));
-    assert_eq!(store.entities(&[scene.person]).await.unwrap()[0].metadata, object(json!({"suite": {"likes": "ivory"}})));
+    assert_eq!(
+        store.participant_state(scene.room, scene.itself()).await.unwrap(),
+        Some(ParticipantState::Followed)
+    );
+    assert_eq!(
+        store.room(scene.room).await.unwrap().unwrap().metadata,
+        object(json!({"keep": 1, "language": "el"}))
+    );
+    assert_eq!(
+        store.entities(&[scene.person]).await.unwrap()[0].metadata,
+        object(json!({"suite": {"likes": "ivory"}}))
+    );
     let roles = store.world(scene.world).await.unwrap().unwrap().metadata.roles;
-    assert_eq!((roles.get(&scene.person), roles.get(&scene.itself())), (Some(&Role::Admin), Some(&Role::Owner)));
-    let clear = Effect::SetParticipantState { room: scene.room, entity: scene.itself(), state: None };
+    assert_eq!(
+        (roles.get(&scene.person), roles.get(&scene.itself())),
+        (Some(&Role::Admin), Some(&Role::Owner))
+    );
+    let clear =
+        Effect::SetParticipantState { room: scene.room, entity: scene.itself(), state: None };
     store.finish_turn(TurnRecord { effects: vec![clear], ..scene.turn(&[]) }).await.unwrap();
     assert_eq!(store.participant_state(scene.room, scene.itself()).await.unwrap(), None);
 }
@@ -149,12 +219,19 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     store.finish_turn(answered).await.unwrap();
     let forget = Effect::ForgetPerson { entity: scene.person };
     store.finish_turn(TurnRecord { effects: vec![forget], ..scene.turn(&[]) }).await.unwrap();
-    assert_eq!((store.memory(message.memory.id).await.unwrap(), store.memory(answer.id).await.unwrap()), (None, None));
+    assert_eq!(
+        (store.memory(message.memory.id).await.unwrap(), store.memory(answer.id).await.unwrap()),
+        (None, None)
+    );
     assert!(store.memory(other.id).await.unwrap().is_some());
     let person = &store.entities(&[scene.person]).await.unwrap()[0];
     assert!(person.names.is_empty() && person.metadata.is_empty(), "{person:?}");
     let row = store.inbox_item(message.memory.id).await.unwrap().unwrap();
-    assert_eq!((row.state, row.entry.envelope.user_name), (InboxState::Done, None), "the row stays, without what was said");
+    assert_eq!(
+        (row.state, row.entry.envelope.user_name),
+        (InboxState::Done, None),
+        "the row stays, without what was said"
+    );
 }
 
 /// A hijacked turn cannot mute, promote or rewrite in another agent's places.
@@ -163,9 +240,16 @@ pub async fn effects_stay_within_their_agent(store: Arc<dyn Store>) {
     store.connect(victim.connections()).await.unwrap();
     let record = TurnRecord {
         effects: vec![
-            Effect::SetParticipantState { room: victim.room, entity: victim.itself(), state: Some(ParticipantState::Muted) },
+            Effect::SetParticipantState {
+                room: victim.room,
+                entity: victim.itself(),
+                state: Some(ParticipantState::Muted),
+            },
             Effect::MergeRoomMetadata { room: victim.room, metadata: object(json!({"x": 1})) },
-            Effect::MergeEntityMetadata { entity: victim.person, metadata: object(json!({"x": 1})) },
+            Effect::MergeEntityMetadata {
+                entity: victim.person,
+                metadata: object(json!({"x": 1})),
+            },
             Effect::SetRole { world: victim.world, entity: scene.person, role: Role::Owner },
         ],
         ..scene.turn(&[])
@@ -183,7 +267,10 @@ pub async fn a_turn_finishes_its_own_agents_messages_only(store: Arc<dyn Store>)
     let (scene, other) = (Scene::new(), Scene::new());
     let message = scene.message("hello", 1);
     store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
-    assert_eq!(store.finish_turn(other.turn(&[&message])).await.unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(
+        store.finish_turn(other.turn(&[&message])).await.unwrap_err().kind(),
+        ErrorKind::Conflict
+    );
     assert_eq!(store.inbox_item(message.memory.id).await.unwrap().unwrap().state, InboxState::New);
 }
 
@@ -192,8 +279,14 @@ pub async fn impossible_turns_are_refused(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
     store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
-    assert_eq!(store.finish_turn(scene.turn(&[&message, &message])).await.unwrap_err().kind(), ErrorKind::Invalid);
-    let still_new = TurnRecord { finished: vec![finished(message.memory.id, InboxState::New)], ..scene.turn(&[]) };
+    assert_eq!(
+        store.finish_turn(scene.turn(&[&message, &message])).await.unwrap_err().kind(),
+        ErrorKind::Invalid
+    );
+    let still_new = TurnRecord {
+        finished: vec![finished(message.memory.id, InboxState::New)],
+        ..scene.turn(&[])
+    };
     assert_eq!(store.finish_turn(still_new).await.unwrap_err().kind(), ErrorKind::Invalid);
     store.finish_turn(scene.turn(&[&message])).await.unwrap();
 }
@@ -215,7 +308,10 @@ pub async fn a_hundred_turns_at_once_lose_nothing(store: Arc<dyn Store>) {
                 store.finish_turn(record.clone()).await.unwrap();
                 if n % 10 == 0 {
                     let twice = scene.turn(&[&message]);
-                    assert_eq!(store.finish_turn(twice).await.unwrap_err().kind(), ErrorKind::Conflict);
+                    assert_eq!(
+                        store.finish_turn(twice).await.unwrap_err().kind(),
+                        ErrorKind::Conflict
+                    );
                 }
                 record.turn
             })
@@ -242,11 +338,17 @@ pub async fn every_message_is_counted_in_one_state(store: Arc<dyn Store>) {
     for (n, message) in messages.iter().take(10).enumerate() {
         let state = states[n % states.len()];
         *expected.entry(state).or_insert(0) += 1;
-        let record = TurnRecord { finished: vec![finished(message.memory.id, state)], ..scene.turn(&[]) };
+        let record =
+            TurnRecord { finished: vec![finished(message.memory.id, state)], ..scene.turn(&[]) };
         store.finish_turn(record).await.unwrap();
     }
-    let counts: HashMap<InboxState, u64> =
-        store.inbox_counts().await.unwrap().into_iter().map(|(source, state, count)| (assert_eq!(source, SOURCE), (state, count)).1).collect();
+    let counts: HashMap<InboxState, u64> = store
+        .inbox_counts()
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|(source, state, count)| (assert_eq!(source, SOURCE), (state, count)).1)
+        .collect();
     assert_eq!(counts, expected);
     assert_eq!(counts.values().sum::<u64>(), 15);
 }

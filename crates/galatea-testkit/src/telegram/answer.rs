@@ -61,7 +61,10 @@ impl Refusal {
     /// 429 with `retry_after` in seconds.
     pub(crate) fn too_many(retry_after: u64) -> Self {
         let parameters = Some(json!({ "retry_after": retry_after }));
-        Self { parameters, ..Self::new(429, format!("Too Many Requests: retry after {retry_after}")) }
+        Self {
+            parameters,
+            ..Self::new(429, format!("Too Many Requests: retry after {retry_after}"))
+        }
     }
 
     /// 400 for a group that has become a supergroup.
@@ -78,7 +81,8 @@ impl Refusal {
 
     /// The JSON body.
     pub(crate) fn body(&self) -> Value {
-        let mut body = json!({ "ok": false, "error_code": self.code, "description": self.description });
+        let mut body =
+            json!({ "ok": false, "error_code": self.code, "description": self.description });
         if let (Some(parameters), Some(map)) = (&self.parameters, body.as_object_mut()) {
             map.insert("parameters".to_owned(), parameters.clone());
         }

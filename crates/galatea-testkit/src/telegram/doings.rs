@@ -49,8 +49,14 @@ fn sees(state: &State, message: &Message) -> bool {
         ChatKind::Channel => standing.is_in(),
         ChatKind::Group | ChatKind::Supergroup => {
             // Bots never see what other bots say, whatever their mode.
-            let by_bot = message.from.and_then(|f| state.world.people.get(&f)).is_some_and(|p| p.is_bot);
-            standing.is_in() && !by_bot && (!state.options.privacy || standing.is_admin() || message.is_service() || addressed(state, message))
+            let by_bot =
+                message.from.and_then(|f| state.world.people.get(&f)).is_some_and(|p| p.is_bot);
+            standing.is_in()
+                && !by_bot
+                && (!state.options.privacy
+                    || standing.is_admin()
+                    || message.is_service()
+                    || addressed(state, message))
         }
     }
 }
@@ -58,7 +64,10 @@ fn sees(state: &State, message: &Message) -> bool {
 fn addressed(state: &State, message: &Message) -> bool {
     let bot = state.world.bot;
     let handle = format!("@{}", state.options.bot_username);
-    let reply = message.reply_to.and_then(|id| state.world.message(message.chat, id)).is_some_and(|m| m.from == Some(bot));
+    let reply = message
+        .reply_to
+        .and_then(|id| state.world.message(message.chat, id))
+        .is_some_and(|m| m.from == Some(bot));
     let units: Vec<u16> = message.words.text.encode_utf16().collect();
     let named = message.words.entities.iter().any(|e| {
         let from = e["offset"].as_u64().unwrap_or_default() as usize;
@@ -67,7 +76,9 @@ fn addressed(state: &State, message: &Message) -> bool {
         match e["type"].as_str() {
             Some("mention") => word.eq_ignore_ascii_case(&handle),
             Some("text_mention") => e["user"]["id"] == json!(bot),
-            Some("bot_command") => word.split_once('@').is_none_or(|(_, to)| to.eq_ignore_ascii_case(&handle[1..])),
+            Some("bot_command") => {
+                word.split_once('@').is_none_or(|(_, to)| to.eq_ignore_ascii_case(&handle[1..]))
+            }
             _ => false,
         }
     });
@@ -125,9 +136,18 @@ pub(crate) fn migrate(state: &mut State, group: i64, actor: i64) -> i64 {
 /// A reaction is set or taken back.
 pub(crate) fn react(state: &mut State, chat: i64, message: i64, who: i64, emoji: &[&str]) {
     let after: Vec<Value> = emoji.iter().map(|e| json!({ "type": "emoji", "emoji": e })).collect();
-    let Some(target) = state.world.chats.get_mut(&chat).and_then(|c| c.messages.get_mut(&message)) else { return };
+    let Some(target) = state.world.chats.get_mut(&chat).and_then(|c| c.messages.get_mut(&message))
+    else {
+        return;
+    };
     let before = target.reactions.insert(who, after.clone()).unwrap_or_default();
-    let (date, admin) = (state.date(), state.world.chats.get(&chat).is_some_and(|c| c.kind == ChatKind::Private || c.standing(state.world.bot).is_admin()));
+    let (date, admin) =
+        (
+            state.date(),
+            state.world.chats.get(&chat).is_some_and(|c| {
+                c.kind == ChatKind::Private || c.standing(state.world.bot).is_admin()
+            }),
+        );
     // "The bot must be an administrator in the chat" (Bot API, Update.message_reaction).
     if admin {
         let body = json!({
@@ -143,10 +163,17 @@ pub(crate) fn react(state: &mut State, chat: i64, message: i64, who: i64, emoji:
 }
 
 /// A button is pressed. `None` when the message shows no such button.
-pub(crate) fn press(state: &mut State, chat: i64, message: i64, who: i64, data: &str) -> Option<String> {
+pub(crate) fn press(
+    state: &mut State,
+    chat: i64,
+    message: i64,
+    who: i64,
+    data: &str,
+) -> Option<String> {
     let shown = state.world.message(chat, message)?.clone();
     let rows = shown.markup.as_ref()?["inline_keyboard"].as_array()?;
-    let there = rows.iter().filter_map(Value::as_array).flatten().any(|b| b["callback_data"] == data);
+    let there =
+        rows.iter().filter_map(Value::as_array).flatten().any(|b| b["callback_data"] == data);
     if !there {
         return None;
     }

@@ -51,7 +51,9 @@ pub(crate) fn utf16_len(text: &str) -> usize {
 
 /// Checks entities a client sent against their text. Broken ones refuse; what the server would mend silently is noted as a violation.
 pub(crate) fn check(text: &str, raw: &Value, params: &Params) -> Result<Vec<Value>, Refusal> {
-    let Some(list) = raw.as_array() else { return Err(Refusal::broken("expected an Array of MessageEntity")) };
+    let Some(list) = raw.as_array() else {
+        return Err(Refusal::broken("expected an Array of MessageEntity"));
+    };
     if list.len() > MAX_ENTITIES {
         params.note(format!("{} entities; the server keeps {MAX_ENTITIES}", list.len()));
     }
@@ -102,7 +104,9 @@ impl Bounds {
 }
 
 fn check_one(entity: &Value, bounds: &Bounds) -> Result<Span, Refusal> {
-    let Some(map) = entity.as_object() else { return Err(Refusal::broken("can't parse MessageEntity: MessageEntity must be an Object")) };
+    let Some(map) = entity.as_object() else {
+        return Err(Refusal::broken("can't parse MessageEntity: MessageEntity must be an Object"));
+    };
     let kind = field(map, "type", "String", Value::as_str)?;
     let offset = field(map, "offset", "Integer", Value::as_i64)?;
     let length = field(map, "length", "Integer", Value::as_i64)?;
@@ -116,35 +120,71 @@ fn check_one(entity: &Value, bounds: &Bounds) -> Result<Span, Refusal> {
         _ => None,
     };
     if let Some(needs) = needs.filter(|n| !map.contains_key(*n)) {
-        return Err(Refusal::broken(format!("can't parse MessageEntity: Can't find field \"{needs}\"")));
+        return Err(Refusal::broken(format!(
+            "can't parse MessageEntity: Can't find field \"{needs}\""
+        )));
     }
-    let known = ["type", "offset", "length", "url", "user", "language", "custom_emoji_id", "unix_time", "date_time_format"];
+    let known = [
+        "type",
+        "offset",
+        "length",
+        "url",
+        "user",
+        "language",
+        "custom_emoji_id",
+        "unix_time",
+        "date_time_format",
+    ];
     if let Some(odd) = map.keys().find(|k| !known.contains(&k.as_str())) {
         return Err(Refusal::broken(format!("MessageEntity has no field \"{odd}\"")));
     }
-    let from = usize::try_from(offset).map_err(|_| Refusal::broken(format!("receive an entity with incorrect offset {offset}")))?;
+    let from = usize::try_from(offset).map_err(|_| {
+        Refusal::broken(format!("receive an entity with incorrect offset {offset}"))
+    })?;
     let len = usize::try_from(length).ok().filter(|l| *l > 0);
-    let len = len.ok_or_else(|| Refusal::broken(format!("receive an entity with incorrect length {length}")))?;
+    let len = len.ok_or_else(|| {
+        Refusal::broken(format!("receive an entity with incorrect length {length}"))
+    })?;
     if from >= bounds.end() {
-        return Err(Refusal::broken(format!("entity begins after the end of the text at UTF-16 offset {from}")));
+        return Err(Refusal::broken(format!(
+            "entity begins after the end of the text at UTF-16 offset {from}"
+        )));
     }
     let to = from.saturating_add(len);
     if to > bounds.end() {
-        return Err(Refusal::broken(format!("entity beginning at UTF-16 offset {from} ends after the end of the text at UTF-16 offset {to}")));
+        return Err(Refusal::broken(format!(
+            "entity beginning at UTF-16 offset {from} ends after the end of the text at UTF-16 offset {to}"
+        )));
     }
     if bounds.splits(from) {
-        return Err(Refusal::broken(format!("entity begins in a middle of a UTF-16 symbol at byte offset {}", bounds.byte_after(from))));
+        return Err(Refusal::broken(format!(
+            "entity begins in a middle of a UTF-16 symbol at byte offset {}",
+            bounds.byte_after(from)
+        )));
     }
     if bounds.splits(to) {
         let at = bounds.byte_after(to);
-        return Err(Refusal::broken(format!("entity beginning at UTF-16 offset {from} ends in a middle of a UTF-16 symbol at byte offset {at}")));
+        return Err(Refusal::broken(format!(
+            "entity beginning at UTF-16 offset {from} ends in a middle of a UTF-16 symbol at byte offset {at}"
+        )));
     }
     Ok(Span { from, to, kind: kind.to_owned() })
 }
 
-fn field<'a, T>(map: &'a Map<String, Value>, name: &str, kind: &str, read: impl Fn(&'a Value) -> Option<T>) -> Result<T, Refusal> {
-    let value = map.get(name).ok_or_else(|| Refusal::broken(format!("can't parse MessageEntity: Can't find field \"{name}\"")))?;
-    read(value).ok_or_else(|| Refusal::broken(format!("can't parse MessageEntity: Field \"{name}\" must be of type {kind}")))
+fn field<'a, T>(
+    map: &'a Map<String, Value>,
+    name: &str,
+    kind: &str,
+    read: impl Fn(&'a Value) -> Option<T>,
+) -> Result<T, Refusal> {
+    let value = map.get(name).ok_or_else(|| {
+        Refusal::broken(format!("can't parse MessageEntity: Can't find field \"{name}\""))
+    })?;
+    read(value).ok_or_else(|| {
+        Refusal::broken(format!(
+            "can't parse MessageEntity: Field \"{name}\" must be of type {kind}"
+        ))
+    })
 }
 
 /// "Entities can be nested" (Bot API, Formatting options): no partial overlap; code and pre hold nothing and are held by quotes only;
@@ -154,7 +194,10 @@ fn check_nesting(spans: &mut [Span], params: &Params) {
     for (i, outer) in spans.iter().enumerate() {
         for inner in spans[i + 1..].iter().take_while(|s| s.from < outer.to) {
             if let Some(why) = clash(outer, inner) {
-                params.note(format!("entities {} {}..{} and {} {}..{}: {why}", outer.kind, outer.from, outer.to, inner.kind, inner.from, inner.to));
+                params.note(format!(
+                    "entities {} {}..{} and {} {}..{}: {why}",
+                    outer.kind, outer.from, outer.to, inner.kind, inner.from, inner.to
+                ));
             }
         }
     }
@@ -232,9 +275,14 @@ pub(crate) fn detect(text: &str, taken: &[Value]) -> Vec<Value> {
 fn classify(word: &str) -> (usize, Option<&'static str>, usize) {
     let skip = word.len() - word.trim_start_matches(['(', '"', '\'', '*', '_']).len();
     let word = &word[skip..];
-    let name_len = |s: &str| s.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').count();
+    let name_len =
+        |s: &str| s.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').count();
     if word.starts_with("https://") || word.starts_with("http://") {
-        return (skip, Some("url"), word.trim_end_matches(['.', ',', ')', '!', '?', ';', ':']).len());
+        return (
+            skip,
+            Some("url"),
+            word.trim_end_matches(['.', ',', ')', '!', '?', ';', ':']).len(),
+        );
     }
     if let Some(rest) = word.strip_prefix('@') {
         // Usernames are 5 to 32 characters long (telegram.org/faq, "What can I use as my username?"); bots' end in bot.
@@ -247,7 +295,11 @@ fn classify(word: &str) -> (usize, Option<&'static str>, usize) {
         return (skip, (len > 0).then_some("bot_command"), 1 + len + tail);
     }
     if let Some(rest) = word.strip_prefix('#') {
-        let len = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').map(char::len_utf8).sum::<usize>();
+        let len = rest
+            .chars()
+            .take_while(|c| c.is_alphanumeric() || *c == '_')
+            .map(char::len_utf8)
+            .sum::<usize>();
         return (skip, (len > 0).then_some("hashtag"), len + 1);
     }
     (skip, None, 0)
@@ -269,7 +321,10 @@ mod tests {
 
     #[test]
     fn offsets_count_utf16_and_may_not_split_a_pair() {
-        assert!(check("👉 x", &json!([{"type":"bold","offset":0,"length":2}]), &Params::default()).is_ok());
+        assert!(
+            check("👉 x", &json!([{"type":"bold","offset":0,"length":2}]), &Params::default())
+                .is_ok()
+        );
         assert_eq!(
             refused("👉 x", json!([{"type":"bold","offset":1,"length":1}])),
             "Bad Request: entity begins in a middle of a UTF-16 symbol at byte offset 4"
@@ -282,18 +337,42 @@ mod tests {
 
     #[test]
     fn ranges_lie_inside_the_text() {
-        assert!(refused("aba caba", json!([{"type":"bold","offset":3,"length":6}])).contains("ends after the end of the text at UTF-16 offset 9"));
-        assert!(refused("aba caba", json!([{"type":"bold","offset":9,"length":1}])).contains("begins after the end of the text"));
-        assert!(refused("aba caba", json!([{"type":"bold","offset":-1,"length":1}])).contains("incorrect offset -1"));
-        assert!(refused("aba caba", json!([{"type":"bold","offset":0,"length":0}])).contains("incorrect length 0"));
+        assert!(
+            refused("aba caba", json!([{"type":"bold","offset":3,"length":6}]))
+                .contains("ends after the end of the text at UTF-16 offset 9")
+        );
+        assert!(
+            refused("aba caba", json!([{"type":"bold","offset":9,"length":1}]))
+                .contains("begins after the end of the text")
+        );
+        assert!(
+            refused("aba caba", json!([{"type":"bold","offset":-1,"length":1}]))
+                .contains("incorrect offset -1")
+        );
+        assert!(
+            refused("aba caba", json!([{"type":"bold","offset":0,"length":0}]))
+                .contains("incorrect length 0")
+        );
     }
 
     #[test]
     fn types_and_their_fields_are_known() {
-        assert!(refused("abc", json!([{"type":"blink","offset":0,"length":1}])).contains("Unsupported type"));
-        assert!(refused("abc", json!([{"type":"text_link","offset":0,"length":1}])).contains("Can't find field \"url\""));
-        assert!(refused("abc", json!([{"type":"bold","offset":"0","length":1}])).contains("must be of type Integer"));
-        assert!(refused("abc", json!([{"type":"bold","offset":0,"length":1,"colour":1}])).contains("no field"));
+        assert!(
+            refused("abc", json!([{"type":"blink","offset":0,"length":1}]))
+                .contains("Unsupported type")
+        );
+        assert!(
+            refused("abc", json!([{"type":"text_link","offset":0,"length":1}]))
+                .contains("Can't find field \"url\"")
+        );
+        assert!(
+            refused("abc", json!([{"type":"bold","offset":"0","length":1}]))
+                .contains("must be of type Integer")
+        );
+        assert!(
+            refused("abc", json!([{"type":"bold","offset":0,"length":1,"colour":1}]))
+                .contains("no field")
+        );
     }
 
     #[test]
@@ -301,16 +380,34 @@ mod tests {
         let e = |kind: &str, offset: i64, length: i64| json!({"type":kind,"offset":offset,"length":length});
         assert!(notes("abcdef", json!([e("bold", 0, 6), e("italic", 1, 2)])).is_empty());
         assert!(notes("abcdef", json!([e("blockquote", 0, 6), e("code", 1, 2)])).is_empty());
-        assert_eq!(notes("abcdef", json!([e("bold", 0, 3), e("italic", 2, 3)])).len(), 1, "partial overlap");
-        assert_eq!(notes("abcdef", json!([e("bold", 0, 6), e("code", 1, 2)])).len(), 1, "code in bold");
-        assert_eq!(notes("abcdef", json!([e("blockquote", 0, 6), e("blockquote", 1, 2)])).len(), 1, "quote in quote");
+        assert_eq!(
+            notes("abcdef", json!([e("bold", 0, 3), e("italic", 2, 3)])).len(),
+            1,
+            "partial overlap"
+        );
+        assert_eq!(
+            notes("abcdef", json!([e("bold", 0, 6), e("code", 1, 2)])).len(),
+            1,
+            "code in bold"
+        );
+        assert_eq!(
+            notes("abcdef", json!([e("blockquote", 0, 6), e("blockquote", 1, 2)])).len(),
+            1,
+            "quote in quote"
+        );
         let links = json!([{"type":"text_link","offset":0,"length":6,"url":"https://x.y"}, e("mention", 1, 2)]);
         assert_eq!(notes("abcdef", links).len(), 1, "mention in link");
     }
 
     #[test]
     fn white_space_goes_and_entities_follow() {
-        let made = trimmed("  \nhi there \n", vec![json!({"type":"bold","offset":0,"length":5}), json!({"type":"code","offset":12,"length":1})]);
+        let made = trimmed(
+            "  \nhi there \n",
+            vec![
+                json!({"type":"bold","offset":0,"length":5}),
+                json!({"type":"code","offset":12,"length":1}),
+            ],
+        );
         assert_eq!(made.text, "hi there");
         assert_eq!(made.entities, [json!({"type":"bold","offset":0,"length":2})]);
     }
@@ -318,7 +415,16 @@ mod tests {
     #[test]
     fn mentions_and_commands_are_found_by_the_server() {
         let found = detect("👋 @the_bot, /help@the_bot see https://a.b/c.", &[]);
-        let kinds: Vec<_> = found.iter().map(|e| (e["type"].as_str().unwrap(), e["offset"].as_u64().unwrap(), e["length"].as_u64().unwrap())).collect();
+        let kinds: Vec<_> = found
+            .iter()
+            .map(|e| {
+                (
+                    e["type"].as_str().unwrap(),
+                    e["offset"].as_u64().unwrap(),
+                    e["length"].as_u64().unwrap(),
+                )
+            })
+            .collect();
         assert_eq!(kinds, [("mention", 3, 8), ("bot_command", 13, 13), ("url", 31, 13)]);
     }
 }

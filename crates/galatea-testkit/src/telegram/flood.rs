@@ -45,14 +45,28 @@ impl Call {
 
 impl Flood {
     /// Remembers a wait that was answered.
-    pub(crate) fn start(&mut self, method: &'static str, is_send: bool, chat: Option<i64>, until: Timestamp) {
+    pub(crate) fn start(
+        &mut self,
+        method: &'static str,
+        is_send: bool,
+        chat: Option<i64>,
+        until: Timestamp,
+    ) {
         self.0.insert(Call::of(method, is_send, chat), until);
     }
 
     /// Refuses such a call before its deadline. That is a violation: the client was told.
-    pub(crate) fn check(&self, method: &'static str, is_send: bool, chat: Option<i64>, now: Timestamp) -> Result<(), Refusal> {
+    pub(crate) fn check(
+        &self,
+        method: &'static str,
+        is_send: bool,
+        chat: Option<i64>,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
         match self.0.get(&Call::of(method, is_send, chat)) {
-            Some(until) if now < *until => Err(Refusal::too_many(seconds(until.since(now))).into_violation()),
+            Some(until) if now < *until => {
+                Err(Refusal::too_many(seconds(until.since(now))).into_violation())
+            }
             _ => Ok(()),
         }
     }
@@ -65,9 +79,13 @@ pub(crate) fn check_pace(pace: Pace, chat: &mut Chat, now: Timestamp) -> Result<
         chat.sends.pop_front();
     }
     let group = matches!(chat.kind, ChatKind::Group | ChatKind::Supergroup);
-    for (limit, window) in [(pace.per_chat_second, Duration::from_secs(1)), (pace.per_group_minute.filter(|_| group), minute)] {
+    for (limit, window) in [
+        (pace.per_chat_second, Duration::from_secs(1)),
+        (pace.per_group_minute.filter(|_| group), minute),
+    ] {
         let Some(limit) = limit else { continue };
-        let recent: Vec<_> = chat.sends.iter().rev().take_while(|t| now.since(**t) < window).collect();
+        let recent: Vec<_> =
+            chat.sends.iter().rev().take_while(|t| now.since(**t) < window).collect();
         if let Some(oldest) = recent.get(limit.saturating_sub(1)) {
             return Err(Refusal::too_many(seconds(oldest.plus(window).since(now))));
         }
@@ -93,7 +111,10 @@ mod tests {
         for i in 1..20 {
             assert!(check_pace(pace, &mut chat, Timestamp(i * 1000)).is_ok(), "{i}");
         }
-        assert_eq!(check_pace(pace, &mut chat, Timestamp(20_000)).unwrap_err(), Refusal::too_many(40));
+        assert_eq!(
+            check_pace(pace, &mut chat, Timestamp(20_000)).unwrap_err(),
+            Refusal::too_many(40)
+        );
         assert!(check_pace(pace, &mut chat, Timestamp(60_000)).is_ok());
     }
 

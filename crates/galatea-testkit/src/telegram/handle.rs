@@ -55,7 +55,9 @@ impl Handle {
 
     /// A new person; an empty username means none.
     pub fn user(&self, first_name: &str, username: &str) -> User {
-        let id = self.change(|s| s.world.add_person(first_name, Some(username).filter(|u| !u.is_empty()), false));
+        let id = self.change(|s| {
+            s.world.add_person(first_name, Some(username).filter(|u| !u.is_empty()), false)
+        });
         User { api: self.clone(), id }
     }
 
@@ -133,6 +135,11 @@ impl Handle {
         self.change(|s| s.updates.jump(to));
     }
 
+    /// An update that is sent in exactly the bytes made from its number, whatever they are.
+    pub fn sends_raw(&self, make: impl FnOnce(i64) -> String) -> i64 {
+        self.change(|s| s.updates.push_raw(make))
+    }
+
     /// Updates not confirmed yet.
     pub fn pending_updates(&self) -> usize {
         self.shared.lock().updates.pending()
@@ -145,7 +152,13 @@ impl Handle {
 
     /// Calls of one method.
     pub fn calls_of(&self, method: &str) -> Vec<Call> {
-        self.shared.lock().calls.iter().filter(|c| c.method.eq_ignore_ascii_case(method)).cloned().collect()
+        self.shared
+            .lock()
+            .calls
+            .iter()
+            .filter(|c| c.method.eq_ignore_ascii_case(method))
+            .cloned()
+            .collect()
     }
 
     /// Messages of the bot in a chat, oldest first.
@@ -158,8 +171,11 @@ impl Handle {
         let state = self.shared.lock();
         let Some(place) = state.world.chats.get(&chat) else { return Vec::new() };
         let channel = place.kind == ChatKind::Channel;
-        let own = |m: &&super::message::Message| m.from == Some(state.world.bot) || (channel && m.from.is_none());
-        let newest = place.messages.values().rev().filter(own).filter(|m| !m.is_service()).take(count);
+        let own = |m: &&super::message::Message| {
+            m.from == Some(state.world.bot) || (channel && m.from.is_none())
+        };
+        let newest =
+            place.messages.values().rev().filter(own).filter(|m| !m.is_service()).take(count);
         let mut newest: Vec<Shown> = newest.map(|m| shown(&state, m)).collect();
         newest.reverse();
         newest
@@ -168,7 +184,13 @@ impl Handle {
     /// How many messages of the bot there are, in all chats.
     pub fn said(&self) -> usize {
         let state = self.shared.lock();
-        state.world.chats.values().flat_map(|c| c.messages.values()).filter(|m| m.from == Some(state.world.bot)).count()
+        state
+            .world
+            .chats
+            .values()
+            .flat_map(|c| c.messages.values())
+            .filter(|m| m.from == Some(state.world.bot))
+            .count()
     }
 
     /// A message as JSON; null when there is none.
@@ -180,7 +202,12 @@ impl Handle {
     /// The bot's reactions on a message.
     pub fn bot_reactions(&self, chat: i64, id: i64) -> Vec<String> {
         let state = self.shared.lock();
-        let set = state.world.message(chat, id).and_then(|m| m.reactions.get(&state.world.bot)).cloned().unwrap_or_default();
+        let set = state
+            .world
+            .message(chat, id)
+            .and_then(|m| m.reactions.get(&state.world.bot))
+            .cloned()
+            .unwrap_or_default();
         set.iter().filter_map(|r| r["emoji"].as_str().map(str::to_owned)).collect()
     }
 
@@ -206,18 +233,25 @@ impl Handle {
 
     /// Waits until the bot shows at least `count` messages in a chat, and returns them.
     pub async fn wait_shown(&self, chat: i64, count: usize) -> Vec<Shown> {
-        self.wait_for(&format!("{count} messages of the bot in chat {chat}"), |h| Some(h.shown(chat)).filter(|s| s.len() >= count)).await
+        self.wait_for(&format!("{count} messages of the bot in chat {chat}"), |h| {
+            Some(h.shown(chat)).filter(|s| s.len() >= count)
+        })
+        .await
     }
 
     /// Waits until a method was called at least `count` times and every one of them is answered, and returns the calls.
     pub async fn wait_calls(&self, method: &str, count: usize) -> Vec<Call> {
-        self.wait_for(&format!("{count} calls of {method}"), |h| Some(h.calls_of(method)).filter(|c| c.iter().filter(|c| c.answer.is_some()).count() >= count))
-            .await
+        self.wait_for(&format!("{count} calls of {method}"), |h| {
+            Some(h.calls_of(method))
+                .filter(|c| c.iter().filter(|c| c.answer.is_some()).count() >= count)
+        })
+        .await
     }
 
     /// Waits until everything offered is confirmed.
     pub async fn wait_confirmed(&self) {
-        self.wait_for("all updates to be confirmed", |h| (h.pending_updates() == 0).then_some(())).await;
+        self.wait_for("all updates to be confirmed", |h| (h.pending_updates() == 0).then_some(()))
+            .await;
     }
 
     /// Starts a load.
@@ -233,7 +267,14 @@ impl Handle {
     pub async fn wait_load(&self) -> Vec<Trip> {
         let mut changes = self.shared.changed.subscribe();
         loop {
-            if let Some(trips) = self.shared.lock().load.as_ref().filter(|l| l.load.is_done()).map(|l| l.load.trips().to_vec()) {
+            if let Some(trips) = self
+                .shared
+                .lock()
+                .load
+                .as_ref()
+                .filter(|l| l.load.is_done())
+                .map(|l| l.load.trips().to_vec())
+            {
                 return trips;
             }
             if changes.changed().await.is_err() {
@@ -255,9 +296,14 @@ impl Handle {
 
 fn shown(state: &State, message: &super::message::Message) -> Shown {
     let json = state.world.message_json(message);
-    let rows = message.markup.as_ref().and_then(|m| m["inline_keyboard"].as_array().cloned()).unwrap_or_default();
+    let rows = message
+        .markup
+        .as_ref()
+        .and_then(|m| m["inline_keyboard"].as_array().cloned())
+        .unwrap_or_default();
     let button = |b: &Value| {
-        let press = b.get("callback_data").or(b.get("url")).and_then(Value::as_str).unwrap_or_default();
+        let press =
+            b.get("callback_data").or(b.get("url")).and_then(Value::as_str).unwrap_or_default();
         (b["text"].as_str().unwrap_or_default().to_owned(), press.to_owned())
     };
     let file = message.extra.iter().find_map(|(kind, value)| {
@@ -271,7 +317,11 @@ fn shown(state: &State, message: &super::message::Message) -> Shown {
         entities: message.words.entities.clone(),
         reply_to: message.reply_to,
         thread: message.thread,
-        buttons: rows.iter().filter_map(Value::as_array).map(|row| row.iter().map(button).collect()).collect(),
+        buttons: rows
+            .iter()
+            .filter_map(Value::as_array)
+            .map(|row| row.iter().map(button).collect())
+            .collect(),
         file,
         edited: message.edited.is_some(),
         json,

@@ -23,13 +23,14 @@ use super::{
     params::Params,
     schema::{self, Method},
     state::{Call, Shared},
-    webhook,
+    updates, webhook,
 };
 use crate::loopback::{ErrorBody, Wire};
 
 /// Longest long poll in seconds (telegram-bot-api, LONG_POLL_MAX_TIMEOUT).
 const MAX_POLL: i64 = 50;
-const OTHER_POLL: &str = "terminated by other getUpdates request; make sure that only one bot instance is running";
+const OTHER_POLL: &str =
+    "terminated by other getUpdates request; make sure that only one bot instance is running";
 const WEBHOOK_ACTIVE: &str = "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first";
 
 /// Every path leads to [`handle`]; axum's router is not needed for two of them.
@@ -37,7 +38,11 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new().fallback(handle).with_state(shared)
 }
 
-async fn handle(AxumState(shared): AxumState<Arc<Shared>>, ConnectInfo(wire): ConnectInfo<Wire>, request: Request) -> Response {
+async fn handle(
+    AxumState(shared): AxumState<Arc<Shared>>,
+    ConnectInfo(wire): ConnectInfo<Wire>,
+    request: Request,
+) -> Response {
     wire.open();
     if shared.unreachable.load(Ordering::Acquire) {
         wire.cut_after(0);
@@ -57,7 +62,8 @@ async fn handle(AxumState(shared): AxumState<Arc<Shared>>, ConnectInfo(wire): Co
         Ok(method) => method,
         Err(refusal) => return answer(&Err(refusal)),
     };
-    let kind = head.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let kind =
+        head.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     if let Some(body) = fast::answer(&shared, method, &body) {
         return body_of(200, "application/json", body);
     }
@@ -96,7 +102,12 @@ fn well_formed(token: &str) -> bool {
     })
 }
 
-async fn call(shared: Arc<Shared>, wire: &Wire, method: &'static Method, params: Params) -> Response {
+async fn call(
+    shared: Arc<Shared>,
+    wire: &Wire,
+    method: &'static Method,
+    params: Params,
+) -> Response {
     let (index, effect) = begin(&shared, method, &params);
     shared.bump();
     let outcome = match effect {
@@ -130,15 +141,20 @@ async fn call(shared: Arc<Shared>, wire: &Wire, method: &'static Method, params:
             wire.cut_after(bytes);
             answer(&outcome)
         }
-        Some(Effect::Garbage) => body_of(200, "application/json", Bytes::from_static(b"{\"ok\":true,\"result\":")),
+        Some(Effect::Garbage) => {
+            body_of(200, "application/json", Bytes::from_static(b"{\"ok\":true,\"result\":"))
+        }
         Some(Effect::WrongType) => {
             let mut response = answer(&outcome);
-            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
+            response
+                .headers_mut()
+                .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
             response
         }
         _ => {
             let response = answer(&outcome);
-            let body = outcome.map_or_else(|r| r.body(), |result| json!({ "ok": true, "result": result }));
+            let body =
+                outcome.map_or_else(|r| r.body(), |result| json!({ "ok": true, "result": result }));
             finish(&shared, index, &body);
             response
         }
@@ -146,7 +162,11 @@ async fn call(shared: Arc<Shared>, wire: &Wire, method: &'static Method, params:
 }
 
 /// Remembers the call and finds the fault that meets it.
-fn begin(shared: &Shared, method: &'static Method, params: &Params) -> (Option<usize>, Option<Effect>) {
+fn begin(
+    shared: &Shared,
+    method: &'static Method,
+    params: &Params,
+) -> (Option<usize>, Option<Effect>) {
     let mut state = shared.lock();
     let call = Call {
         at: state.now(),
@@ -194,7 +214,10 @@ async fn perform(shared: &Arc<Shared>, method: &'static Method, params: Params) 
         let mut state = shared.lock();
         let now = state.now();
         let early = state.flood.check(method.name, method.is_send(), chat_number(&params), now);
-        early.inspect_err(|_| state.violate(method.name, "sent before the retry_after of an earlier answer had passed"))
+        early.inspect_err(|_| {
+            state
+                .violate(method.name, "sent before the retry_after of an earlier answer had passed")
+        })
     };
     refused?;
     if method.name == "getUpdates" {
@@ -203,7 +226,9 @@ async fn perform(shared: &Arc<Shared>, method: &'static Method, params: Params) 
     let (outcome, hook) = {
         let mut state = shared.lock();
         let outcome = state.run(method, &params);
-        let hook = (method.name == "setWebhook" && outcome.is_ok()).then(|| webhook::job(&state)).flatten();
+        let hook = (method.name == "setWebhook" && outcome.is_ok())
+            .then(|| webhook::job(&state))
+            .flatten();
         (outcome, hook)
     };
     if let Some(job) = hook {
@@ -264,7 +289,10 @@ async fn get_updates(shared: &Arc<Shared>, params: Params) -> Answer {
     }
 }
 
-fn begin_poll(state: &mut super::state::State, params: &Params) -> Result<(usize, Duration), Refusal> {
+fn begin_poll(
+    state: &mut super::state::State,
+    params: &Params,
+) -> Result<(usize, Duration), Refusal> {
     methods::check_declared(schema::find("getUpdates").unwrap_or(&schema::METHODS[0]), params)?;
     if state.webhook.is_some() {
         return Err(Refusal::conflict(WEBHOOK_ACTIVE));
@@ -290,7 +318,9 @@ fn begin_poll(state: &mut super::state::State, params: &Params) -> Result<(usize
 /// `/file/bot<token>/<path>`.
 fn download(shared: &Shared, rest: &str) -> Response {
     let mut state = shared.lock();
-    let Some((token, path)) = rest.split_once('/') else { return answer(&Err(Refusal::not_found("Not Found"))) };
+    let Some((token, path)) = rest.split_once('/') else {
+        return answer(&Err(Refusal::not_found("Not Found")));
+    };
     if token != state.options.token {
         return answer(&Err(Refusal::unauthorized()));
     }
@@ -305,7 +335,8 @@ fn download(shared: &Shared, rest: &str) -> Response {
 }
 
 fn failure(status: u16, kind: ErrorBody) -> (&'static str, Bytes) {
-    let name = StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason()).unwrap_or("Error");
+    let name =
+        StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason()).unwrap_or("Error");
     match kind {
         ErrorBody::Html => (
             "text/html",
@@ -313,7 +344,12 @@ fn failure(status: u16, kind: ErrorBody) -> (&'static str, Bytes) {
                 "<html>\r\n<head><title>{status} {name}</title></head>\r\n<body>\r\n<center><h1>{status} {name}</h1></center>\r\n</body>\r\n</html>\r\n"
             )),
         ),
-        ErrorBody::Json => ("application/json", Bytes::from(json!({ "ok": false, "error_code": status, "description": name }).to_string())),
+        ErrorBody::Json => (
+            "application/json",
+            Bytes::from(
+                json!({ "ok": false, "error_code": status, "description": name }).to_string(),
+            ),
+        ),
     }
 }
 
@@ -326,17 +362,20 @@ fn answer(outcome: &Answer) -> Response {
     match outcome {
         Ok(result) => {
             let mut body = b"{\"ok\":true,\"result\":".to_vec();
-            body.extend_from_slice(result.to_string().as_bytes());
+            body.extend_from_slice(updates::wire(result).as_bytes());
             body.push(b'}');
             body_of(200, "application/json", Bytes::from(body))
         }
-        Err(refusal) => body_of(refusal.code, "application/json", Bytes::from(refusal.body().to_string())),
+        Err(refusal) => {
+            body_of(refusal.code, "application/json", Bytes::from(refusal.body().to_string()))
+        }
     }
 }
 
 fn body_of(status: u16, content_type: &'static str, body: Bytes) -> Response {
     let mut response = Response::new(Body::from(body));
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }

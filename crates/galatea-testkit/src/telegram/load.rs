@@ -40,7 +40,15 @@ impl LoadState {
 pub(crate) fn start(state: &mut State, plan: LoadPlan) {
     for room in 0..plan.rooms {
         let id = FIRST_ROOM + i64::try_from(room).unwrap_or_default();
-        state.world.people.insert(id, super::world::Person { id, first_name: format!("Load {room}"), username: None, is_bot: false });
+        state.world.people.insert(
+            id,
+            super::world::Person {
+                id,
+                first_name: format!("Load {room}"),
+                username: None,
+                is_bot: false,
+            },
+        );
         state.world.private(id).opened = true;
     }
     state.load = Some(LoadState { load: Load::new(plan), first_update: state.updates.next_id() });

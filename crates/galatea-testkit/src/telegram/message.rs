@@ -30,7 +30,8 @@ pub(crate) struct Message {
 }
 
 /// Content fields that make the words a caption.
-const MEDIA: &[&str] = &["photo", "document", "voice", "audio", "video", "animation", "sticker", "video_note"];
+const MEDIA: &[&str] =
+    &["photo", "document", "voice", "audio", "video", "animation", "sticker", "video_note"];
 
 impl Message {
     pub(crate) fn new(id: i64, chat: i64, from: Option<i64>, date: i64) -> Self {
@@ -88,7 +89,8 @@ impl Message {
         for (key, value) in &self.extra {
             message[key.as_str()] = value.clone();
         }
-        let (text, entities) = if self.has_media() { ("caption", "caption_entities") } else { ("text", "entities") };
+        let (text, entities) =
+            if self.has_media() { ("caption", "caption_entities") } else { ("text", "entities") };
         if !self.words.text.is_empty() {
             message[text] = json!(self.words.text);
             if !self.words.entities.is_empty() {

@@ -35,7 +35,8 @@ pub(crate) fn run(state: &mut State, method: &'static Method, params: &Params) -
         "getWebhookInfo" => Ok(webhook::info(state)),
         "sendMessage" => send::message(state, params),
         "sendMediaGroup" => media::group(state, params),
-        "sendPhoto" | "sendDocument" | "sendVoice" | "sendAudio" | "sendVideo" | "sendAnimation" | "sendSticker" => media::one(state, method, params),
+        "sendPhoto" | "sendDocument" | "sendVoice" | "sendAudio" | "sendVideo"
+        | "sendAnimation" | "sendSticker" => media::one(state, method, params),
         "sendChatAction" => send::action(state, params),
         "editMessageText" => edit::text(state, params),
         "editMessageCaption" => edit::caption(state, params),
@@ -77,7 +78,9 @@ pub(crate) fn check_declared(method: &Method, params: &Params) -> Result<(), Ref
                 "chat_id" => "chat_id is empty".to_owned(),
                 "text" => "message text is empty".to_owned(),
                 "message_id" => "message identifier is not specified".to_owned(),
-                "photo" | "document" | "voice" | "audio" | "video" | "animation" | "sticker" => format!("there is no {name} in the request"),
+                "photo" | "document" | "voice" | "audio" | "video" | "animation" | "sticker" => {
+                    format!("there is no {name} in the request")
+                }
                 "file_id" => "file_id not specified".to_owned(),
                 "user_id" => "invalid user_id specified".to_owned(),
                 other => format!("parameter \"{other}\" is required"),

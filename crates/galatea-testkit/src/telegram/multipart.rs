@@ -47,7 +47,8 @@ fn part(head: &str, bytes: Bytes) -> Option<Part> {
         match key.trim().to_ascii_lowercase().as_str() {
             "content-disposition" => {
                 part.name = parameter(value, "name")?;
-                part.file_name = parameter(value, "filename").or_else(|| parameter(value, "filename*"));
+                part.file_name =
+                    parameter(value, "filename").or_else(|| parameter(value, "filename*"));
             }
             "content-type" => part.mime = Some(value.trim().to_owned()),
             _ => {}
@@ -85,6 +86,12 @@ mod tests {
 
     #[test]
     fn a_cut_body_is_refused() {
-        assert!(parts(&Bytes::from_static(b"--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n7"), "x").is_none());
+        assert!(
+            parts(
+                &Bytes::from_static(b"--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n7"),
+                "x"
+            )
+            .is_none()
+        );
     }
 }

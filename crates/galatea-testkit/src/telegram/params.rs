@@ -37,7 +37,11 @@ pub(crate) struct Params {
 
 impl Params {
     /// Reads query and body as the Bot API allows: query string, JSON, urlencoded, multipart.
-    pub(crate) fn read(query: Option<&str>, content_type: &str, body: &Bytes) -> Result<Self, Refusal> {
+    pub(crate) fn read(
+        query: Option<&str>,
+        content_type: &str,
+        body: &Bytes,
+    ) -> Result<Self, Refusal> {
         let mut params = Self::default();
         if let Some(query) = query {
             params.add_form(query.as_bytes());
@@ -52,7 +56,8 @@ impl Params {
             },
             "application/x-www-form-urlencoded" => params.add_form(body),
             "multipart/form-data" => {
-                let parts = multipart::boundary(content_type).and_then(|b| multipart::parts(body, b));
+                let parts =
+                    multipart::boundary(content_type).and_then(|b| multipart::parts(body, b));
                 for part in parts.ok_or_else(|| Refusal::broken("can't parse multipart body"))? {
                     params.add_part(part)?;
                 }
@@ -73,7 +78,8 @@ impl Params {
             let mime = part.mime.unwrap_or_else(|| "application/octet-stream".to_owned());
             self.files.insert(part.name, Upload { name, mime, bytes: part.bytes });
         } else {
-            let text = String::from_utf8(part.bytes.to_vec()).map_err(|_| Refusal::broken("strings must be encoded in UTF-8"))?;
+            let text = String::from_utf8(part.bytes.to_vec())
+                .map_err(|_| Refusal::broken("strings must be encoded in UTF-8"))?;
             self.values.insert(part.name, Value::String(text));
         }
         Ok(())
@@ -113,7 +119,9 @@ impl Params {
         match self.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(Refusal::broken(format!("field \"{name}\" must be of type String, not {other}"))),
+            Some(other) => Err(Refusal::broken(format!(
+                "field \"{name}\" must be of type String, not {other}"
+            ))),
         }
     }
 
@@ -152,9 +160,9 @@ impl Params {
         match self.get(name) {
             None => Ok(None),
             Some(Value::String(text)) if text.is_empty() => Ok(None),
-            Some(Value::String(text)) => {
-                serde_json::from_str(text).map(Some).map_err(|_| Refusal::broken(format!("can't parse {} JSON object", name.replace('_', " "))))
-            }
+            Some(Value::String(text)) => serde_json::from_str(text).map(Some).map_err(|_| {
+                Refusal::broken(format!("can't parse {} JSON object", name.replace('_', " ")))
+            }),
             Some(value) => Ok(Some(value.clone())),
         }
     }
@@ -184,15 +192,15 @@ mod tests {
 
     #[test]
     fn all_four_ways_mean_the_same() {
-        let multipart =
-            "--b\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n-5\r\n--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\na b\r\n--b--\r\n";
+        let multipart = "--b\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n-5\r\n--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\na b\r\n--b--\r\n";
         for (query, kind, body) in [
             (Some("chat_id=-5&text=a+b"), "", ""),
             (None, "application/json", r#"{"chat_id":-5,"text":"a b"}"#),
             (None, "application/x-www-form-urlencoded; charset=utf-8", "chat_id=-5&text=a%20b"),
             (None, "multipart/form-data; boundary=b", multipart),
         ] {
-            let params = Params::read(query, kind, &Bytes::copy_from_slice(body.as_bytes())).unwrap();
+            let params =
+                Params::read(query, kind, &Bytes::copy_from_slice(body.as_bytes())).unwrap();
             assert_eq!(params.chat("chat_id").unwrap(), ChatRef::Id(-5), "{kind}");
             assert_eq!(params.text("text").unwrap(), Some("a b"), "{kind}");
             assert!(params.take_notes().is_empty());

@@ -12,12 +12,20 @@ use super::{
 };
 
 /// Reads `text` with `parse_mode` or entities from a call: checked, trimmed, with the server's own finds. Length limits are the caller's.
-pub(crate) fn formatted(params: &Params, text: &str, mode: Option<&str>, entities: Option<&Value>) -> Result<Formatted, Refusal> {
+pub(crate) fn formatted(
+    params: &Params,
+    text: &str,
+    mode: Option<&str>,
+    entities: Option<&Value>,
+) -> Result<Formatted, Refusal> {
     if mode.is_some_and(|m| !m.is_empty()) && entities.is_some() {
         params.note("both parse_mode and entities are given; the server ignores the entities");
     }
     let (text, entities) = match mode.unwrap_or_default().to_ascii_lowercase().as_str() {
-        "" => (text.to_owned(), entities.map(|e| check(text, e, params)).transpose()?.unwrap_or_default()),
+        "" => (
+            text.to_owned(),
+            entities.map(|e| check(text, e, params)).transpose()?.unwrap_or_default(),
+        ),
         "html" => html::parse(text).map_err(cannot_parse)?,
         "markdownv2" => markdown::parse_v2(text).map_err(cannot_parse)?,
         "markdown" => markdown::parse_legacy(text).map_err(cannot_parse)?,
@@ -65,7 +73,8 @@ impl Builder {
     }
 
     fn done(mut self) -> (String, Vec<Value>) {
-        self.entities.sort_by_key(|e| (e["offset"].as_i64(), std::cmp::Reverse(e["length"].as_i64())));
+        self.entities
+            .sort_by_key(|e| (e["offset"].as_i64(), std::cmp::Reverse(e["length"].as_i64())));
         (self.text, self.entities)
     }
 }

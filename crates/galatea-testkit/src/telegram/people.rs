@@ -65,8 +65,10 @@ impl Saying {
         let api = self.api.clone();
         api.change(|state| {
             let id = state.world.next_message(self.chat);
-            let channel = state.world.chats.get(&self.chat).is_some_and(|c| c.kind == ChatKind::Channel);
-            let mut message = Message::new(id, self.chat, (!channel).then_some(self.from), state.date());
+            let channel =
+                state.world.chats.get(&self.chat).is_some_and(|c| c.kind == ChatKind::Channel);
+            let mut message =
+                Message::new(id, self.chat, (!channel).then_some(self.from), state.date());
             let mut entities = self.entities;
             entities.extend(detect(&self.text, &entities));
             entities.sort_by_key(|e| e["offset"].as_i64());
@@ -84,7 +86,12 @@ impl Saying {
 }
 
 /// Thread of a message: its topic; or, in a supergroup without topics, the thread its reply belongs to.
-fn place(state: &State, chat: i64, topic: Option<i64>, reply_to: Option<i64>) -> (Option<i64>, bool) {
+fn place(
+    state: &State,
+    chat: i64,
+    topic: Option<i64>,
+    reply_to: Option<i64>,
+) -> (Option<i64>, bool) {
     let Some(chat) = state.world.chats.get(&chat) else { return (None, false) };
     if chat.forum {
         return (topic.filter(|t| *t != 1), topic.is_some_and(|t| t != 1));
@@ -107,7 +114,16 @@ impl User {
 
     fn sends(&self, chat: &Chat, text: &str, extra: Map<String, Value>) -> Saying {
         let (api, text) = (self.api.clone(), text.to_owned());
-        Saying { api, from: self.id, chat: chat.id, text, entities: Vec::new(), reply_to: None, topic: None, extra }
+        Saying {
+            api,
+            from: self.id,
+            chat: chat.id,
+            text,
+            entities: Vec::new(),
+            reply_to: None,
+            topic: None,
+            extra,
+        }
     }
 
     /// Sends a photo.
@@ -117,14 +133,29 @@ impl User {
     }
 
     /// Sends a document.
-    pub fn sends_document(&self, chat: &Chat, name: &str, mime: &str, bytes: impl Into<Bytes>, caption: &str) -> Saying {
+    pub fn sends_document(
+        &self,
+        chat: &Chat,
+        name: &str,
+        mime: &str,
+        bytes: impl Into<Bytes>,
+        caption: &str,
+    ) -> Saying {
         let bytes = bytes.into();
         let size = bytes.len() as u64;
         self.sends_large_document(chat, name, mime, bytes, size, caption)
     }
 
     /// Sends a document whose stated size differs from its bytes, to test limits without the bytes.
-    pub fn sends_large_document(&self, chat: &Chat, name: &str, mime: &str, bytes: impl Into<Bytes>, size: u64, caption: &str) -> Saying {
+    pub fn sends_large_document(
+        &self,
+        chat: &Chat,
+        name: &str,
+        mime: &str,
+        bytes: impl Into<Bytes>,
+        size: u64,
+        caption: &str,
+    ) -> Saying {
         let id = self.api.change(|state| state.keep_file("documents", name, bytes.into(), size));
         let object = json!({ "file_id": id, "file_unique_id": unique(&id), "file_size": size, "file_name": name, "mime_type": mime });
         self.sends(chat, caption, Map::from_iter([("document".to_owned(), object)]))
@@ -141,7 +172,9 @@ impl User {
 
     /// Sends a static sticker.
     pub fn sends_sticker(&self, chat: &Chat, emoji: &str) -> Saying {
-        let id = self.api.change(|state| state.keep_file("stickers", "sticker.webp", Bytes::from_static(b"RIFF"), 4));
+        let id = self.api.change(|state| {
+            state.keep_file("stickers", "sticker.webp", Bytes::from_static(b"RIFF"), 4)
+        });
         let object = json!({
             "file_id": id, "file_unique_id": unique(&id), "file_size": 4, "type": "regular", "width": 512, "height": 512,
             "is_animated": false, "is_video": false, "emoji": emoji, "set_name": "test_set",
@@ -154,7 +187,8 @@ impl User {
         let group = self.api.change(State::media_group);
         let mut ids = Vec::new();
         for (i, bytes) in photos.iter().enumerate() {
-            let mut saying = self.sends_photo(chat, bytes.to_vec(), if i == 0 { caption } else { "" });
+            let mut saying =
+                self.sends_photo(chat, bytes.to_vec(), if i == 0 { caption } else { "" });
             saying.extra.insert("media_group_id".to_owned(), json!(group));
             ids.push(saying.send());
         }
@@ -165,7 +199,11 @@ impl User {
     pub fn edits(&self, chat: &Chat, message: i64, text: &str) {
         self.api.change(|state| {
             let date = state.date();
-            let Some(found) = state.world.chats.get_mut(&chat.id).and_then(|c| c.messages.get_mut(&message)) else { return };
+            let Some(found) =
+                state.world.chats.get_mut(&chat.id).and_then(|c| c.messages.get_mut(&message))
+            else {
+                return;
+            };
             found.words = Formatted { text: text.to_owned(), entities: detect(text, &[]) };
             found.edited = Some(date);
             let found = found.clone();
@@ -175,7 +213,9 @@ impl User {
 
     /// Deletes a message; bots are not told.
     pub fn deletes(&self, chat: &Chat, message: i64) {
-        self.api.change(|state| state.world.chats.get_mut(&chat.id).and_then(|c| c.messages.remove(&message)));
+        self.api.change(|state| {
+            state.world.chats.get_mut(&chat.id).and_then(|c| c.messages.remove(&message))
+        });
     }
 
     /// Sets their reactions on a message; none takes them back.
@@ -188,9 +228,12 @@ impl User {
     /// # Panics
     /// When the message shows no such button.
     pub fn presses(&self, chat: &Chat, message: i64, data: &str) -> String {
-        let pressed = self.api.change(|state| doings::press(state, chat.id, message, self.id, data));
+        let pressed =
+            self.api.change(|state| doings::press(state, chat.id, message, self.id, data));
         let shown = self.api.message_json(chat.id, message);
-        pressed.unwrap_or_else(|| panic!("message {message} has no button with data {data:?}: {shown}"))
+        pressed.unwrap_or_else(|| {
+            panic!("message {message} has no button with data {data:?}: {shown}")
+        })
     }
 
     /// Joins a group.
@@ -216,7 +259,8 @@ impl User {
         self.api.change(|state| {
             let bot = state.world.bot;
             let was_in = state.world.chats.get(&chat.id).is_some_and(|c| c.standing(bot).is_in());
-            let group = state.world.chats.get(&chat.id).is_some_and(|c| c.kind != ChatKind::Channel);
+            let group =
+                state.world.chats.get(&chat.id).is_some_and(|c| c.kind != ChatKind::Channel);
             let member = state.world.person_json(bot);
             doings::restand(state, chat.id, self.id, bot, standing);
             if group && !was_in && standing.is_in() {
@@ -260,7 +304,13 @@ impl User {
         self.api.change(|state| {
             let bot = state.world.bot;
             state.world.private(self.id).blocked = blocked;
-            doings::restand(state, self.id, self.id, bot, if blocked { Standing::Kicked } else { Standing::Member });
+            doings::restand(
+                state,
+                self.id,
+                self.id,
+                bot,
+                if blocked { Standing::Kicked } else { Standing::Member },
+            );
         });
     }
 
@@ -277,7 +327,10 @@ impl User {
             let mut message = Message::new(id, chat.id, Some(self.id), state.date());
             message.thread = Some(id);
             message.in_topic = true;
-            message.extra.insert("forum_topic_created".to_owned(), json!({ "name": name, "icon_color": 7_322_096 }));
+            message.extra.insert(
+                "forum_topic_created".to_owned(),
+                json!({ "name": name, "icon_color": 7_322_096 }),
+            );
             if let Some(chat) = state.world.chats.get_mut(&chat.id) {
                 chat.topics.insert(id, name.to_owned());
             }
@@ -299,7 +352,23 @@ impl User {
 impl Chat {
     /// Makes somebody an administrator.
     pub fn promote(&self, user: &User) {
-        self.api.change(|state| doings::restand(state, self.id, user.id, user.id, Standing::Administrator));
+        self.api.change(|state| {
+            doings::restand(state, self.id, user.id, user.id, Standing::Administrator)
+        });
+    }
+
+    /// Gives somebody a standing: restricts, removes, lets in.
+    pub fn sets(&self, user: &User, standing: Standing) {
+        self.api.change(|state| doings::restand(state, self.id, user.id, user.id, standing));
+    }
+
+    /// Lets everybody but its administrators write, or not.
+    pub fn lets_members_write(&self, may: bool) {
+        self.api.change(|state| {
+            if let Some(chat) = state.world.chats.get_mut(&self.id) {
+                chat.silent = !may;
+            }
+        });
     }
 
     /// Makes it public under this username.

@@ -27,7 +27,8 @@ const SEND: &[&str] = &[
 ];
 const CAPTION: &[&str] = &["caption", "parse_mode", "caption_entities"];
 const COVER: &[&str] = &["show_caption_above_media", "has_spoiler"];
-const EDIT: &[&str] = &["business_connection_id", "chat_id", "message_id", "inline_message_id", "reply_markup"];
+const EDIT: &[&str] =
+    &["business_connection_id", "chat_id", "message_id", "inline_message_id", "reply_markup"];
 const SCOPE: &[&str] = &["scope", "language_code"];
 
 const fn method(
@@ -45,30 +46,85 @@ pub(crate) const METHODS: &[Method] = &[
     method("logOut", &[], &[], &[]),
     method("close", &[], &[], &[]),
     method("getUpdates", &[], &["offset", "limit", "timeout", "allowed_updates"], &[]),
-    method("setWebhook", &["url"], &["certificate", "ip_address", "max_connections", "allowed_updates", "drop_pending_updates", "secret_token"], &[]),
+    method(
+        "setWebhook",
+        &["url"],
+        &[
+            "certificate",
+            "ip_address",
+            "max_connections",
+            "allowed_updates",
+            "drop_pending_updates",
+            "secret_token",
+        ],
+        &[],
+    ),
     method("deleteWebhook", &[], &["drop_pending_updates"], &[]),
     method("getWebhookInfo", &[], &[], &[]),
-    method("sendMessage", &["chat_id", "text"], &["parse_mode", "entities", "link_preview_options"], &[SEND]),
+    method(
+        "sendMessage",
+        &["chat_id", "text"],
+        &["parse_mode", "entities", "link_preview_options"],
+        &[SEND],
+    ),
     method("sendPhoto", &["chat_id", "photo"], &[], &[SEND, CAPTION, COVER]),
-    method("sendDocument", &["chat_id", "document"], &["thumbnail", "disable_content_type_detection"], &[SEND, CAPTION]),
+    method(
+        "sendDocument",
+        &["chat_id", "document"],
+        &["thumbnail", "disable_content_type_detection"],
+        &[SEND, CAPTION],
+    ),
     method("sendVoice", &["chat_id", "voice"], &["duration"], &[SEND, CAPTION]),
-    method("sendAudio", &["chat_id", "audio"], &["duration", "performer", "title", "thumbnail"], &[SEND, CAPTION]),
+    method(
+        "sendAudio",
+        &["chat_id", "audio"],
+        &["duration", "performer", "title", "thumbnail"],
+        &[SEND, CAPTION],
+    ),
     method(
         "sendVideo",
         &["chat_id", "video"],
-        &["duration", "width", "height", "thumbnail", "cover", "start_timestamp", "supports_streaming"],
+        &[
+            "duration",
+            "width",
+            "height",
+            "thumbnail",
+            "cover",
+            "start_timestamp",
+            "supports_streaming",
+        ],
         &[SEND, CAPTION, COVER],
     ),
-    method("sendAnimation", &["chat_id", "animation"], &["duration", "width", "height", "thumbnail"], &[SEND, CAPTION, COVER]),
+    method(
+        "sendAnimation",
+        &["chat_id", "animation"],
+        &["duration", "width", "height", "thumbnail"],
+        &[SEND, CAPTION, COVER],
+    ),
     method("sendSticker", &["chat_id", "sticker"], &["emoji"], &[SEND]),
     method("sendMediaGroup", &["chat_id", "media"], &[], &[SEND]),
-    method("sendChatAction", &["chat_id", "action"], &["business_connection_id", "message_thread_id"], &[]),
-    method("editMessageText", &["text"], &["parse_mode", "entities", "link_preview_options"], &[EDIT]),
+    method(
+        "sendChatAction",
+        &["chat_id", "action"],
+        &["business_connection_id", "message_thread_id"],
+        &[],
+    ),
+    method(
+        "editMessageText",
+        &["text"],
+        &["parse_mode", "entities", "link_preview_options"],
+        &[EDIT],
+    ),
     method("editMessageCaption", &[], &["show_caption_above_media"], &[EDIT, CAPTION]),
     method("editMessageReplyMarkup", &[], &[], &[EDIT]),
     method("deleteMessage", &["chat_id", "message_id"], &[], &[]),
     method("setMessageReaction", &["chat_id", "message_id"], &["reaction", "is_big"], &[]),
-    method("answerCallbackQuery", &["callback_query_id"], &["text", "show_alert", "url", "cache_time"], &[]),
+    method(
+        "answerCallbackQuery",
+        &["callback_query_id"],
+        &["text", "show_alert", "url", "cache_time"],
+        &[],
+    ),
     method("setMyCommands", &["commands"], &[], &[SCOPE]),
     method("getMyCommands", &[], &[], &[SCOPE]),
     method("deleteMyCommands", &[], &[], &[SCOPE]),
@@ -88,7 +144,9 @@ pub(crate) fn find(name: &str) -> Option<&'static Method> {
 impl Method {
     /// Whether it documents a parameter.
     pub(crate) fn knows(&self, parameter: &str) -> bool {
-        self.required.contains(&parameter) || self.optional.contains(&parameter) || self.groups.iter().any(|g| g.contains(&parameter))
+        self.required.contains(&parameter)
+            || self.optional.contains(&parameter)
+            || self.groups.iter().any(|g| g.contains(&parameter))
     }
 
     /// Whether it puts something into a chat, so that flood waits of that chat apply.
@@ -229,7 +287,11 @@ mod tests {
     #[test]
     fn shared_parameters_are_known() {
         let send = find("sendMessage").unwrap();
-        assert!(send.knows("reply_parameters") && send.knows("text") && !send.knows("reply_to_message_id"));
+        assert!(
+            send.knows("reply_parameters")
+                && send.knows("text")
+                && !send.knows("reply_to_message_id")
+        );
         assert!(send.is_send() && !find("sendChatAction").unwrap().is_send());
     }
 }

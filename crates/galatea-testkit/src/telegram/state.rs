@@ -154,8 +154,14 @@ pub struct State {
 
 impl State {
     fn new(options: Options) -> Self {
-        let id = options.token.split(':').next().and_then(|id| id.parse().ok()).unwrap_or(7_000_000_001);
-        let bot = Person { id, first_name: options.bot_name.clone(), username: Some(options.bot_username.clone()), is_bot: true };
+        let id =
+            options.token.split(':').next().and_then(|id| id.parse().ok()).unwrap_or(7_000_000_001);
+        let bot = Person {
+            id,
+            first_name: options.bot_name.clone(),
+            username: Some(options.bot_username.clone()),
+            is_bot: true,
+        };
         Self {
             world: World::new(bot),
             updates: Updates::new(options.first_update),
@@ -198,7 +204,13 @@ impl State {
     }
 
     /// Puts a file away and returns its `file_id`.
-    pub(crate) fn keep_file(&mut self, folder: &str, name: &str, bytes: Bytes, size: u64) -> String {
+    pub(crate) fn keep_file(
+        &mut self,
+        folder: &str,
+        name: &str,
+        bytes: Bytes,
+        size: u64,
+    ) -> String {
         let number = self.next_file;
         self.next_file += 1;
         let id = format!("AgACAgIAAx{number:08}");
@@ -209,7 +221,11 @@ impl State {
     }
 
     /// Runs one call against the world, checks first. Notes become violations.
-    pub(crate) fn run(&mut self, method: &'static Method, params: &Params) -> Result<Value, Refusal> {
+    pub(crate) fn run(
+        &mut self,
+        method: &'static Method,
+        params: &Params,
+    ) -> Result<Value, Refusal> {
         let answer = super::methods::run(self, method, params);
         for note in params.take_notes() {
             self.violate(method.name, &note);
@@ -249,9 +265,18 @@ impl Scene for State {
     }
 
     fn story(&self) -> Vec<String> {
-        let quiet = |c: &&Call| c.method == "getUpdates" && c.answer.as_ref().is_none_or(|a| a["result"] == serde_json::json!([]));
-        let told =
-            |c: &Call| format!("{} {} -> {}", c.method, Value::Object(c.params.clone()), c.answer.as_ref().map_or("no answer".to_owned(), Value::to_string));
+        let quiet = |c: &&Call| {
+            c.method == "getUpdates"
+                && c.answer.as_ref().is_none_or(|a| a["result"] == serde_json::json!([]))
+        };
+        let told = |c: &Call| {
+            format!(
+                "{} {} -> {}",
+                c.method,
+                Value::Object(c.params.clone()),
+                c.answer.as_ref().map_or("no answer".to_owned(), Value::to_string)
+            )
+        };
         self.calls.iter().filter(|c| !quiet(c)).map(told).collect()
     }
 }

@@ -9,6 +9,22 @@ use super::{answer::Refusal, params::Params, schema::UPDATE_KINDS};
 /// Updates the server keeps per bot before it drops the oldest (tdlib, TQueue.cpp).
 const MAX_QUEUE: usize = 100_000;
 
+/// Member of an update that is sent as this text says and as nothing else.
+const RAW: &str = "\u{0}raw";
+
+/// The bytes of updates as they are sent.
+pub(crate) fn wire(value: &Value) -> String {
+    match value {
+        Value::Array(list) if list.iter().any(|update| update.get(RAW).is_some()) => {
+            format!("[{}]", list.iter().map(wire).collect::<Vec<_>>().join(","))
+        }
+        update => update
+            .get(RAW)
+            .and_then(Value::as_str)
+            .map_or_else(|| update.to_string(), str::to_owned),
+    }
+}
+
 /// The queue of one bot.
 #[derive(Debug)]
 pub(crate) struct Updates {
@@ -26,7 +42,14 @@ pub(crate) struct Updates {
 impl Updates {
     /// Starts at this `update_id`.
     pub(crate) fn new(first: i64) -> Self {
-        Self { queue: VecDeque::new(), replay: Vec::new(), confirmed: VecDeque::new(), next: first, allowed: None, poll: 0 }
+        Self {
+            queue: VecDeque::new(),
+            replay: Vec::new(),
+            confirmed: VecDeque::new(),
+            next: first,
+            allowed: None,
+            poll: 0,
+        }
     }
 
     /// Whether updates of a kind are wanted now. Applies when an update is made, as documented: not to earlier ones.
@@ -49,6 +72,14 @@ impl Updates {
             self.queue.pop_front();
         }
         Some(id)
+    }
+
+    /// Adds an update that is sent in exactly these bytes.
+    pub(crate) fn push_raw(&mut self, make: impl FnOnce(i64) -> String) -> i64 {
+        let id = self.next;
+        self.next += 1;
+        self.queue.push_back((id, serde_json::json!({ "update_id": id, RAW: make(id) })));
+        id
     }
 
     /// The id the next update gets.
@@ -86,7 +117,10 @@ impl Updates {
     /// Remembers `allowed_updates`; a list that is missing leaves the setting, an empty one restores the default.
     pub(crate) fn allow(&mut self, params: &Params) -> Result<(), Refusal> {
         let Some(list) = params.json("allowed_updates")? else { return Ok(()) };
-        let list = list.as_array().cloned().ok_or_else(|| Refusal::broken("allowed_updates must be an Array of String"))?;
+        let list = list
+            .as_array()
+            .cloned()
+            .ok_or_else(|| Refusal::broken("allowed_updates must be an Array of String"))?;
         let mut allowed = BTreeSet::new();
         for kind in &list {
             let name = kind.as_str().unwrap_or_default();
@@ -127,13 +161,19 @@ impl Updates {
     /// Up to `limit` updates, oldest first, replays before them.
     pub(crate) fn take(&mut self, limit: usize) -> Vec<Value> {
         let mut answer = std::mem::take(&mut self.replay);
-        answer.extend(self.queue.iter().take(limit.saturating_sub(answer.len())).map(|(_, u)| u.clone()));
+        answer.extend(
+            self.queue.iter().take(limit.saturating_sub(answer.len())).map(|(_, u)| u.clone()),
+        );
         answer
     }
 
     /// The oldest waiting update, for webhooks.
     pub(crate) fn first(&mut self) -> Option<Value> {
-        if self.replay.is_empty() { self.queue.front().map(|(_, u)| u.clone()) } else { Some(self.replay.remove(0)) }
+        if self.replay.is_empty() {
+            self.queue.front().map(|(_, u)| u.clone())
+        } else {
+            Some(self.replay.remove(0))
+        }
     }
 }
 

@@ -2,9 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use reqwest::header::CONTENT_TYPE;
 use tokio_util::sync::CancellationToken;
 
-use super::state::{Shared, State};
+use super::{
+    state::{Shared, State},
+    updates,
+};
 
 /// First wait after a failed post; doubled up to [`LONGEST`]. The real server's waits are unpublished; they follow the server's clock here.
 const FIRST: Duration = Duration::from_millis(50);
@@ -21,7 +25,11 @@ pub(crate) struct Job {
 
 /// The job of the webhook that is set.
 pub(crate) fn job(state: &State) -> Option<Job> {
-    state.webhook.as_ref().map(|w| Job { url: w.url.clone(), secret: w.secret.clone(), stop: w.stop.clone() })
+    state.webhook.as_ref().map(|w| Job {
+        url: w.url.clone(),
+        secret: w.secret.clone(),
+        stop: w.stop.clone(),
+    })
 }
 
 /// Posts until the webhook is deleted or replaced, or the server stops.
@@ -41,7 +49,10 @@ pub(crate) async fn run(shared: Arc<Shared>, job: Job) {
                 _ = changes.changed() => continue,
             }
         };
-        let mut post = client.post(&job.url).json(&update);
+        let mut post = client
+            .post(&job.url)
+            .header(CONTENT_TYPE, "application/json")
+            .body(updates::wire(&update));
         if let Some(secret) = &job.secret {
             post = post.header(SECRET, secret);
         }
@@ -58,7 +69,13 @@ pub(crate) async fn run(shared: Arc<Shared>, job: Job) {
             }
             failed => {
                 let why = failed.map_or_else(
-                    |e| if e.is_connect() { "Connection refused".to_owned() } else { "Read error".to_owned() },
+                    |e| {
+                        if e.is_connect() {
+                            "Connection refused".to_owned()
+                        } else {
+                            "Read error".to_owned()
+                        }
+                    },
                     |r| format!("Wrong response from the webhook: {}", r.status()),
                 );
                 {

@@ -84,7 +84,8 @@ pub(crate) struct Person {
 impl Person {
     /// As a `User` object.
     pub(crate) fn json(&self) -> Value {
-        let mut user = json!({ "id": self.id, "is_bot": self.is_bot, "first_name": self.first_name });
+        let mut user =
+            json!({ "id": self.id, "is_bot": self.is_bot, "first_name": self.first_name });
         if let Some(name) = &self.username {
             user["username"] = json!(name);
         }
@@ -109,6 +110,8 @@ pub(crate) struct Chat {
     pub(crate) migrated_to: Option<i64>,
     /// The person blocked the bot (private chats).
     pub(crate) blocked: bool,
+    /// Only its administrators may write.
+    pub(crate) silent: bool,
     /// The person has written first, without which a bot may not write (Bot API, bots FAQ).
     pub(crate) opened: bool,
     pub(crate) messages: BTreeMap<i64, Message>,
@@ -130,6 +133,7 @@ impl Chat {
             topics: BTreeMap::new(),
             migrated_to: None,
             blocked: false,
+            silent: false,
             opened: true,
             messages: BTreeMap::new(),
             last_message: 0,
@@ -188,23 +192,40 @@ impl World {
     }
 
     /// A new person.
-    pub(crate) fn add_person(&mut self, first_name: &str, username: Option<&str>, is_bot: bool) -> i64 {
+    pub(crate) fn add_person(
+        &mut self,
+        first_name: &str,
+        username: Option<&str>,
+        is_bot: bool,
+    ) -> i64 {
         let id = self.next_person;
         self.next_person += 1;
-        self.people.insert(id, Person { id, first_name: first_name.to_owned(), username: username.map(str::to_owned), is_bot });
+        self.people.insert(
+            id,
+            Person {
+                id,
+                first_name: first_name.to_owned(),
+                username: username.map(str::to_owned),
+                is_bot,
+            },
+        );
         id
     }
 
     /// A new group, supergroup or channel with the bot in it as a member (an administrator in channels, as bots must be).
     pub(crate) fn add_chat(&mut self, kind: ChatKind, title: &str, members: &[i64]) -> i64 {
-        let next = if kind == ChatKind::Group { &mut self.next_group } else { &mut self.next_supergroup };
+        let next =
+            if kind == ChatKind::Group { &mut self.next_group } else { &mut self.next_supergroup };
         let id = *next;
         *next -= 1;
         let mut chat = Chat::new(id, kind, title);
         for (i, member) in members.iter().enumerate() {
             chat.members.insert(*member, if i == 0 { Standing::Creator } else { Standing::Member });
         }
-        chat.members.insert(self.bot, if kind == ChatKind::Channel { Standing::Administrator } else { Standing::Member });
+        chat.members.insert(
+            self.bot,
+            if kind == ChatKind::Channel { Standing::Administrator } else { Standing::Member },
+        );
         self.chats.insert(id, chat);
         id
     }
@@ -212,7 +233,8 @@ impl World {
     /// The private chat with a person, made when missing.
     pub(crate) fn private(&mut self, user: i64) -> &mut Chat {
         let person = self.people.get(&user);
-        let (name, username) = person.map(|p| (p.first_name.clone(), p.username.clone())).unwrap_or_default();
+        let (name, username) =
+            person.map(|p| (p.first_name.clone(), p.username.clone())).unwrap_or_default();
         let bot = self.bot;
         self.chats.entry(user).or_insert_with(|| {
             let mut chat = Chat::new(user, ChatKind::Private, &name);
@@ -266,11 +288,24 @@ impl World {
         match standing {
             Standing::Creator => member["is_anonymous"] = json!(false),
             Standing::Administrator => {
-                for right in ["can_be_edited", "is_anonymous", "can_promote_members", "can_post_stories", "can_edit_stories", "can_delete_stories"] {
+                for right in [
+                    "can_be_edited",
+                    "is_anonymous",
+                    "can_promote_members",
+                    "can_post_stories",
+                    "can_edit_stories",
+                    "can_delete_stories",
+                ] {
                     member[right] = json!(false);
                 }
-                for right in ["can_manage_chat", "can_delete_messages", "can_manage_video_chats", "can_restrict_members", "can_change_info", "can_invite_users"]
-                {
+                for right in [
+                    "can_manage_chat",
+                    "can_delete_messages",
+                    "can_manage_video_chats",
+                    "can_restrict_members",
+                    "can_change_info",
+                    "can_invite_users",
+                ] {
                     member[right] = json!(true);
                 }
             }

@@ -23,6 +23,8 @@ pub enum Effect {
     Hang,
     /// The call is done; the answer is 200 with a body that is not JSON.
     Garbage,
+    /// The call is done; the answer is 200 with this body.
+    Body(String),
     /// Refused with this status and body; nothing is done.
     Refuse(u16, Value),
 }

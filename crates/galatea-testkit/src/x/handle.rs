@@ -44,7 +44,11 @@ impl Handle {
 
     /// A new person.
     pub fn user(&self, name: &str, handle: &str) -> Person {
-        Person { api: self.clone(), id: self.change(|s| s.world.person(name, handle)), handle: handle.to_owned() }
+        Person {
+            api: self.clone(),
+            id: self.change(|s| s.world.person(name, handle)),
+            handle: handle.to_owned(),
+        }
     }
 
     /// An id for a post that is made later.
@@ -141,7 +145,8 @@ impl Handle {
     pub fn secrets(&self) -> Vec<String> {
         let state = self.shared.lock();
         let keys = &state.options.keys;
-        let own = [&keys.api_key, &keys.api_secret, &keys.token, &keys.token_secret].into_iter().cloned();
+        let own =
+            [&keys.api_key, &keys.api_secret, &keys.token, &keys.token_secret].into_iter().cloned();
         own.chain(state.options.client_secret.clone()).chain(state.grants.secrets()).collect()
     }
 
@@ -164,7 +169,12 @@ impl Handle {
             text: p.text.clone(),
             reply_to: p.reply_to,
             conversation: p.conversation,
-            media: p.media.iter().filter_map(|id| state.uploads.file(*id)).map(|f| (f.mime.clone(), f.bytes(), f.alt.clone())).collect(),
+            media: p
+                .media
+                .iter()
+                .filter_map(|id| state.uploads.file(*id))
+                .map(|f| (f.mime.clone(), f.bytes(), f.alt.clone()))
+                .collect(),
         })
         .collect()
     }
@@ -176,12 +186,18 @@ impl Handle {
 
     /// Waits until the account shows at least `count` posts, and returns them.
     pub async fn wait_shown(&self, count: usize) -> Vec<Shown> {
-        self.wait_for(&format!("{count} posts of the account"), |h| Some(h.shown()).filter(|s| s.len() >= count)).await
+        self.wait_for(&format!("{count} posts of the account"), |h| {
+            Some(h.shown()).filter(|s| s.len() >= count)
+        })
+        .await
     }
 
     /// Waits until a route was called and answered at least `count` times, and returns the calls.
     pub async fn wait_calls(&self, route: &str, count: usize) -> Vec<Call> {
-        self.wait_for(&format!("{count} calls of {route}"), |h| Some(h.calls_of(route)).filter(|c| c.iter().filter(|c| c.answer.is_some()).count() >= count))
-            .await
+        self.wait_for(&format!("{count} calls of {route}"), |h| {
+            Some(h.calls_of(route))
+                .filter(|c| c.iter().filter(|c| c.answer.is_some()).count() >= count)
+        })
+        .await
     }
 }

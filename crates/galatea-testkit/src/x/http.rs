@@ -41,7 +41,11 @@ struct Answer {
     access: Option<Access>,
 }
 
-async fn handle(AxumState(shared): AxumState<Arc<Shared>>, ConnectInfo(wire): ConnectInfo<Wire>, request: Request) -> Response {
+async fn handle(
+    AxumState(shared): AxumState<Arc<Shared>>,
+    ConnectInfo(wire): ConnectInfo<Wire>,
+    request: Request,
+) -> Response {
     wire.open();
     if shared.unreachable.load(Ordering::Acquire) {
         return cut(&wire, 0);
@@ -73,7 +77,9 @@ async fn handle(AxumState(shared): AxumState<Arc<Shared>>, ConnectInfo(wire): Co
                 let standing = state.limits.shut(route.name, now, *seconds);
                 Answer { standing: Some(standing), ..answer_of(Problem::too_many()) }
             }
-            Some(Effect::Refuse(status, body)) => Answer { status: *status, body: body.clone(), standing: None, access: None },
+            Some(Effect::Refuse(status, body)) => {
+                Answer { status: *status, body: body.clone(), standing: None, access: None }
+            }
             _ => serve(&mut state, &route, &head, &raw),
         };
         if let Some(call) = state.calls.get_mut(index) {
@@ -93,13 +99,16 @@ async fn handle(AxumState(shared): AxumState<Arc<Shared>>, ConnectInfo(wire): Co
             wire.cut_after(bytes);
             write(&answer)
         }
+        Some(Effect::Body(body)) => plain(200, "application/json; charset=utf-8", &body),
         Some(Effect::Garbage) => plain(200, "application/json", "{\"data\":"),
         _ => write(&answer),
     }
 }
 
 fn query_of(head: &Parts) -> Vec<(String, String)> {
-    url::form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes()).into_owned().collect()
+    url::form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes())
+        .into_owned()
+        .collect()
 }
 
 /// Remembers the call and finds the fault that meets it. Secrets of forms are not remembered.
@@ -135,27 +144,49 @@ fn serve(state: &mut State, route: &Route, head: &Parts, raw: &Bytes) -> Answer 
 type Refused = (Problem, Option<Standing>, Option<Access>);
 
 fn checked(state: &mut State, route: &Route, head: &Parts, raw: &Bytes) -> Result<Answer, Refused> {
-    let text = |name: header::HeaderName| head.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
+    let text = |name: header::HeaderName| {
+        head.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned()
+    };
     let content_type = text(header::CONTENT_TYPE);
     if route.name == "POST /2/oauth2/token" {
         if !content_type.starts_with("application/x-www-form-urlencoded") {
-            return Err((Problem::grant("invalid_request", "").breach("token: not a form"), None, None));
+            return Err((
+                Problem::grant("invalid_request", "").breach("token: not a form"),
+                None,
+                None,
+            ));
         }
         let form: Vec<(String, String)> = url::form_urlencoded::parse(raw).into_owned().collect();
         let (options, now) = (state.options.clone(), state.seconds());
         let basic = text(header::AUTHORIZATION);
-        let body = state.grants.token(&options, &form, basic.strip_prefix("Basic "), now).map_err(|p| (p, None, None))?;
+        let body = state
+            .grants
+            .token(&options, &form, basic.strip_prefix("Basic "), now)
+            .map_err(|p| (p, None, None))?;
         return Ok(Answer { status: 200, body, standing: None, access: None });
     }
     let access = prove(state, head).map_err(|p| (p, None, None))?;
     let now = state.seconds();
-    let standing =
-        state.limits.count(route.name, now).map_err(|s| (Problem::too_many().breach("asked before x-rate-limit-reset, or over the limit"), Some(s), access))?;
-    let answer = allowed(state, route, head, raw, &content_type, access).map_err(|p| (p, Some(standing), access))?;
+    let standing = state.limits.count(route.name, now).map_err(|s| {
+        (
+            Problem::too_many().breach("asked before x-rate-limit-reset, or over the limit"),
+            Some(s),
+            access,
+        )
+    })?;
+    let answer = allowed(state, route, head, raw, &content_type, access)
+        .map_err(|p| (p, Some(standing), access))?;
     Ok(Answer { status: answer.0, body: answer.1, standing: Some(standing), access })
 }
 
-fn allowed(state: &mut State, route: &Route, head: &Parts, raw: &Bytes, content_type: &str, access: Option<Access>) -> Result<(u16, Value), Problem> {
+fn allowed(
+    state: &mut State,
+    route: &Route,
+    head: &Parts,
+    raw: &Bytes,
+    content_type: &str,
+    access: Option<Access>,
+) -> Result<(u16, Value), Problem> {
     if !state.credits {
         return Err(Problem::no_credits());
     }
@@ -170,7 +201,9 @@ fn allowed(state: &mut State, route: &Route, head: &Parts, raw: &Bytes, content_
     let form = route.name == "POST /2/media/upload/:id/append";
     let body = match raw.is_empty() || form {
         true => Value::Null,
-        false if content_type.starts_with("application/json") => serde_json::from_slice(raw).map_err(|_| Problem::invalid("the body is not JSON"))?,
+        false if content_type.starts_with("application/json") => {
+            serde_json::from_slice(raw).map_err(|_| Problem::invalid("the body is not JSON"))?
+        }
         false => return Err(Problem::invalid("the body is not application/json")),
     };
     routes::run(state, route, &query, &body, raw, content_type)
@@ -178,10 +211,15 @@ fn allowed(state: &mut State, route: &Route, head: &Parts, raw: &Bytes, content_
 
 /// Who asks; the permission of their token where it is one of OAuth 1.0a.
 fn prove(state: &mut State, head: &Parts) -> Result<Option<Access>, Problem> {
-    let header = head.headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let header =
+        head.headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let now = state.seconds();
     if let Some(token) = header.strip_prefix("Bearer ") {
-        return if state.grants.is_good(token, now) { Ok(None) } else { Err(Problem::unauthorized()) };
+        return if state.grants.is_good(token, now) {
+            Ok(None)
+        } else {
+            Err(Problem::unauthorized())
+        };
     }
     let url = format!("{}{}", state.origin, head.uri.path());
     let parameters = query_of(head);
@@ -199,7 +237,11 @@ fn answer_of(problem: Problem) -> Answer {
 }
 
 fn write(answer: &Answer) -> Response {
-    let kind = if answer.status < 400 { "application/json; charset=utf-8" } else { "application/problem+json" };
+    let kind = if answer.status < 400 {
+        "application/json; charset=utf-8"
+    } else {
+        "application/problem+json"
+    };
     let mut response = plain(answer.status, kind, &answer.body.to_string());
     let headers = response.headers_mut();
     if let Some(standing) = answer.standing {
@@ -222,7 +264,8 @@ fn set(headers: &mut HeaderMap, name: &'static str, value: &str) {
 }
 
 fn failure(status: u16, kind: ErrorBody) -> Response {
-    let name = StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason()).unwrap_or("Error");
+    let name =
+        StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason()).unwrap_or("Error");
     match kind {
         ErrorBody::Html => plain(status, "text/html", &format!("<html><head><title>{status} {name}</title></head></html>")),
         ErrorBody::Json => plain(
@@ -240,7 +283,8 @@ fn cut(wire: &Wire, bytes: usize) -> Response {
 
 fn plain(status: u16, kind: &'static str, body: &str) -> Response {
     let mut response = Response::new(Body::from(body.to_owned()));
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }

@@ -32,7 +32,9 @@ fn limit(route: &str) -> u32 {
         "GET /2/users/:id/mentions" => 300,
         "GET /2/users/me" => 75,
         "POST /2/tweets" => 100,
-        "DELETE /2/tweets/:id" | "POST /2/users/:id/likes" | "DELETE /2/users/:id/likes/:tweet_id" => 50,
+        "DELETE /2/tweets/:id"
+        | "POST /2/users/:id/likes"
+        | "DELETE /2/users/:id/likes/:tweet_id" => 50,
         _ => 900,
     }
 }
@@ -63,7 +65,11 @@ impl Limits {
     }
 
     fn window(&mut self, route: &'static str, now: i64) -> &mut Window {
-        let window = self.windows.entry(route).or_insert(Window { used: 0, reset: now + WINDOW, shut: false });
+        let window = self.windows.entry(route).or_insert(Window {
+            used: 0,
+            reset: now + WINDOW,
+            shut: false,
+        });
         if window.reset <= now {
             *window = Window { used: 0, reset: now + WINDOW, shut: false };
         }
@@ -73,7 +79,11 @@ impl Limits {
 
 fn standing(route: &str, window: &Window) -> Standing {
     let limit = limit(route);
-    Standing { limit, remaining: if window.shut { 0 } else { limit - window.used.min(limit) }, reset: window.reset }
+    Standing {
+        limit,
+        remaining: if window.shut { 0 } else { limit - window.used.min(limit) },
+        reset: window.reset,
+    }
 }
 
 #[cfg(test)]

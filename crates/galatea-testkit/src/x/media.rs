@@ -42,29 +42,70 @@ impl Uploads {
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         let (mime, category) = (text("media_type"), text("media_category"));
         let limit = match (category.as_str(), mime.as_str()) {
-            ("tweet_image", "image/jpeg" | "image/png" | "image/webp" | "image/bmp" | "image/tiff") => 5 << 20,
+            (
+                "tweet_image",
+                "image/jpeg" | "image/png" | "image/webp" | "image/bmp" | "image/tiff",
+            ) => 5 << 20,
             ("tweet_gif", "image/gif") => 15 << 20,
-            ("tweet_video", "video/mp4" | "video/quicktime" | "video/webm" | "video/mp2t") => 512 << 20,
+            ("tweet_video", "video/mp4" | "video/quicktime" | "video/webm" | "video/mp2t") => {
+                512 << 20
+            }
             _ => return Err(Problem::invalid("media_type and media_category do not fit together")),
         };
-        let total = body["total_bytes"].as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| (1..=limit).contains(n));
-        let Some(total) = total else { return Err(Problem::invalid("total_bytes is missing or over the limit")) };
+        let total = body["total_bytes"]
+            .as_u64()
+            .and_then(|n| usize::try_from(n).ok())
+            .filter(|n| (1..=limit).contains(n));
+        let Some(total) = total else {
+            return Err(Problem::invalid("total_bytes is missing or over the limit"));
+        };
         self.next += 1;
         let id = 1_800_000_000_000_000_000 + self.next;
         let busy = u32::from(category == "tweet_video");
-        self.files.insert(id, File { mime, category, total, pieces: BTreeMap::new(), finished: false, busy, alt: None });
-        Ok((200, json!({ "data": { "id": id.to_string(), "media_key": format!("3_{id}"), "expires_after_secs": 86_400 } })))
+        self.files.insert(
+            id,
+            File {
+                mime,
+                category,
+                total,
+                pieces: BTreeMap::new(),
+                finished: false,
+                busy,
+                alt: None,
+            },
+        );
+        Ok((
+            200,
+            json!({ "data": { "id": id.to_string(), "media_key": format!("3_{id}"), "expires_after_secs": 86_400 } }),
+        ))
     }
 
     /// `POST /2/media/upload/:id/append`.
-    pub(super) fn append(&mut self, id: u64, content_type: &str, body: &Bytes) -> Result<(u16, Value), Problem> {
-        let parts = multipart::boundary(content_type).and_then(|b| multipart::parts(body, b)).ok_or_else(|| Problem::invalid("the body is no form"))?;
+    pub(super) fn append(
+        &mut self,
+        id: u64,
+        content_type: &str,
+        body: &Bytes,
+    ) -> Result<(u16, Value), Problem> {
+        let parts = multipart::boundary(content_type)
+            .and_then(|b| multipart::parts(body, b))
+            .ok_or_else(|| Problem::invalid("the body is no form"))?;
         let field = |name: &str| parts.iter().find(|p| p.name == name);
-        let index = field("segment_index").and_then(|p| std::str::from_utf8(&p.bytes).ok()?.parse::<usize>().ok()).filter(|n| *n < 1000);
-        let (Some(index), Some(media)) = (index, field("media")) else { return Err(Problem::invalid("segment_index or media is missing")) };
+        let index = field("segment_index")
+            .and_then(|p| std::str::from_utf8(&p.bytes).ok()?.parse::<usize>().ok())
+            .filter(|n| *n < 1000);
+        let (Some(index), Some(media)) = (index, field("media")) else {
+            return Err(Problem::invalid("segment_index or media is missing"));
+        };
         let file = self.files.get_mut(&id).ok_or_else(|| Problem::invalid("no such media id"))?;
-        if file.finished || index != file.pieces.len() || media.bytes.is_empty() || media.bytes.len() > PIECE {
-            return Err(Problem::invalid("a piece is empty, too large, out of order, or comes after finalize"));
+        if file.finished
+            || index != file.pieces.len()
+            || media.bytes.is_empty()
+            || media.bytes.len() > PIECE
+        {
+            return Err(Problem::invalid(
+                "a piece is empty, too large, out of order, or comes after finalize",
+            ));
         }
         file.pieces.insert(index, media.bytes.clone());
         Ok((200, json!({ "data": { "expires_at": 0 } })))
@@ -74,7 +115,9 @@ impl Uploads {
     pub(super) fn finalize(&mut self, id: u64) -> Result<(u16, Value), Problem> {
         let file = self.files.get_mut(&id).ok_or_else(|| Problem::invalid("no such media id"))?;
         if file.finished || file.pieces.values().map(Bytes::len).sum::<usize>() != file.total {
-            return Err(Problem::invalid("finalized twice, or the pieces are not total_bytes together"));
+            return Err(Problem::invalid(
+                "finalized twice, or the pieces are not total_bytes together",
+            ));
         }
         file.finished = true;
         Ok((200, answer(id, file)))
@@ -82,16 +125,27 @@ impl Uploads {
 
     /// `GET /2/media/upload?command=STATUS`.
     pub(super) fn status(&mut self, id: u64) -> Result<(u16, Value), Problem> {
-        let file = self.files.get_mut(&id).filter(|f| f.finished).ok_or_else(|| Problem::invalid("no such media id, or not finalized"))?;
+        let file = self
+            .files
+            .get_mut(&id)
+            .filter(|f| f.finished)
+            .ok_or_else(|| Problem::invalid("no such media id, or not finalized"))?;
         file.busy = file.busy.saturating_sub(1);
         Ok((200, answer(id, file)))
     }
 
     /// `POST /2/media/metadata`.
     pub(super) fn describe(&mut self, body: &Value) -> Result<(u16, Value), Problem> {
-        let alt = body["metadata"]["alt_text"]["text"].as_str().filter(|t| (1..=1000).contains(&t.chars().count()));
-        let Some(alt) = alt else { return Err(Problem::invalid("alt_text has to have 1 to 1000 characters")) };
-        let file = self.files.get_mut(&id(body.get("id"), "$.id")?).ok_or_else(|| Problem::invalid("no such media id"))?;
+        let alt = body["metadata"]["alt_text"]["text"]
+            .as_str()
+            .filter(|t| (1..=1000).contains(&t.chars().count()));
+        let Some(alt) = alt else {
+            return Err(Problem::invalid("alt_text has to have 1 to 1000 characters"));
+        };
+        let file = self
+            .files
+            .get_mut(&id(body.get("id"), "$.id")?)
+            .ok_or_else(|| Problem::invalid("no such media id"))?;
         file.alt = Some(alt.to_owned());
         Ok((200, json!({ "data": { "id": body["id"], "associated_metadata": body["metadata"] } })))
     }
@@ -106,8 +160,13 @@ impl Uploads {
 
     /// Up to four pictures, or one animation or film.
     pub(super) fn mix(&self, ids: &[u64]) -> Result<(), Problem> {
-        let pictures = ids.iter().filter_map(|id| self.files.get(id)).all(|f| f.category == "tweet_image");
-        if ids.len() > 1 && !pictures { Err(Problem::invalid("films and animations stand alone")) } else { Ok(()) }
+        let pictures =
+            ids.iter().filter_map(|id| self.files.get(id)).all(|f| f.category == "tweet_image");
+        if ids.len() > 1 && !pictures {
+            Err(Problem::invalid("films and animations stand alone"))
+        } else {
+            Ok(())
+        }
     }
 
     /// It belongs to a post now.
@@ -128,10 +187,14 @@ impl Uploads {
 }
 
 fn answer(id: u64, file: &File) -> Value {
-    let mut data = json!({ "id": id.to_string(), "media_key": format!("3_{id}"), "size": file.total });
+    let mut data =
+        json!({ "id": id.to_string(), "media_key": format!("3_{id}"), "size": file.total });
     if file.category == "tweet_video" {
-        data["processing_info"] =
-            if file.busy > 0 { json!({ "state": "pending", "check_after_secs": 0 }) } else { json!({ "state": "succeeded", "progress_percent": 100 }) };
+        data["processing_info"] = if file.busy > 0 {
+            json!({ "state": "pending", "check_after_secs": 0 })
+        } else {
+            json!({ "state": "succeeded", "progress_percent": 100 })
+        };
     }
     json!({ "data": data })
 }

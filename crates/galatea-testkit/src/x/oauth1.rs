@@ -34,29 +34,55 @@ pub(super) enum Wrong {
 }
 
 /// Checks one `Authorization` header.
-pub(super) fn verify(header: &str, signed: &Signed<'_>, keys: &Keys, nonces: &mut Nonces, now: i64) -> Result<(), Wrong> {
+pub(super) fn verify(
+    header: &str,
+    signed: &Signed<'_>,
+    keys: &Keys,
+    nonces: &mut Nonces,
+    now: i64,
+) -> Result<(), Wrong> {
     let fields = header.strip_prefix("OAuth ").ok_or(Wrong::Breach("not an OAuth 1.0a header"))?;
     let mut pairs = Vec::new();
     for field in fields.split(',') {
-        let (name, value) = field.trim().split_once('=').ok_or(Wrong::Breach("a field of the OAuth header has no value"))?;
-        let value = value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).ok_or(Wrong::Breach("a value of the OAuth header is not quoted"))?;
+        let (name, value) = field
+            .trim()
+            .split_once('=')
+            .ok_or(Wrong::Breach("a field of the OAuth header has no value"))?;
+        let value = value
+            .strip_prefix('"')
+            .and_then(|v| v.strip_suffix('"'))
+            .ok_or(Wrong::Breach("a value of the OAuth header is not quoted"))?;
         pairs.push((decode(name), decode(value)));
     }
-    let get = |name: &str| pairs.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str()).ok_or(Wrong::Breach("a field of the OAuth header is missing"));
+    let get = |name: &str| {
+        pairs
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, v)| v.as_str())
+            .ok_or(Wrong::Breach("a field of the OAuth header is missing"))
+    };
     if get("oauth_version")? != "1.0" || get("oauth_signature_method")? != "HMAC-SHA1" {
-        return Err(Wrong::Breach("oauth_version must be 1.0 and oauth_signature_method HMAC-SHA1"));
+        return Err(Wrong::Breach(
+            "oauth_version must be 1.0 and oauth_signature_method HMAC-SHA1",
+        ));
     }
     if get("oauth_consumer_key")? != keys.api_key || get("oauth_token")? != keys.token {
         return Err(Wrong::Keys);
     }
-    let mut all: Vec<(String, String)> = pairs.iter().filter(|(name, _)| name != "oauth_signature" && name != "realm").cloned().collect();
+    let mut all: Vec<(String, String)> = pairs
+        .iter()
+        .filter(|(name, _)| name != "oauth_signature" && name != "realm")
+        .cloned()
+        .collect();
     all.extend_from_slice(signed.parameters);
     let base = base_string(signed.method, signed.url, &all);
     let key = format!("{}&{}", encode(&keys.api_secret), encode(&keys.token_secret));
     if get("oauth_signature")? != signature(&key, &base) {
         return Err(Wrong::Keys);
     }
-    let at: i64 = get("oauth_timestamp")?.parse().map_err(|_| Wrong::Breach("oauth_timestamp is no number"))?;
+    let at: i64 = get("oauth_timestamp")?
+        .parse()
+        .map_err(|_| Wrong::Breach("oauth_timestamp is no number"))?;
     if (at - now).abs() > WINDOW {
         return Err(Wrong::Keys);
     }
@@ -68,26 +94,39 @@ pub(super) fn verify(header: &str, signed: &Signed<'_>, keys: &Keys, nonces: &mu
 
 /// RFC 5849 §3.4.1.
 fn base_string(method: &str, url: &str, parameters: &[(String, String)]) -> String {
-    let mut encoded: Vec<(String, String)> = parameters.iter().map(|(n, v)| (encode(n), encode(v))).collect();
+    let mut encoded: Vec<(String, String)> =
+        parameters.iter().map(|(n, v)| (encode(n), encode(v))).collect();
     encoded.sort();
     let joined: Vec<String> = encoded.into_iter().map(|(n, v)| format!("{n}={v}")).collect();
     format!("{}&{}&{}", method.to_ascii_uppercase(), encode(url), encode(&joined.join("&")))
 }
 
 fn signature(key: &str, base: &str) -> String {
-    let mut mac = Hmac::<Sha1>::new_from_slice(key.as_bytes()).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
+    let mut mac = Hmac::<Sha1>::new_from_slice(key.as_bytes())
+        .unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
     mac.update(base.as_bytes());
     base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes())
 }
 
 /// RFC 5849 §3.6.
 fn encode(text: &str) -> String {
-    text.bytes().map(|b| if b.is_ascii_alphanumeric() || b"-._~".contains(&b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+    text.bytes()
+        .map(|b| {
+            if b.is_ascii_alphanumeric() || b"-._~".contains(&b) {
+                char::from(b).to_string()
+            } else {
+                format!("%{b:02X}")
+            }
+        })
+        .collect()
 }
 
 fn decode(text: &str) -> String {
     // `+` is itself here, unlike in forms.
-    url::form_urlencoded::parse(format!("x={}", text.replace('+', "%2B")).as_bytes()).next().map(|(_, v)| v.into_owned()).unwrap_or_default()
+    url::form_urlencoded::parse(format!("x={}", text.replace('+', "%2B")).as_bytes())
+        .next()
+        .map(|(_, v)| v.into_owned())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -111,16 +150,35 @@ mod tests {
             r#"oauth_signature="hCtSmYh%2BiHYCEqBWrE7C7hYmtUk%3D", oauth_signature_method="HMAC-SHA1", oauth_timestamp="1318622958", "#,
             r#"oauth_token="370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb", oauth_version="1.0""#
         );
-        let parameters =
-            [("include_entities".to_owned(), "true".to_owned()), ("status".to_owned(), "Hello Ladies + Gentlemen, a signed OAuth request!".to_owned())];
-        let signed = Signed { method: "POST", url: "https://api.twitter.com/1.1/statuses/update.json", parameters: &parameters };
+        let parameters = [
+            ("include_entities".to_owned(), "true".to_owned()),
+            ("status".to_owned(), "Hello Ladies + Gentlemen, a signed OAuth request!".to_owned()),
+        ];
+        let signed = Signed {
+            method: "POST",
+            url: "https://api.twitter.com/1.1/statuses/update.json",
+            parameters: &parameters,
+        };
         let mut nonces = Nonces::default();
-        assert_eq!(verify(header, &signed, &keys(), &mut Nonces::default(), 1_318_622_958 + 301), Err(Wrong::Keys), "too old");
+        assert_eq!(
+            verify(header, &signed, &keys(), &mut Nonces::default(), 1_318_622_958 + 301),
+            Err(Wrong::Keys),
+            "too old"
+        );
         assert_eq!(verify(header, &signed, &keys(), &mut nonces, 1_318_622_958), Ok(()));
-        assert_eq!(verify(header, &signed, &keys(), &mut nonces, 1_318_622_958), Err(Wrong::Breach("a nonce was used twice")));
+        assert_eq!(
+            verify(header, &signed, &keys(), &mut nonces, 1_318_622_958),
+            Err(Wrong::Breach("a nonce was used twice"))
+        );
         let other = Signed { method: "GET", ..signed };
-        assert_eq!(verify(header, &other, &keys(), &mut Nonces::default(), 1_318_622_958), Err(Wrong::Keys));
+        assert_eq!(
+            verify(header, &other, &keys(), &mut Nonces::default(), 1_318_622_958),
+            Err(Wrong::Keys)
+        );
         let other = Signed { method: "POST", parameters: &parameters[..1], ..other };
-        assert_eq!(verify(header, &other, &keys(), &mut Nonces::default(), 1_318_622_958), Err(Wrong::Keys));
+        assert_eq!(
+            verify(header, &other, &keys(), &mut Nonces::default(), 1_318_622_958),
+            Err(Wrong::Keys)
+        );
     }
 }

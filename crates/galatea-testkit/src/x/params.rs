@@ -102,18 +102,28 @@ pub(super) fn check(route: &str, query: &Query) -> Result<(), Problem> {
         let known = match name.as_str() {
             "tweet.fields" if fields => listed(name, value, POST_FIELDS)?,
             "user.fields" if fields => listed(name, value, USER_FIELDS)?,
-            "media.fields" if timeline || route == "GET /2/tweets/:id" => listed(name, value, MEDIA_FIELDS)?,
-            "expansions" if fields => listed(name, value, if route == "GET /2/users/me" { &["pinned_tweet_id"] } else { EXPANSIONS })?,
+            "media.fields" if timeline || route == "GET /2/tweets/:id" => {
+                listed(name, value, MEDIA_FIELDS)?
+            }
+            "expansions" if fields => listed(
+                name,
+                value,
+                if route == "GET /2/users/me" { &["pinned_tweet_id"] } else { EXPANSIONS },
+            )?,
             "max_results" if timeline => {
                 if !value.parse::<u32>().is_ok_and(|n| (5..=100).contains(&n)) {
-                    return Err(Problem::invalid(&format!("The `max_results` query parameter value [{value}] is not between 5 and 100")));
+                    return Err(Problem::invalid(&format!(
+                        "The `max_results` query parameter value [{value}] is not between 5 and 100"
+                    )));
                 }
                 true
             }
             "since_id" | "until_id" if timeline => id(name, value)?,
             "pagination_token" if timeline => {
                 if !value.starts_with("page") {
-                    return Err(Problem::invalid("The `pagination_token` query parameter value is not valid"));
+                    return Err(Problem::invalid(
+                        "The `pagination_token` query parameter value is not valid",
+                    ));
                 }
                 true
             }
@@ -122,7 +132,9 @@ pub(super) fn check(route: &str, query: &Query) -> Result<(), Problem> {
             _ => false,
         };
         if !known {
-            return Err(Problem::invalid(&format!("The query parameter [{name}] is not one of those of {route}")));
+            return Err(Problem::invalid(&format!(
+                "The query parameter [{name}] is not one of those of {route}"
+            )));
         }
     }
     Ok(())
@@ -130,7 +142,10 @@ pub(super) fn check(route: &str, query: &Query) -> Result<(), Problem> {
 
 fn listed(name: &str, value: &str, known: &[&str]) -> Result<bool, Problem> {
     match value.split(',').find(|v| !known.contains(v)) {
-        Some(odd) => Err(Problem::invalid(&format!("The `{name}` query parameter value [{odd}] is not one of [{}]", known.join(",")))),
+        Some(odd) => Err(Problem::invalid(&format!(
+            "The `{name}` query parameter value [{odd}] is not one of [{}]",
+            known.join(",")
+        ))),
         None => Ok(true),
     }
 }
@@ -140,7 +155,9 @@ fn id(name: &str, value: &str) -> Result<bool, Problem> {
     if (1..=19).contains(&value.len()) && value.bytes().all(|b| b.is_ascii_digit()) {
         Ok(true)
     } else {
-        Err(Problem::invalid(&format!("The `{name}` query parameter value [{value}] does not match ^[0-9]{{1,19}}$")))
+        Err(Problem::invalid(&format!(
+            "The `{name}` query parameter value [{value}] does not match ^[0-9]{{1,19}}$"
+        )))
     }
 }
 
@@ -150,13 +167,25 @@ mod tests {
 
     #[test]
     fn only_documented_parameters_pass() {
-        let one = |name: &str, value: &str| check("GET /2/users/:id/mentions", &Query::from([(name.to_owned(), value.to_owned())]));
-        for (name, value) in [("max_results", "5"), ("since_id", "1541815603606036480"), ("tweet.fields", "author_id,entities"), ("expansions", "author_id")] {
+        let one = |name: &str, value: &str| {
+            check("GET /2/users/:id/mentions", &Query::from([(name.to_owned(), value.to_owned())]))
+        };
+        for (name, value) in [
+            ("max_results", "5"),
+            ("since_id", "1541815603606036480"),
+            ("tweet.fields", "author_id,entities"),
+            ("expansions", "author_id"),
+        ] {
             assert!(one(name, value).is_ok(), "{name}={value}");
         }
-        for (name, value) in
-            [("max_results", "4"), ("max_results", "101"), ("since_id", "undefined"), ("since_id", ""), ("tweet.fields", "autor_id"), ("q", "x")]
-        {
+        for (name, value) in [
+            ("max_results", "4"),
+            ("max_results", "101"),
+            ("since_id", "undefined"),
+            ("since_id", ""),
+            ("tweet.fields", "autor_id"),
+            ("q", "x"),
+        ] {
             let problem = one(name, value).unwrap_err();
             assert!(problem.status == 400 && problem.violation.is_some(), "{name}={value}");
         }

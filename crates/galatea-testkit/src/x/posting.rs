@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     problem::Problem,
-    render::{links, weight},
+    render::{links, mentions, weight},
     state::State,
 };
 
@@ -24,20 +24,47 @@ pub(super) fn create(state: &mut State, body: &Value) -> Result<(u16, Value), Pr
     }
     if let Some(id) = draft.reply_to {
         let Some(target) = state.world.posts.get(&id) else {
-            return Err(Problem { status: 400, ..Problem::invalid("You attempted to reply to a Tweet that is deleted or not visible to you.") }.allowed());
+            return Err(Problem {
+                status: 400,
+                ..Problem::invalid(
+                    "You attempted to reply to a Tweet that is deleted or not visible to you.",
+                )
+            }
+            .allowed());
         };
         let own = target.author == state.world.me;
         if !own && !state.options.enterprise && !state.world.summons(target) {
-            return Err(Problem::not_summoned().breach("replied to somebody who had not summoned the account"));
+            return Err(Problem::not_summoned()
+                .breach("replied to somebody who had not summoned the account"));
         }
     }
     if draft.quotes.is_some() && !state.options.enterprise {
-        return Err(Problem::forbidden("Quote posts are not available to self-serve apps.").breach("quoted on a self-serve tier"));
+        return Err(Problem::forbidden("Quote posts are not available to self-serve apps.")
+            .breach("quoted on a self-serve tier"));
+    }
+    let world = &state.world;
+    let target = draft.reply_to.and_then(|id| world.posts.get(&id));
+    let there: Vec<u64> = target
+        .map(|target| world.mentioned(target).into_iter().chain([target.author]).collect())
+        .unwrap_or_default();
+    let known = |name: &String| {
+        world.by_handle(name).is_some_and(|person| there.contains(&person.id))
+            || state.options.may_mention.contains(name)
+    };
+    if let Some(outsider) = mentions(&draft.text).into_iter().find(|name| !known(name)) {
+        state.violate(
+            "POST /2/tweets",
+            &format!("@{outsider} is mentioned and not in the conversation"),
+        );
     }
     let now = state.now();
     // X, "duplicate content": the same words in the same place within a day.
     let same = |p: &&super::world::Post| {
-        p.author == state.world.me && p.text == draft.text && p.reply_to == draft.reply_to && p.media.is_empty() && draft.media.is_empty()
+        p.author == state.world.me
+            && p.text == draft.text
+            && p.reply_to == draft.reply_to
+            && p.media.is_empty()
+            && draft.media.is_empty()
     };
     if state.world.posts.values().any(|p| same(&p) && now.since(p.at).as_secs() < 86_400) {
         return Err(Problem::duplicate());
@@ -48,7 +75,10 @@ pub(super) fn create(state: &mut State, body: &Value) -> Result<(u16, Value), Pr
     let id = state.world.snowflake(now);
     let me = state.world.me;
     state.world.add(id, me, &draft.text, draft.reply_to, draft.quotes, draft.media, now, true);
-    Ok((201, json!({ "data": { "id": id.to_string(), "text": draft.text, "edit_history_tweet_ids": [id.to_string()] } })))
+    Ok((
+        201,
+        json!({ "data": { "id": id.to_string(), "text": draft.text, "edit_history_tweet_ids": [id.to_string()] } }),
+    ))
 }
 
 impl Problem {
@@ -60,7 +90,9 @@ impl Problem {
 }
 
 fn read(state: &State, body: &Value) -> Result<Draft, Problem> {
-    let Some(body) = body.as_object() else { return Err(Problem::invalid("the body is no JSON object")) };
+    let Some(body) = body.as_object() else {
+        return Err(Problem::invalid("the body is no JSON object"));
+    };
     keys(body, &["text", "reply", "media", "quote_tweet_id", "reply_settings", "made_with_ai"])?;
     let text = match body.get("text") {
         None => String::new(),
@@ -75,7 +107,10 @@ fn read(state: &State, body: &Value) -> Result<Draft, Problem> {
     let reply_to = match body.get("reply") {
         None => None,
         Some(Value::Object(reply)) => {
-            keys(reply, &["in_reply_to_tweet_id", "exclude_reply_user_ids", "auto_populate_reply_metadata"])?;
+            keys(
+                reply,
+                &["in_reply_to_tweet_id", "exclude_reply_user_ids", "auto_populate_reply_metadata"],
+            )?;
             Some(id(reply.get("in_reply_to_tweet_id"), "$.reply.in_reply_to_tweet_id")?)
         }
         Some(_) => return Err(Problem::invalid("$.reply: must be an object")),
@@ -84,7 +119,10 @@ fn read(state: &State, body: &Value) -> Result<Draft, Problem> {
         None => Vec::new(),
         Some(Value::Object(media)) => {
             keys(media, &["media_ids", "tagged_user_ids"])?;
-            let list = media.get("media_ids").and_then(Value::as_array).ok_or_else(|| Problem::invalid("$.media.media_ids: must be a list"))?;
+            let list = media
+                .get("media_ids")
+                .and_then(Value::as_array)
+                .ok_or_else(|| Problem::invalid("$.media.media_ids: must be a list"))?;
             if !(1..=4).contains(&list.len()) {
                 return Err(Problem::invalid("$.media.media_ids: must have 1 to 4 items"));
             }
@@ -100,7 +138,9 @@ fn read(state: &State, body: &Value) -> Result<Draft, Problem> {
         return Err(Problem::invalid("The post has neither text nor media"));
     }
     if text != text.trim() {
-        return Err(Problem::invalid("X removes white space around a post; a client that compares texts must not send it"));
+        return Err(Problem::invalid(
+            "X removes white space around a post; a client that compares texts must not send it",
+        ));
     }
     if weight(&text) > 280 {
         return Err(Problem::forbidden(
@@ -124,6 +164,9 @@ fn keys(object: &Map<String, Value>, known: &[&str]) -> Result<(), Problem> {
 }
 
 pub(super) fn id(value: Option<&Value>, name: &str) -> Result<u64, Problem> {
-    let text = value.and_then(Value::as_str).filter(|t| (1..=19).contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit()));
-    text.and_then(|t| t.parse().ok()).ok_or_else(|| Problem::invalid(&format!("{name}: does not match ^[0-9]{{1,19}}$")))
+    let text = value
+        .and_then(Value::as_str)
+        .filter(|t| (1..=19).contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit()));
+    text.and_then(|t| t.parse().ok())
+        .ok_or_else(|| Problem::invalid(&format!("{name}: does not match ^[0-9]{{1,19}}$")))
 }

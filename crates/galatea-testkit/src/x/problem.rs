@@ -13,7 +13,11 @@ pub(super) struct Problem {
 
 impl Problem {
     fn about(status: u16, title: &str, detail: &str) -> Self {
-        Self { status, body: json!({ "title": title, "detail": detail, "type": "about:blank", "status": status }), violation: None }
+        Self {
+            status,
+            body: json!({ "title": title, "detail": detail, "type": "about:blank", "status": status }),
+            violation: None,
+        }
     }
 
     /// As a breach of the rules.
@@ -93,6 +97,10 @@ impl Problem {
 
     /// OAuth 2's own form (RFC 6749 §5.2).
     pub(super) fn grant(error: &str, description: &str) -> Self {
-        Self { status: 400, body: json!({ "error": error, "error_description": description }), violation: None }
+        Self {
+            status: 400,
+            body: json!({ "error": error, "error_description": description }),
+            violation: None,
+        }
     }
 }

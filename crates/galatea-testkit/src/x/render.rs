@@ -9,12 +9,35 @@ use super::{state::State, world::Post};
 /// Links of a text, in order.
 pub(super) fn links(text: &str) -> Vec<String> {
     // The library is somebody else's parser: what it cannot read has no links.
-    std::panic::catch_unwind(|| Extractor::with_parser_backend(ParserBackend::External).extract_urls(text)).unwrap_or_default()
+    std::panic::catch_unwind(|| {
+        Extractor::with_parser_backend(ParserBackend::External).extract_urls(text)
+    })
+    .unwrap_or_default()
+}
+
+/// Handles that a text mentions, lower case.
+pub(super) fn mentions(text: &str) -> Vec<String> {
+    let found = std::panic::catch_unwind(|| {
+        Extractor::with_parser_backend(ParserBackend::External).extract_mentioned_screennames(text)
+    });
+    found
+        .unwrap_or_default()
+        .into_iter()
+        .map(|name| name.trim_start_matches(['@', '＠']).to_lowercase())
+        .collect()
 }
 
 /// X's weighted length.
 pub(super) fn weight(text: &str) -> i32 {
-    let parse = || twitter_text::parse_with_parser_backend(text, twitter_text_config::config_v3(), true, ParserBackend::External).weighted_length;
+    let parse = || {
+        twitter_text::parse_with_parser_backend(
+            text,
+            twitter_text_config::config_v3(),
+            true,
+            ParserBackend::External,
+        )
+        .weighted_length
+    };
     std::panic::catch_unwind(parse).unwrap_or(0)
 }
 
@@ -33,9 +56,15 @@ pub(super) fn post(state: &State, post: &Post, fields: &str) -> Value {
     set("conversation_id", json!(post.conversation.to_string()));
     set("created_at", json!(rfc3339(post.at)));
     set("entities", entities);
-    set("in_reply_to_user_id", post.reply_to.and_then(|id| world.posts.get(&id)).map_or(Value::Null, |t| json!(t.author.to_string())));
+    set(
+        "in_reply_to_user_id",
+        post.reply_to
+            .and_then(|id| world.posts.get(&id))
+            .map_or(Value::Null, |t| json!(t.author.to_string())),
+    );
     let mut references = Vec::new();
-    references.extend(post.reply_to.map(|id| json!({ "type": "replied_to", "id": id.to_string() })));
+    references
+        .extend(post.reply_to.map(|id| json!({ "type": "replied_to", "id": id.to_string() })));
     references.extend(post.quotes.map(|id| json!({ "type": "quoted", "id": id.to_string() })));
     set("referenced_tweets", if references.is_empty() { Value::Null } else { json!(references) });
     let keys: Vec<String> = post.media.iter().map(|id| format!("3_{id}")).collect();
@@ -46,7 +75,12 @@ pub(super) fn post(state: &State, post: &Post, fields: &str) -> Value {
 /// The text as X shows it: mentions in front of replies, short links, three characters escaped; and its entities, counted in characters.
 fn shown(state: &State, post: &Post) -> (String, Value) {
     let world = &state.world;
-    let front: Vec<String> = world.in_front(post).iter().filter_map(|id| world.people.get(id)).map(|p| format!("@{}", p.handle)).collect();
+    let front: Vec<String> = world
+        .in_front(post)
+        .iter()
+        .filter_map(|id| world.people.get(id))
+        .map(|p| format!("@{}", p.handle))
+        .collect();
     let mut text = front.iter().map(|m| format!("{m} ")).collect::<String>() + &post.text;
     let mut urls = Vec::new();
     for (n, link) in links(&post.text).into_iter().enumerate() {
@@ -58,11 +92,19 @@ fn shown(state: &State, post: &Post) -> (String, Value) {
     for id in &post.media {
         let short = format!("https://t.co/m{id:09}");
         let handle = world.people.get(&post.author).map_or("i", |p| p.handle.as_str());
-        urls.push((short.clone(), format!("https://x.com/{handle}/status/{}/photo/1", post.id), format!("pic.x.com/m{id}")));
+        urls.push((
+            short.clone(),
+            format!("https://x.com/{handle}/status/{}/photo/1", post.id),
+            format!("pic.x.com/m{id}"),
+        ));
         text = if text.is_empty() { short } else { format!("{text} {short}") };
     }
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let place = |part: &str| text.find(part).map(|at| text[..at].chars().count()).map(|start| (start, start + part.chars().count()));
+    let place = |part: &str| {
+        text.find(part)
+            .map(|at| text[..at].chars().count())
+            .map(|start| (start, start + part.chars().count()))
+    };
     let urls: Vec<Value> = urls
         .iter()
         .filter_map(|(short, expanded, display)| {
@@ -91,7 +133,12 @@ pub(super) fn includes(state: &State, posts: &[&Post], expansions: &str, fields:
     let world = &state.world;
     let has = |name: &str| expansions.split(',').any(|e| e == name);
     let mut out = json!({});
-    let referenced: Vec<&Post> = posts.iter().flat_map(|p| [p.reply_to, p.quotes]).flatten().filter_map(|id| world.posts.get(&id)).collect();
+    let referenced: Vec<&Post> = posts
+        .iter()
+        .flat_map(|p| [p.reply_to, p.quotes])
+        .flatten()
+        .filter_map(|id| world.posts.get(&id))
+        .collect();
     let mut people: Vec<u64> = Vec::new();
     if has("author_id") {
         people.extend(posts.iter().map(|p| p.author));
@@ -107,7 +154,8 @@ pub(super) fn includes(state: &State, posts: &[&Post], expansions: &str, fields:
     if has("referenced_tweets.id") && !referenced.is_empty() {
         out["tweets"] = referenced.iter().map(|p| post(state, p, fields)).collect();
     }
-    let media: Vec<Value> = posts.iter().flat_map(|p| &p.media).map(|id| state.uploads.json(*id)).collect();
+    let media: Vec<Value> =
+        posts.iter().flat_map(|p| &p.media).map(|id| state.uploads.json(*id)).collect();
     if has("attachments.media_keys") && !media.is_empty() {
         out["media"] = json!(media);
     }
@@ -116,7 +164,11 @@ pub(super) fn includes(state: &State, posts: &[&Post], expansions: &str, fields:
 
 /// A person.
 pub(super) fn user(state: &State, id: u64) -> Option<Value> {
-    state.world.people.get(&id).map(|p| json!({ "id": p.id.to_string(), "name": p.name, "username": p.handle }))
+    state
+        .world
+        .people
+        .get(&id)
+        .map(|p| json!({ "id": p.id.to_string(), "name": p.name, "username": p.handle }))
 }
 
 mod time_of {

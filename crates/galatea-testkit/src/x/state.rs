@@ -7,7 +7,10 @@ use serde_json::Value;
 
 use axum::Router;
 
-use super::{faults::Effect, http, limits::Limits, media::Uploads, oauth1::Nonces, oauth2::Grants, world::World};
+use super::{
+    faults::Effect, http, limits::Limits, media::Uploads, oauth1::Nonces, oauth2::Grants,
+    world::World,
+};
 use crate::loopback::{Record, Scene};
 
 /// The four values of OAuth 1.0a.
@@ -53,6 +56,8 @@ pub struct Options {
     pub access: Access,
     /// The account may reply unsummoned, like and quote.
     pub enterprise: bool,
+    /// Handles that the account may mention besides those in the conversation; any other mention is a violation.
+    pub may_mention: Vec<String>,
     /// Most posts on one page, whatever is asked for.
     pub page: usize,
     /// Dates, windows and tokens follow this clock.
@@ -77,6 +82,7 @@ impl Default for Options {
             redirect: "http://127.0.0.1:8765/callback".to_owned(),
             access: Access::Write,
             enterprise: false,
+            may_mention: Vec::new(),
             page: 100,
             clock: Arc::new(SystemClock),
         }
@@ -178,11 +184,15 @@ impl Scene for State {
     }
 
     fn story(&self) -> Vec<String> {
-        let empty = |c: &&Call| c.route == "GET /2/users/:id/mentions" && c.answer.as_ref().is_some_and(|(_, a)| a["meta"]["result_count"] == 0);
+        let empty = |c: &&Call| {
+            c.route == "GET /2/users/:id/mentions"
+                && c.answer.as_ref().is_some_and(|(_, a)| a["meta"]["result_count"] == 0)
+        };
         let told = |c: &Call| {
             let secret = c.route == "POST /2/oauth2/token";
-            let answer =
-                c.answer.as_ref().map_or("no answer".to_owned(), |(status, body)| if secret { status.to_string() } else { format!("{status} {body}") });
+            let answer = c.answer.as_ref().map_or("no answer".to_owned(), |(status, body)| {
+                if secret { status.to_string() } else { format!("{status} {body}") }
+            });
             format!("{} {} {:?} {} -> {answer}", c.route, c.path, c.query, c.body)
         };
         self.calls.iter().filter(|c| !empty(c)).map(told).collect()

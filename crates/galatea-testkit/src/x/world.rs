@@ -43,7 +43,13 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(me: u64, name: &str, handle: &str) -> Self {
         let human = Human { id: me, name: name.to_owned(), handle: handle.to_owned() };
-        Self { me, people: [(me, human)].into(), posts: BTreeMap::new(), likes: BTreeSet::new(), last: 0 }
+        Self {
+            me,
+            people: [(me, human)].into(),
+            posts: BTreeMap::new(),
+            likes: BTreeSet::new(),
+            last: 0,
+        }
     }
 
     pub(super) fn person(&mut self, name: &str, handle: &str) -> u64 {
@@ -61,9 +67,33 @@ impl World {
 
     /// Adds a post; the conversation is its target's.
     #[allow(clippy::too_many_arguments, reason = "a post has this many sides")]
-    pub(super) fn add(&mut self, id: u64, author: u64, text: &str, reply_to: Option<u64>, quotes: Option<u64>, media: Vec<u64>, at: Timestamp, listed: bool) {
-        let conversation = reply_to.and_then(|to| self.posts.get(&to)).map_or(id, |post| post.conversation);
-        self.posts.insert(id, Post { id, author, text: text.to_owned(), reply_to, quotes, conversation, media, at, listed });
+    pub(super) fn add(
+        &mut self,
+        id: u64,
+        author: u64,
+        text: &str,
+        reply_to: Option<u64>,
+        quotes: Option<u64>,
+        media: Vec<u64>,
+        at: Timestamp,
+        listed: bool,
+    ) {
+        let conversation =
+            reply_to.and_then(|to| self.posts.get(&to)).map_or(id, |post| post.conversation);
+        self.posts.insert(
+            id,
+            Post {
+                id,
+                author,
+                text: text.to_owned(),
+                reply_to,
+                quotes,
+                conversation,
+                media,
+                at,
+                listed,
+            },
+        );
     }
 
     pub(super) fn by_handle(&self, handle: &str) -> Option<&Human> {
@@ -72,7 +102,9 @@ impl World {
 
     /// People X mentions in front of a reply: the one answered, and those they had mentioned; never the author.
     pub(super) fn in_front(&self, post: &Post) -> Vec<u64> {
-        let Some(target) = post.reply_to.and_then(|id| self.posts.get(&id)) else { return Vec::new() };
+        let Some(target) = post.reply_to.and_then(|id| self.posts.get(&id)) else {
+            return Vec::new();
+        };
         let mut front = vec![target.author];
         front.extend(self.typed(&target.text).into_iter().map(|(id, ..)| id));
         front.extend(self.in_front(target));
@@ -90,7 +122,10 @@ impl World {
             if at > 0 && (chars[at - 1].is_alphanumeric() || chars[at - 1] == '_') {
                 continue;
             }
-            let name: String = chars[at + 1..].iter().take_while(|c| c.is_ascii_alphanumeric() || **c == '_').collect();
+            let name: String = chars[at + 1..]
+                .iter()
+                .take_while(|c| c.is_ascii_alphanumeric() || **c == '_')
+                .collect();
             if let Some(human) = self.by_handle(&name) {
                 found.push((human.id, at, at + 1 + name.len()));
             }
@@ -100,12 +135,18 @@ impl World {
 
     /// Everybody a post mentions.
     pub(super) fn mentioned(&self, post: &Post) -> BTreeSet<u64> {
-        self.in_front(post).into_iter().chain(self.typed(&post.text).into_iter().map(|(id, ..)| id)).collect()
+        self.in_front(post)
+            .into_iter()
+            .chain(self.typed(&post.text).into_iter().map(|(id, ..)| id))
+            .collect()
     }
 
     /// Whether a post's author summoned us with it: by mention or quotation (X, automation rules of 2026-02-23).
     pub(super) fn summons(&self, post: &Post) -> bool {
-        let quoted = post.quotes.and_then(|id| self.posts.get(&id)).is_some_and(|quoted| quoted.author == self.me);
+        let quoted = post
+            .quotes
+            .and_then(|id| self.posts.get(&id))
+            .is_some_and(|quoted| quoted.author == self.me);
         quoted || self.mentioned(post).contains(&self.me)
     }
 }

@@ -67,7 +67,8 @@ async fn a_cut_falls_on_the_very_byte() {
     for bytes in [1, 20, 150] {
         api.fault(Fault::new(Effect::CutAfter(bytes)).on("sendMessage"));
         let body = json!({ "chat_id": ann.id, "text": "x" }).to_string();
-        let mut stream = tokio::net::TcpStream::connect(api.url().trim_start_matches("http://")).await.unwrap();
+        let mut stream =
+            tokio::net::TcpStream::connect(api.url().trim_start_matches("http://")).await.unwrap();
         let head = format!(
             "POST /bot{}/sendMessage HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             api.token(),
@@ -86,7 +87,10 @@ async fn server_errors_garbage_and_wrong_types() {
     let (api, ann) = with_ann().await;
     api.fault(Fault::new(Effect::ServerError(502, ErrorBody::Html)).on("sendMessage"));
     let response = post(&api, &ann).await.unwrap();
-    assert_eq!((response.status().as_u16(), response.headers()["content-type"].to_str().unwrap()), (502, "text/html"));
+    assert_eq!(
+        (response.status().as_u16(), response.headers()["content-type"].to_str().unwrap()),
+        (502, "text/html")
+    );
     api.fault(Fault::new(Effect::ServerError(500, ErrorBody::Json)).on("sendMessage"));
     let body: Value = post(&api, &ann).await.unwrap().json().await.unwrap();
     assert_eq!(body["error_code"], 500);
@@ -106,14 +110,18 @@ async fn a_hanging_call_is_never_answered() {
     api.fault(Fault::new(Effect::Hang).on("sendMessage"));
     let url = format!("{}/bot{}/sendMessage", api.url(), api.token());
     let id = ann.id;
-    let hung = tokio::spawn(async move { client().post(url).json(&json!({ "chat_id": id, "text": "x" })).send().await });
+    let hung = tokio::spawn(async move {
+        client().post(url).json(&json!({ "chat_id": id, "text": "x" })).send().await
+    });
     api.wait_for("the call", |h| (!h.calls_of("sendMessage").is_empty()).then_some(())).await;
     assert!(!hung.is_finished());
     hung.abort();
     assert!(api.shown(ann.id).is_empty());
     let url = format!("{}/bot{}/sendMessage", api.url(), api.token());
     api.fault(Fault::new(Effect::ApplyAndHang).on("sendMessage"));
-    let hung = tokio::spawn(async move { client().post(url).json(&json!({ "chat_id": id, "text": "done" })).send().await });
+    let hung = tokio::spawn(async move {
+        client().post(url).json(&json!({ "chat_id": id, "text": "done" })).send().await
+    });
     assert_eq!(api.wait_shown(ann.id, 1).await[0].text, "done");
     assert!(!hung.is_finished());
     hung.abort();
@@ -134,7 +142,9 @@ async fn an_open_poll_ends_when_the_server_goes_away_and_brings_nothing() {
     let (api, ann) = with_ann().await;
     let url = format!("{}/bot{}/getUpdates", api.url(), api.token());
     let next = updates(&api, json!({})).await[0]["update_id"].as_i64().unwrap() + 1;
-    let poll = tokio::spawn(async move { client().post(url).json(&json!({ "offset": next, "timeout": 50 })).send().await });
+    let poll = tokio::spawn(async move {
+        client().post(url).json(&json!({ "offset": next, "timeout": 50 })).send().await
+    });
     api.wait_for("the poll", |h| (h.calls_of("getUpdates").len() == 2).then_some(())).await;
     api.set_reachable(false);
     assert!(poll.await.unwrap().is_err());

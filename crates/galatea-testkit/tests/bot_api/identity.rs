@@ -8,21 +8,35 @@ async fn get_me_tells_who_we_are_whatever_the_method_s_case_and_verb() {
     let api = BotApi::start().await;
     let me = ok(&api, "GETME", json!({})).await;
     assert_eq!(me["username"], api.bot_username());
-    assert_eq!((me["is_bot"].clone(), me["can_read_all_group_messages"].clone()), (json!(true), json!(false)));
-    let got: Value = reqwest::get(format!("{}/bot{}/getMe", api.url(), api.token())).await.unwrap().json().await.unwrap();
+    assert_eq!(
+        (me["is_bot"].clone(), me["can_read_all_group_messages"].clone()),
+        (json!(true), json!(false))
+    );
+    let got: Value = reqwest::get(format!("{}/bot{}/getMe", api.url(), api.token()))
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap();
     assert_eq!(got["result"], me);
 }
 
 #[tokio::test]
 async fn a_wrong_token_is_401_and_a_malformed_one_404() {
     let api = BotApi::start().await;
-    for (token, status, text) in [("7000000001:AAwrong", 401, "Unauthorized"), ("nonsense", 404, "Not Found")] {
+    for (token, status, text) in
+        [("7000000001:AAwrong", 401, "Unauthorized"), ("nonsense", 404, "Not Found")]
+    {
         let response = reqwest::get(format!("{}/bot{token}/getMe", api.url())).await.unwrap();
         assert_eq!(response.status(), status);
         let body: Value = response.json().await.unwrap();
         assert_eq!(body, json!({ "ok": false, "error_code": status, "description": text }));
     }
-    assert_eq!(api.violations().len(), 1, "a malformed token is a mistake of the client, a wrong one may be the person's");
+    assert_eq!(
+        api.violations().len(),
+        1,
+        "a malformed token is a mistake of the client, a wrong one may be the person's"
+    );
     api.allow_violation("token");
 }
 
@@ -33,8 +47,12 @@ async fn unknown_methods_and_parameters_are_violations() {
     let ann = api.user("Ann", "");
     ann.says(&ann.direct(), "hi").send();
     let before = api.violations().len();
-    ok(&api, "sendMessage", json!({ "chat_id": ann.id, "text": "x", "reply_to_message_id": 1 })).await;
-    assert!(api.violations()[before].contains("unknown parameter \"reply_to_message_id\""), "noted, yet answered as the real server does");
+    ok(&api, "sendMessage", json!({ "chat_id": ann.id, "text": "x", "reply_to_message_id": 1 }))
+        .await;
+    assert!(
+        api.violations()[before].contains("unknown parameter \"reply_to_message_id\""),
+        "noted, yet answered as the real server does"
+    );
 }
 
 #[tokio::test]
@@ -55,7 +73,12 @@ async fn parameters_come_by_query_form_and_multipart_too() {
     let id = ann.id.to_string();
     client.get(&url).query(&[("chat_id", id.as_str()), ("text", "by query")]).send().await.unwrap();
     client.post(&url).form(&[("chat_id", id.as_str()), ("text", "by form")]).send().await.unwrap();
-    client.post(&url).multipart(reqwest::multipart::Form::new().text("chat_id", id).text("text", "by multipart")).send().await.unwrap();
+    client
+        .post(&url)
+        .multipart(reqwest::multipart::Form::new().text("chat_id", id).text("text", "by multipart"))
+        .send()
+        .await
+        .unwrap();
     let texts: Vec<_> = api.shown(ann.id).into_iter().map(|s| s.text).collect();
     assert_eq!(texts, ["by query", "by form", "by multipart"]);
 }
@@ -76,7 +99,8 @@ async fn commands_follow_their_rules() {
     ] {
         assert_eq!(violates(&api, "setMyCommands", params).await.1, format!("Bad Request: {text}"));
     }
-    let many: Vec<_> = (0..101).map(|i| json!({ "command": format!("c{i}"), "description": "x" })).collect();
+    let many: Vec<_> =
+        (0..101).map(|i| json!({ "command": format!("c{i}"), "description": "x" })).collect();
     violates(&api, "setMyCommands", json!({ "commands": many })).await;
     ok(&api, "deleteMyCommands", json!({})).await;
     assert_eq!(ok(&api, "getMyCommands", json!({})).await, json!([]));

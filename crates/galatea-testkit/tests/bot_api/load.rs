@@ -18,7 +18,9 @@ async fn a_load_is_offered_answered_and_measured() {
         next = got.last().unwrap()["update_id"].as_i64().unwrap() + 1;
         for update in &got {
             rooms.insert(update["message"]["chat"]["id"].as_i64().unwrap());
-            let send = client.post(&url).json(&json!({ "chat_id": update["message"]["chat"]["id"], "text": "re" }));
+            let send = client
+                .post(&url)
+                .json(&json!({ "chat_id": update["message"]["chat"]["id"], "text": "re" }));
             let sent: Value = send.send().await.unwrap().json().await.unwrap();
             assert_eq!(sent["result"]["text"], "re");
             answered += 1;
@@ -26,7 +28,9 @@ async fn a_load_is_offered_answered_and_measured() {
     }
     let trips = api.wait_load().await;
     assert_eq!((trips.len(), rooms.len()), (250, 10));
-    assert!(trips.iter().all(|t| t.latency().is_some() && t.handed_out.unwrap() >= t.due && t.answered.unwrap() >= t.handed_out.unwrap()));
+    assert!(trips.iter().all(|t| t.latency().is_some()
+        && t.handed_out.unwrap() >= t.due
+        && t.answered.unwrap() >= t.handed_out.unwrap()));
     let q = quantiles(&trips, &[0.0, 0.5, 1.0]);
     assert!(q[0] <= q[1] && q[1] <= q[2]);
     assert!(api.calls().is_empty(), "nothing is remembered");
@@ -45,5 +49,9 @@ async fn a_paced_load_keeps_its_schedule_even_when_nobody_polls() {
     }
     let trips = api.trips();
     let step = trips[1].due.duration_since(trips[0].due);
-    assert!(trips.windows(2).all(|w| w[1].due.duration_since(w[0].due).abs_diff(step) < std::time::Duration::from_micros(2)), "due times are the plan's");
+    assert!(
+        trips.windows(2).all(|w| w[1].due.duration_since(w[0].due).abs_diff(step)
+            < std::time::Duration::from_micros(2)),
+        "due times are the plan's"
+    );
 }

@@ -43,7 +43,11 @@ pub(crate) async fn ok(api: &Handle, method: &str, params: Value) -> Value {
 /// A call that must fail; status and description, which must agree with `error_code`.
 pub(crate) async fn fails(api: &Handle, method: &str, params: Value) -> (u16, String) {
     let (status, body) = call(api, method, params).await;
-    assert_eq!((&body["ok"], &body["error_code"]), (&json!(false), &json!(status)), "{method}: {body}");
+    assert_eq!(
+        (&body["ok"], &body["error_code"]),
+        (&json!(false), &json!(status)),
+        "{method}: {body}"
+    );
     (status, body["description"].as_str().unwrap().to_owned())
 }
 

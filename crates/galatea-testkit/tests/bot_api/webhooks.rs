@@ -17,16 +17,22 @@ async fn receiver(fail_first: usize) -> (String, Seen) {
     let app = Router::new()
         .route(
             "/hook",
-            post(|State(seen): State<Seen>, headers: HeaderMap, body: axum::Json<Value>| async move {
-                let secret = headers.get("X-Telegram-Bot-Api-Secret-Token").and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
-                seen.0.lock().unwrap().push((secret, body["update_id"].as_i64().unwrap()));
-                let mut failures = seen.1.lock().unwrap();
-                if *failures > 0 {
-                    *failures -= 1;
-                    return StatusCode::SERVICE_UNAVAILABLE;
-                }
-                StatusCode::OK
-            }),
+            post(
+                |State(seen): State<Seen>, headers: HeaderMap, body: axum::Json<Value>| async move {
+                    let secret = headers
+                        .get("X-Telegram-Bot-Api-Secret-Token")
+                        .and_then(|v| v.to_str().ok())
+                        .unwrap_or_default()
+                        .to_owned();
+                    seen.0.lock().unwrap().push((secret, body["update_id"].as_i64().unwrap()));
+                    let mut failures = seen.1.lock().unwrap();
+                    if *failures > 0 {
+                        *failures -= 1;
+                        return StatusCode::SERVICE_UNAVAILABLE;
+                    }
+                    StatusCode::OK
+                },
+            ),
         )
         .with_state(seen.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -63,14 +69,18 @@ async fn polling_and_webhook_exclude_each_other() {
     let clock = ManualClock::new();
     let api = BotApi::with(Options { clock: Arc::new(clock.clone()), ..Options::default() }).await;
     let handle = api.handle();
-    let poll = tokio::spawn(async move { fails(&handle, "getUpdates", json!({ "timeout": 50 })).await });
+    let poll =
+        tokio::spawn(async move { fails(&handle, "getUpdates", json!({ "timeout": 50 })).await });
     clock.wait_for_sleepers(1).await;
     let (url, _) = receiver(0).await;
     ok(&api, "setWebhook", json!({ "url": url })).await;
     assert_eq!(poll.await.unwrap(), (409, "Conflict: terminated by setWebhook request".to_owned()));
     let (status, text) = fails(&api, "getUpdates", json!({})).await;
     assert_eq!(status, 409);
-    assert_eq!(text, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first");
+    assert_eq!(
+        text,
+        "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
+    );
     ok(&api, "deleteWebhook", json!({})).await;
     assert!(updates(&api, json!({})).await.is_empty());
     violates(&api, "setWebhook", json!({ "url": "https://example.org/hook" })).await;

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use galatea_core::{
-    Account, Address, Addressed, Batch, Capabilities, ChannelType, Connection, Connector, ConnectorInfo, Content, Cursor, Delivery, Encoded, EntityRef, Error,
-    ErrorKind, Finding, Found, Gateway, Health, Incoming, IncomingEvent, IncomingMessage, Outgoing, Press, ReadBack, Receipt, RemoteId, Result, Retry, RoomRef,
-    SendHandler, Sent, Source, TextUnit, Timestamp, Trail, WorldRef,
+    Account, Address, Addressed, Batch, Capabilities, ChannelType, Connection, Connector,
+    ConnectorInfo, Content, Cursor, Delivery, Encoded, EntityRef, Error, ErrorKind, Finding, Found,
+    Gateway, Health, Incoming, IncomingEvent, IncomingMessage, Outgoing, Press, ReadBack, Receipt,
+    RemoteId, Result, Retry, RoomRef, SendHandler, Sent, Source, TextUnit, Timestamp, Trail,
+    WorldRef,
 };
-use galatea_testkit::connector_suite::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind};
+use galatea_testkit::connector_suite::{
+    ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind,
+};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -62,19 +66,34 @@ fn decode<const BUG: u8>(event: &Event) -> Incoming {
         entity: Some(EntityRef::new(RemoteId::new("ann"), Some("Ann".into()), None)),
     };
     let happened = match event.did.clone() {
-        Did::Said { id, text, mention, reply_to, to_us } => IncomingEvent::Message(IncomingMessage {
+        Did::Said { id, text, mention, reply_to, to_us } => {
+            IncomingEvent::Message(IncomingMessage {
+                id,
+                legacy_id: None,
+                addressed: Addressed {
+                    mention: mention || (BUG == Bug::MENTION_BY_NAME && text.contains("Galatea")),
+                    reply: to_us,
+                },
+                content: Content::text(text),
+                reply_to: reply_to.filter(|_| BUG != Bug::NO_REPLY_TARGET),
+                command: None,
+                from_self: false,
+            })
+        }
+        Did::Edited { id, text } => IncomingEvent::Edited {
             id,
-            legacy_id: None,
-            addressed: Addressed { mention: mention || (BUG == Bug::MENTION_BY_NAME && text.contains("Galatea")), reply: to_us },
             content: Content::text(text),
-            reply_to: reply_to.filter(|_| BUG != Bug::NO_REPLY_TARGET),
-            command: None,
-            from_self: false,
-        }),
-        Did::Edited { id, text } => IncomingEvent::Edited { id, content: Content::text(text) },
+            addressed: Addressed::default(),
+        },
         Did::Deleted { id } => IncomingEvent::Deleted { ids: vec![id] },
-        Did::Reacted { id, emoji } => IncomingEvent::Reacted { id, added: vec![emoji], removed: Vec::new() },
-        Did::Pressed { number, message, data } => IncomingEvent::Pressed { id: RemoteId(format!("p{number}")), message: Some(message), data },
+        Did::Reacted { id, emoji } => {
+            IncomingEvent::Reacted { id, added: vec![emoji], removed: Vec::new() }
+        }
+        Did::Pressed { number, message, data } => IncomingEvent::Pressed {
+            id: RemoteId(format!("p{number}")),
+            message: Some(message),
+            data,
+        },
     };
     Incoming { connection, event: happened, at: Timestamp(1_000 + event.number as i64) }
 }
@@ -86,7 +105,11 @@ impl<const BUG: u8> Connector for ToyConnector<BUG> {
     }
 
     async fn check(&self) -> Vec<Finding> {
-        vec![if self.platform.lock().away { Finding::failure("connector", &away::<BUG>()) } else { Finding::ok("TOY", "connector", "works") }]
+        vec![if self.platform.lock().away {
+            Finding::failure("connector", &away::<BUG>())
+        } else {
+            Finding::ok("TOY", "connector", "works")
+        }]
     }
 
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
@@ -111,7 +134,9 @@ impl<const BUG: u8> Connector for ToyConnector<BUG> {
                     self.platform.change(|s| s.acknowledged = next);
                 }
                 let cursor = Some(Cursor { stream: "events".into(), position: next.to_string() });
-                gateway.receive(Batch { events: events.iter().map(decode::<BUG>).collect(), cursor }).await?;
+                gateway
+                    .receive(Batch { events: events.iter().map(decode::<BUG>).collect(), cursor })
+                    .await?;
                 gateway.register_send_handler(handler.clone());
                 self.platform.change(|s| s.acknowledged = next);
                 continue;
@@ -146,15 +171,23 @@ impl<const BUG: u8> SendHandler for ToyHandler<BUG> {
                     parts.truncate(1);
                 }
                 let last = parts.len().saturating_sub(1);
-                let salt = if BUG == Bug::UNSTABLE { galatea_core::TurnId::fresh().to_string() } else { String::new() };
+                let salt = if BUG == Bug::UNSTABLE {
+                    galatea_core::TurnId::fresh().to_string()
+                } else {
+                    String::new()
+                };
                 let part = |(i, text): (usize, String)| {
                     let buttons = if i == last { json!(content.buttons) } else { Value::Null };
                     let files = if i == last { json!(content.attachments) } else { Value::Null };
-                    Encoded(json!({ "text": text, "reply": if i == 0 { reply_to.clone() } else { None }, "buttons": buttons, "files": files, "salt": salt }))
+                    Encoded(
+                        json!({ "text": text, "reply": if i == 0 { reply_to.clone() } else { None }, "buttons": buttons, "files": files, "salt": salt }),
+                    )
                 };
                 parts.into_iter().enumerate().map(part).collect()
             }
-            Outgoing::Edit { id, content } => vec![Encoded(json!({ "edit": id, "text": content.text }))],
+            Outgoing::Edit { id, content } => {
+                vec![Encoded(json!({ "edit": id, "text": content.text }))]
+            }
             Outgoing::React { id, emoji } => vec![Encoded(json!({ "react": id, "emoji": emoji }))],
             Outgoing::Delete { id } => vec![Encoded(json!({ "delete": id }))],
             Outgoing::Typing => Vec::new(),
@@ -165,7 +198,12 @@ impl<const BUG: u8> SendHandler for ToyHandler<BUG> {
         let body = &delivery.body.0;
         let id = |key: &str| body[key].as_str().map(RemoteId::new);
         if let Some(target) = id("edit") {
-            self.0.change(|s| s.shown.iter_mut().filter(|(_, m)| m.id == target).for_each(|(_, m)| m.text = body["text"].as_str().unwrap().to_owned()));
+            self.0.change(|s| {
+                s.shown
+                    .iter_mut()
+                    .filter(|(_, m)| m.id == target)
+                    .for_each(|(_, m)| m.text = body["text"].as_str().unwrap().to_owned())
+            });
         } else if let Some(target) = id("delete") {
             self.0.change(|s| s.shown.retain(|(_, m)| m.id != target));
         } else if let Some(target) = id("react") {
@@ -182,8 +220,12 @@ impl<const BUG: u8> SendHandler for ToyHandler<BUG> {
     async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
         let state = self.0.lock();
         let text = delivery.body.0["text"].as_str().unwrap();
-        let found = state.shown.iter().find(|(room, m)| *room == delivery.address.remote && (m.text == text || BUG == Bug::FINDS_EVERYTHING));
-        Ok(found.map_or(Found::NotSent, |(_, m)| Found::Sent(Receipt { id: Some(m.id.clone()), moved_to: None })))
+        let found = state.shown.iter().find(|(room, m)| {
+            *room == delivery.address.remote && (m.text == text || BUG == Bug::FINDS_EVERYTHING)
+        });
+        Ok(found.map_or(Found::NotSent, |(_, m)| {
+            Found::Sent(Receipt { id: Some(m.id.clone()), moved_to: None })
+        }))
     }
 
     async fn typing(&self, _: &Address) -> Result<()> {
@@ -201,12 +243,23 @@ impl<const BUG: u8> ToyHandler<BUG> {
         let press = |b: &galatea_core::Button| match &b.press {
             Press::Url(u) | Press::Data(u) => (b.text.clone(), u.clone()),
         };
-        let rows: Vec<Vec<galatea_core::Button>> = serde_json::from_value(body["buttons"].clone()).unwrap_or_default();
+        let rows: Vec<Vec<galatea_core::Button>> =
+            serde_json::from_value(body["buttons"].clone()).unwrap_or_default();
         let buttons: Vec<Vec<_>> = rows.iter().map(|r| r.iter().map(press).collect()).collect();
-        let media: Vec<galatea_core::Media> = serde_json::from_value(body["files"].clone()).unwrap_or_default();
+        let media: Vec<galatea_core::Media> =
+            serde_json::from_value(body["files"].clone()).unwrap_or_default();
         // The only file the suite sends.
-        let files: Vec<_> = media.iter().map(|m| (m.title.clone(), Bytes::from_static(b"hello world"))).collect();
-        let once = || self.0.send(room, body["text"].as_str().unwrap().trim_end(), body["reply"].as_str().map(RemoteId::new), buttons.clone(), files.clone());
+        let files: Vec<_> =
+            media.iter().map(|m| (m.title.clone(), Bytes::from_static(b"hello world"))).collect();
+        let once = || {
+            self.0.send(
+                room,
+                body["text"].as_str().unwrap().trim_end(),
+                body["reply"].as_str().map(RemoteId::new),
+                buttons.clone(),
+                files.clone(),
+            )
+        };
         let mut outcome = once();
         if BUG == Bug::RETRIES_INSIDE && matches!(outcome, Outcome::Lost) {
             outcome = once();
@@ -214,10 +267,17 @@ impl<const BUG: u8> ToyHandler<BUG> {
         let failed = |kind, sent| Err(Error::new(kind, "the toy failed").with_sent(sent));
         match outcome {
             Outcome::Shown(id) => Ok(Receipt { id: Some(id), moved_to: None }),
-            Outcome::SlowDown(_) if BUG == Bug::IGNORES_WAIT => failed(ErrorKind::RateLimited, Sent::No),
-            Outcome::SlowDown(wait) => Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(wait))),
+            Outcome::SlowDown(_) if BUG == Bug::IGNORES_WAIT => {
+                failed(ErrorKind::RateLimited, Sent::No)
+            }
+            Outcome::SlowDown(wait) => {
+                Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(wait)))
+            }
             Outcome::Broken => failed(ErrorKind::Unavailable, Sent::Maybe),
-            Outcome::Lost => failed(ErrorKind::Timeout, if BUG == Bug::DENIES_DOUBT { Sent::No } else { Sent::Maybe }),
+            Outcome::Lost => failed(
+                ErrorKind::Timeout,
+                if BUG == Bug::DENIES_DOUBT { Sent::No } else { Sent::Maybe },
+            ),
             Outcome::Forbidden => failed(ErrorKind::Forbidden, Sent::No),
             Outcome::Away => Err(away::<BUG>()),
         }
@@ -244,7 +304,11 @@ impl<const BUG: u8> ConnectorHarness for Toy<BUG> {
             read_back: ReadBack::Find,
             public: false,
         };
-        let info = ConnectorInfo { source: Source::new("toy"), account: Account("toy".into()), capabilities };
+        let info = ConnectorInfo {
+            source: Source::new("toy"),
+            account: Account("toy".into()),
+            capabilities,
+        };
         Arc::new(ToyConnector::<BUG> { platform: self.0.clone(), info })
     }
 
@@ -258,13 +322,33 @@ impl<const BUG: u8> ConnectorHarness for Toy<BUG> {
             SpotKind::Group => (RemoteId::new("band"), ChannelType::Group),
             SpotKind::Thread => return None,
         };
-        Some(Spot { kind, world: room.clone(), room, parent: None, channel, speaker: RemoteId::new("ann"), speaker_name: "Ann".into() })
+        Some(Spot {
+            kind,
+            world: room.clone(),
+            room,
+            parent: None,
+            channel,
+            speaker: RemoteId::new("ann"),
+            speaker_name: "Ann".into(),
+        })
     }
 
     async fn say(&self, spot: &Spot, said: Said) -> RemoteId {
         let id = self.0.fresh();
-        let to_us = said.reply_to.as_ref().is_some_and(|r| self.0.lock().shown.iter().any(|(_, m)| m.id == *r));
-        self.0.tell(&spot.room, Did::Said { id: id.clone(), text: said.text, mention: said.mention, reply_to: said.reply_to, to_us });
+        let to_us = said
+            .reply_to
+            .as_ref()
+            .is_some_and(|r| self.0.lock().shown.iter().any(|(_, m)| m.id == *r));
+        self.0.tell(
+            &spot.room,
+            Did::Said {
+                id: id.clone(),
+                text: said.text,
+                mention: said.mention,
+                reply_to: said.reply_to,
+                to_us,
+            },
+        );
         id
     }
 
@@ -284,13 +368,23 @@ impl<const BUG: u8> ConnectorHarness for Toy<BUG> {
     }
 
     async fn press(&self, spot: &Spot, id: &RemoteId, data: &str) {
-        self.0.tell(&spot.room, Did::Pressed { number: 1, message: id.clone(), data: data.to_owned() });
+        self.0.tell(
+            &spot.room,
+            Did::Pressed { number: 1, message: id.clone(), data: data.to_owned() },
+        );
     }
 
     async fn shown(&self, spot: &Spot, count: usize) -> Vec<Shown> {
         let mut changes = self.0.changed.subscribe();
         loop {
-            let here: Vec<_> = self.0.lock().shown.iter().filter(|(room, _)| *room == spot.room).map(|(_, m)| m.clone()).collect();
+            let here: Vec<_> = self
+                .0
+                .lock()
+                .shown
+                .iter()
+                .filter(|(room, _)| *room == spot.room)
+                .map(|(_, m)| m.clone())
+                .collect();
             if here.len() >= count {
                 return here;
             }

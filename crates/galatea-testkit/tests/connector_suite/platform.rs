@@ -105,7 +105,8 @@ impl Platform {
             Some(PlatformFault::LostResponse) | None => {}
         }
         let id = self.fresh();
-        let shown = Shown { id: id.clone(), text: text.to_owned(), code: None, reply_to, buttons, files };
+        let shown =
+            Shown { id: id.clone(), text: text.to_owned(), code: None, reply_to, buttons, files };
         self.change(|s| s.shown.push((room.clone(), shown)));
         if fault.is_some() { Sent::Lost } else { Sent::Shown(id) }
     }

@@ -13,7 +13,10 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async, tungsten
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 async fn connect(api: &DiscordApi) -> Socket {
-    let (mut socket, _) = connect_async(format!("{}/?v=10&encoding=json", api.url().replacen("http", "ws", 1))).await.unwrap();
+    let (mut socket, _) =
+        connect_async(format!("{}/?v=10&encoding=json", api.url().replacen("http", "ws", 1)))
+            .await
+            .unwrap();
     assert_eq!(payload(&mut socket).await.unwrap()["op"], 10);
     socket
 }
@@ -47,7 +50,15 @@ async fn close_code(api: &DiscordApi, op: u8, data: Value) -> u16 {
 #[tokio::test]
 async fn wrong_payloads_are_closed_with_discords_codes() {
     let api = DiscordApi::with(Options { content: false, ..Options::default() }).await;
-    assert_eq!(close_code(&api, 2, json!({ "token": "x", "intents": 1, "properties": { "os": "x", "browser": "x" } })).await, 4004);
+    assert_eq!(
+        close_code(
+            &api,
+            2,
+            json!({ "token": "x", "intents": 1, "properties": { "os": "x", "browser": "x" } })
+        )
+        .await,
+        4004
+    );
     assert_eq!(close_code(&api, 2, identify(&api, 1 << 15)).await, 4014);
     assert!(api.violations().is_empty(), "a wrong token and a missing intent are nobody's fault");
     api.allow_violation("gateway");
@@ -120,8 +131,16 @@ async fn a_load_is_said_answered_and_measured() {
         let room = event["d"]["channel_id"].as_str().unwrap();
         rooms.insert(room.to_owned());
         let url = format!("{}/api/v10/channels/{room}/messages", api.url());
-        let sent = client.post(url).json(&json!({ "content": "re", "nonce": "n", "enforce_nonce": true })).send().await.unwrap();
-        assert!(sent.headers()["x-ratelimit-remaining"].to_str().unwrap().parse::<u64>().unwrap() > 1_000);
+        let sent = client
+            .post(url)
+            .json(&json!({ "content": "re", "nonce": "n", "enforce_nonce": true }))
+            .send()
+            .await
+            .unwrap();
+        assert!(
+            sent.headers()["x-ratelimit-remaining"].to_str().unwrap().parse::<u64>().unwrap()
+                > 1_000
+        );
         assert_eq!(sent.json::<Value>().await.unwrap()["channel_id"], room);
         answered += 1;
     }

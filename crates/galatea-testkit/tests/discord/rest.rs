@@ -15,18 +15,33 @@ impl Caller {
         let api = DiscordApi::with(options).await;
         let ann = api.user("Ann", "ann_b");
         let general = api.guild("Garden", &[&ann]).general();
-        (Self { api, http: Client::builder().user_agent("DiscordBot (x, 1)").build().unwrap() }, general)
+        (
+            Self { api, http: Client::builder().user_agent("DiscordBot (x, 1)").build().unwrap() },
+            general,
+        )
     }
 
-    async fn call(&self, method: Method, path: &str, body: Value) -> (StatusCode, Value, reqwest::header::HeaderMap) {
-        let request = self.http.request(method, format!("{}/api/v10{path}", self.api.url())).header("authorization", format!("Bot {}", self.api.token()));
+    async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Value,
+    ) -> (StatusCode, Value, reqwest::header::HeaderMap) {
+        let request = self
+            .http
+            .request(method, format!("{}/api/v10{path}", self.api.url()))
+            .header("authorization", format!("Bot {}", self.api.token()));
         let request = if body.is_null() { request } else { request.json(&body) };
         let answer = request.send().await.unwrap();
         let (status, headers) = (answer.status(), answer.headers().clone());
         (status, answer.json().await.unwrap_or_default(), headers)
     }
 
-    async fn post(&self, channel: &Channel, body: Value) -> (StatusCode, Value, reqwest::header::HeaderMap) {
+    async fn post(
+        &self,
+        channel: &Channel,
+        body: Value,
+    ) -> (StatusCode, Value, reqwest::header::HeaderMap) {
         self.call(Method::POST, &format!("/channels/{}/messages", channel.id), body).await
     }
 }
@@ -74,7 +89,13 @@ async fn what_breaks_a_rule_is_refused_and_remembered() {
 async fn an_enforced_nonce_gives_the_first_message() {
     let (caller, general) = Caller::new(Options::default()).await;
     let (_, first, headers) = caller.post(&general, good("n1")).await;
-    for name in ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-ratelimit-reset-after", "x-ratelimit-bucket"] {
+    for name in [
+        "x-ratelimit-limit",
+        "x-ratelimit-remaining",
+        "x-ratelimit-reset",
+        "x-ratelimit-reset-after",
+        "x-ratelimit-bucket",
+    ] {
         assert!(headers.contains_key(name), "{name}");
     }
     let (_, again, _) = caller.post(&general, good("n1")).await;
@@ -85,7 +106,8 @@ async fn an_enforced_nonce_gives_the_first_message() {
 
 #[tokio::test]
 async fn limits_are_told_and_a_client_that_ignores_them_is_noticed() {
-    let (caller, general) = Caller::new(Options { bucket: (2, Duration::from_secs(60)), ..Options::default() }).await;
+    let (caller, general) =
+        Caller::new(Options { bucket: (2, Duration::from_secs(60)), ..Options::default() }).await;
     caller.post(&general, good("1")).await;
     let (_, _, headers) = caller.post(&general, good("2")).await;
     assert_eq!(headers["x-ratelimit-remaining"], "0");
@@ -107,7 +129,13 @@ async fn rights_and_missing_things_have_discords_numbers() {
     assert_eq!(number(good("1")).await, 50001);
     let (status, body, _) = caller.call(Method::GET, "/channels/1", Value::Null).await;
     assert_eq!((status.as_u16(), body["code"].as_u64()), (404, Some(10003)));
-    let stranger = caller.http.get(format!("{}/api/v10/users/@me", caller.api.url())).header("authorization", "Bot x").send().await.unwrap();
+    let stranger = caller
+        .http
+        .get(format!("{}/api/v10/users/@me", caller.api.url()))
+        .header("authorization", "Bot x")
+        .send()
+        .await
+        .unwrap();
     assert_eq!(stranger.status(), 401);
 }
 
@@ -117,7 +145,9 @@ async fn faults_do_what_they_say() {
     caller.api.fault(Fault::new(Effect::ApplyThenError(500)).on("POST /channels/{}/messages"));
     assert_eq!(caller.post(&general, good("1")).await.0, 500);
     assert_eq!(caller.api.shown(general.id).len(), 1, "it was done all the same");
-    caller.api.fault(Fault::new(Effect::SharedLimit(Duration::from_secs(9))).on("POST /channels/{}/messages"));
+    caller.api.fault(
+        Fault::new(Effect::SharedLimit(Duration::from_secs(9))).on("POST /channels/{}/messages"),
+    );
     let (_, _, headers) = caller.post(&general, good("2")).await;
     assert_eq!(headers["x-ratelimit-scope"], "shared");
     assert_eq!(caller.api.shown(general.id).len(), 1);

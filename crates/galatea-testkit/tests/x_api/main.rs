@@ -38,8 +38,13 @@ impl Caller {
         let (http, base) = (Client::new(), api.url().to_owned());
         let code = code(&api.allow(&page(CHALLENGE)));
         let redirect = "http://127.0.0.1:8765/callback";
-        let form =
-            [("grant_type", "authorization_code"), ("client_id", "testkitClient"), ("code", &code), ("redirect_uri", redirect), ("code_verifier", VERIFIER)];
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("client_id", "testkitClient"),
+            ("code", &code),
+            ("redirect_uri", redirect),
+            ("code_verifier", VERIFIER),
+        ];
         let (status, body) = token(&http, &base, &form).await;
         assert_eq!(status, 200, "{body}");
         assert_eq!(token(&http, &base, &form).await.0, 400, "a code is good once");
@@ -48,12 +53,16 @@ impl Caller {
     }
 
     async fn call(&self, method: Method, path: &str, body: Value) -> (StatusCode, Value) {
-        let mut request = self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.token);
+        let mut request =
+            self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.token);
         if !body.is_null() {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
         let response = request.send().await.unwrap();
-        (response.status(), serde_json::from_str(&response.text().await.unwrap()).unwrap_or(Value::Null))
+        (
+            response.status(),
+            serde_json::from_str(&response.text().await.unwrap()).unwrap_or(Value::Null),
+        )
     }
 
     async fn get(&self, path: &str) -> (StatusCode, Value) {
@@ -72,11 +81,20 @@ async fn pkce_is_verified_and_refresh_tokens_are_good_once() {
     assert_eq!(me.get("/2/users/me").await.1["data"]["username"], "galatea_test");
     let wrong = code(&api.allow(&page(CHALLENGE)));
     let redirect = "http://127.0.0.1:8765/callback";
-    let form =
-        [("grant_type", "authorization_code"), ("client_id", "testkitClient"), ("code", &wrong), ("redirect_uri", redirect), ("code_verifier", "another")];
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("client_id", "testkitClient"),
+        ("code", &wrong),
+        ("redirect_uri", redirect),
+        ("code_verifier", "another"),
+    ];
     assert_eq!(token(&me.http, &me.base, &form).await.0, 400);
     api.allow_violation("wrong code_verifier");
-    let again = [("grant_type", "refresh_token"), ("client_id", "testkitClient"), ("refresh_token", me.refresh.as_str())];
+    let again = [
+        ("grant_type", "refresh_token"),
+        ("client_id", "testkitClient"),
+        ("refresh_token", me.refresh.as_str()),
+    ];
     assert_eq!(token(&me.http, &me.base, &again).await.0, 200);
     assert_eq!(me.get("/2/users/me").await.0, 401, "older access tokens end");
     assert_eq!(token(&me.http, &me.base, &again).await.0, 400);
@@ -144,12 +162,20 @@ async fn posts_look_as_x_shows_them() {
     assert!(text.starts_with("@ann_b @bob_c yes &amp; see https://t.co/"), "{text}");
     assert_eq!(seen["data"]["entities"]["urls"][0]["expanded_url"], "https://example.org/x");
     assert_eq!(seen["data"]["conversation_id"], asked.to_string());
-    assert_eq!(seen["data"]["referenced_tweets"][0], json!({ "type": "replied_to", "id": asked.to_string() }));
+    assert_eq!(
+        seen["data"]["referenced_tweets"][0],
+        json!({ "type": "replied_to", "id": asked.to_string() })
+    );
     assert_eq!(seen["includes"]["users"][0]["username"], "galatea_test");
     let reply = bob.replies(id.parse().unwrap(), "thanks");
     let (_, mentions) = me.get(&format!("/2/users/{}/mentions?max_results=5", api.account())).await;
-    let ids: Vec<&str> = mentions["data"].as_array().unwrap().iter().map(|p| p["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, [reply.to_string(), asked.to_string()], "newest first, and a reply mentions by itself");
+    let ids: Vec<&str> =
+        mentions["data"].as_array().unwrap().iter().map(|p| p["id"].as_str().unwrap()).collect();
+    assert_eq!(
+        ids,
+        [reply.to_string(), asked.to_string()],
+        "newest first, and a reply mentions by itself"
+    );
     assert_eq!(me.post(json!({ "text": "yes & see https://example.org/x", "reply": { "in_reply_to_tweet_id": asked.to_string() } })).await.0, 403);
 }
 
@@ -159,25 +185,46 @@ async fn pages_limits_and_faults() {
     let me = Caller::logged_in(&api).await;
     let ann = api.user("Ann", "ann_b");
     let said: Vec<u64> = (0..5).map(|n| ann.posts(&format!("@galatea_test {n}"))).collect();
-    let mut path = format!("/2/users/{}/mentions?max_results=100&since_id={}", api.account(), said[0]);
+    let mut path =
+        format!("/2/users/{}/mentions?max_results=100&since_id={}", api.account(), said[0]);
     let mut seen = Vec::new();
     loop {
         let (_, page) = me.get(&path).await;
-        seen.extend(page["data"].as_array().unwrap().iter().map(|p| p["id"].as_str().unwrap().parse::<u64>().unwrap()));
+        seen.extend(
+            page["data"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|p| p["id"].as_str().unwrap().parse::<u64>().unwrap()),
+        );
         let Some(next) = page["meta"]["next_token"].as_str() else { break };
-        path = format!("/2/users/{}/mentions?max_results=100&since_id={}&pagination_token={next}", api.account(), said[0]);
+        path = format!(
+            "/2/users/{}/mentions?max_results=100&since_id={}&pagination_token={next}",
+            api.account(),
+            said[0]
+        );
     }
     assert_eq!(seen, said[1..].iter().rev().copied().collect::<Vec<_>>());
     api.fault(Fault::new(Effect::RateLimited(60)).on("GET /2/users/me"));
-    let response = me.http.get(format!("{}/2/users/me", me.base)).bearer_auth(&me.token).send().await.unwrap();
-    assert_eq!((response.status(), response.headers()["x-rate-limit-remaining"].to_str().unwrap()), (StatusCode::TOO_MANY_REQUESTS, "0"));
+    let response =
+        me.http.get(format!("{}/2/users/me", me.base)).bearer_auth(&me.token).send().await.unwrap();
+    assert_eq!(
+        (response.status(), response.headers()["x-rate-limit-remaining"].to_str().unwrap()),
+        (StatusCode::TOO_MANY_REQUESTS, "0")
+    );
     assert_eq!(me.get("/2/users/me").await.0, 429);
     assert!(api.violations()[0].contains("before x-rate-limit-reset"));
     api.allow_violation("x-rate-limit-reset");
     api.fault(Fault::new(Effect::ServerError(503, ErrorBody::Html)).on("POST /2/tweets"));
     api.fault(Fault::new(Effect::ApplyThenFail).on("POST /2/tweets"));
-    assert_eq!((me.post(json!({ "text": "x" })).await.0, api.shown().len()), (StatusCode::SERVICE_UNAVAILABLE, 0));
-    assert_eq!((me.post(json!({ "text": "x" })).await.0, api.shown().len()), (StatusCode::INTERNAL_SERVER_ERROR, 1));
+    assert_eq!(
+        (me.post(json!({ "text": "x" })).await.0, api.shown().len()),
+        (StatusCode::SERVICE_UNAVAILABLE, 0)
+    );
+    assert_eq!(
+        (me.post(json!({ "text": "x" })).await.0, api.shown().len()),
+        (StatusCode::INTERNAL_SERVER_ERROR, 1)
+    );
     api.set_credits(false);
     assert_eq!(me.post(json!({ "text": "y" })).await.1["title"], "CreditsDepleted");
     api.set_credits(true);

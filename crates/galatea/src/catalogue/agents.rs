@@ -5,6 +5,18 @@ use galatea_core::character::Explanation;
 
 pub(super) const PAGES: &[Explanation] = &[
     page(
+        "GAL-CHAR-PLUGIN",
+        "The character asks for a plugin that is not here",
+        "Plugins of elizaOS are TypeScript and do not run here; the standard ones have counterparts. The character works without what this one would do.",
+        "Remove it from `plugins`, or do without; docs/coming-from-elizaos.md lists what there is.",
+    ),
+    page(
+        "GAL-CHAR-KNOWLEDGE",
+        "The character names documents, which are not read",
+        "Lines of text under `knowledge` go into prompts. Files and folders are not read yet.",
+        "Put the lines that matter under `knowledge`, as texts.",
+    ),
+    page(
         "GAL-AGENT-TWICE",
         "This agent runs already",
         "Two characters have one id, or an agent was created a second time.",
@@ -17,12 +29,47 @@ pub(super) const PAGES: &[Explanation] = &[
         "Run `galatea pairing ls`; a new message of that person to the agent gives a new code.",
     ),
     page(
+        "GAL-LIMIT",
+        "A limit of answers or money is reached",
+        "Somebody has had as many answers as they may have, or what they, the room or the agent may cost today is used up.",
+        "`galatea explain` with the message names the limit and its setting; `galatea usage` shows what the money went to.",
+    ),
+    page(
+        "GAL-BLOCK-UNKNOWN",
+        "This is not on the block list",
+        "Nothing of this kind and id is blocked on that platform.",
+        "Run `galatea block ls`. What BLOCK_PEOPLE, BLOCK_ROOMS or BLOCK_WORLDS block is taken out there.",
+    ),
+    page(
+        "GAL-BLOCK-PLATFORM",
+        "There is no such platform",
+        "The first word after add or rm is a platform's name.",
+        "Name one of those that the message lists.",
+    ),
+    page(
+        "GAL-BLOCK-AGENT",
+        "No such agent has run here",
+        "A block list belongs to an agent, and none of this name is stored.",
+        "Start the agent once, or leave out --agent to block for all of them.",
+    ),
+    page(
+        "GAL-USAGE-SINCE",
+        "--since is neither a date nor a number of days",
+        "`galatea usage` begins at a day: a date such as 2026-01-31, or so many days back, such as 7d.",
+        "Write it in one of these forms.",
+    ),
+    page(
         "GAL-PLUGIN-MISSING",
         "A plugin needs another one that is not there",
         "Its list of dependencies names a plugin that is not in this build.",
         "Add the plugin that is named, or leave out the one that needs it.",
     ),
-    page("GAL-PLUGIN-CIRCLE", "Plugins need each other in a circle", "Each has to be loaded before the other.", "Remove one of the dependencies named."),
+    page(
+        "GAL-PLUGIN-CIRCLE",
+        "Plugins need each other in a circle",
+        "Each has to be loaded before the other.",
+        "Remove one of the dependencies named.",
+    ),
     page(
         "GAL-SEND-PANIC",
         "Sending a message crashed",

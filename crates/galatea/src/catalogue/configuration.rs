@@ -23,6 +23,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Nothing has to be done. Remove them if you do not need them elsewhere.",
     ),
     page(
+        "GAL-CFG-LISTED",
+        "A list of people has an entry that matches no one",
+        "Lists of people take the platform's ids as they are, and handles with @ in front. An id matches ids only and a handle matches handles only, so that a handle made of digits is never taken for an id. Owners of the agent are listed by id alone.",
+        "Write @ in front of a handle, or better the id: a handle can be given up and taken by another person, an id never changes hands. `galatea explain` shows the id of whoever wrote a message.",
+    ),
+    page(
         "GAL-CFG-FILE",
         "A configuration file cannot be read",
         "It was named with --env-file or --config and does not exist, it is no file, this user may not read it, or it is not UTF-8 text.",
@@ -46,7 +52,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Most often a text without quotes, or a bracket that is not closed.",
         "Write NAME = \"value\". Tables work too: [telegram] with bot_token below is TELEGRAM_BOT_TOKEN.",
     ),
-    page("GAL-CFG-TWICE", "A setting stands twice in one file", "The last value counts, as in elizaOS and in a shell.", "Remove the one that is wrong."),
+    page(
+        "GAL-CFG-TWICE",
+        "A setting stands twice in one file",
+        "The last value counts, as in elizaOS and in a shell.",
+        "Remove the one that is wrong.",
+    ),
     page(
         "GAL-CFG-DOLLAR",
         "A $ in .env inserts another variable",
@@ -71,7 +82,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "The path given with --character or in CHARACTER_FILES does not exist, is a folder, or this user may not read it.",
         "Check the path; relative ones start in the folder the command runs in. `galatea character new` writes an example.",
     ),
-    page("GAL-CHAR-OK", "The character file is in order", "It was read without a fault.", "Nothing has to be done."),
+    page(
+        "GAL-CHAR-OK",
+        "The character file is in order",
+        "It was read without a fault.",
+        "Nothing has to be done.",
+    ),
     page(
         "GAL-CHAR-SAME",
         "Two characters have one id",

@@ -17,6 +17,13 @@ pub(super) const PAGES: &[Explanation] = &[
         "Check the spelling and the network.",
     ),
     page(
+        "GAL-LOCAL-LIMIT",
+        "This machine has no more open files, ports or memory for a connection",
+        "The process or the machine is at its limit of open files (or ports, buffers, memory). Neither models nor platforms are at fault; messages wait \
+         and are answered once there is room again.",
+        "Raise the limit: `ulimit -n 65536` before the start, or LimitNOFILE= in the systemd unit. `ls /proc/PID/fd | wc -l` tells how many are open.",
+    ),
+    page(
         "GAL-HTTP-CONNECT",
         "No connection",
         "A firewall, a proxy, or a certificate that is not trusted is in the way.",
@@ -40,15 +47,30 @@ pub(super) const PAGES: &[Explanation] = &[
         "Answers are bounded so that nobody can fill the memory.",
         "Use a smaller file, or another address.",
     ),
-    page("GAL-HTTP-JSON", "The answer is not the JSON expected", "Another kind of server answered, often a login page.", "Check the address."),
-    page("GAL-HTTP-URL", "The address cannot be used", "It is not a complete http or https address.", "Write it in full, such as https://example.org/path."),
+    page(
+        "GAL-HTTP-JSON",
+        "The answer is not the JSON expected",
+        "Another kind of server answered, often a login page.",
+        "Check the address.",
+    ),
+    page(
+        "GAL-HTTP-URL",
+        "The address cannot be used",
+        "It is not a complete http or https address.",
+        "Write it in full, such as https://example.org/path.",
+    ),
     page(
         "GAL-HTTP-SSRF",
         "The address lies inside this network",
         "A stranger's message named an address of this machine or its network. Such addresses are never opened.",
         "Nothing has to be done.",
     ),
-    page("GAL-HTTP-STATUS", "The other side answered with an error", "The status and its words are in the context.", "Do what the other side's words say."),
+    page(
+        "GAL-HTTP-STATUS",
+        "The other side answered with an error",
+        "The status and its words are in the context.",
+        "Do what the other side's words say.",
+    ),
     page(
         "GAL-HTTP-SETUP",
         "The HTTP client cannot be set up",

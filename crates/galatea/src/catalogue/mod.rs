@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use crate::{
     connectors::PLATFORMS,
     output::{Color, Style},
-    report::{WIDTH, wrap},
+    report::wrap,
 };
 
 /// The page of one code.
@@ -34,7 +34,12 @@ impl Entry {
 }
 
 /// Shorthand of the lists in this folder: code, what happened, why, what to do.
-const fn page(code: &'static str, title: &'static str, cause: &'static str, fix: &'static str) -> Explanation {
+const fn page(
+    code: &'static str,
+    title: &'static str,
+    cause: &'static str,
+    fix: &'static str,
+) -> Explanation {
     Explanation { code, title, cause, fix }
 }
 
@@ -70,13 +75,22 @@ pub(crate) fn unknown(code: &str) -> Error {
     let nearest = all()
         .map(|entry| (strsim::damerau_levenshtein(&wanted, entry.0.code), entry.0.code))
         .min()
-        .filter(|(distance, known)| wanted.len() <= 64 && (*distance <= 3 || known.starts_with(&wanted)));
-    let area: Vec<_> = all().map(|entry| entry.0.code).filter(|known| wanted.len() > "GAL-".len() && known.starts_with(&wanted)).collect();
-    let error = Error::not_found("there is no such code").with_code("GAL-EXPLAIN-CODE").with("asked for", code.chars().take(64).collect::<String>());
+        .filter(|(distance, known)| {
+            wanted.len() <= 64 && (*distance <= 3 || known.starts_with(&wanted))
+        });
+    let area: Vec<_> = all()
+        .map(|entry| entry.0.code)
+        .filter(|known| wanted.len() > "GAL-".len() && known.starts_with(&wanted))
+        .collect();
+    let error = Error::not_found("there is no such code")
+        .with_code("GAL-EXPLAIN-CODE")
+        .with("asked for", code.chars().take(64).collect::<String>());
     match nearest {
         _ if area.len() > 1 => error.with_fix(format!("did you mean one of {}?", area.join(", "))),
         Some((_, known)) => error.with_fix(format!("did you mean {known}?")),
-        None => error.with_fix("codes stand in brackets behind the word error, as in error[GAL-TG-409]"),
+        None => {
+            error.with_fix("codes stand in brackets behind the word error, as in error[GAL-TG-409]")
+        }
     }
 }
 
@@ -84,11 +98,20 @@ impl Entry {
     /// The page as text, lines ending in newlines.
     pub(crate) fn render(&self, style: Style) -> String {
         let Explanation { code, title, cause, fix } = self.0;
-        let mut text = format!("{}\n{}\n", style.bold(Color::Cyan, code), wrap(&sentence(title), WIDTH, WIDTH).join("\n"));
+        let mut text = format!(
+            "{}\n{}\n",
+            style.bold(Color::Cyan, code),
+            wrap(&sentence(title), style.width(), style.width()).join("\n")
+        );
         for (label, body) in [("Why", cause), ("Fix", fix)] {
             let head = format!("  {label}  ");
-            let lines = wrap(body, WIDTH - head.len(), WIDTH - head.len());
-            let _ = write!(text, "\n{}{}\n", style.paint(Color::Cyan, &head), lines.join(&format!("\n{}", " ".repeat(head.len()))));
+            let lines = wrap(body, style.width() - head.len(), style.width() - head.len());
+            let _ = write!(
+                text,
+                "\n{}{}\n",
+                style.paint(Color::Cyan, &head),
+                lines.join(&format!("\n{}", " ".repeat(head.len())))
+            );
         }
         text
     }

@@ -4,12 +4,23 @@ use super::page;
 use galatea_core::character::Explanation;
 
 pub(super) const PAGES: &[Explanation] = &[
-    page("GAL-MODEL-OK", "The model is there", "Key, address and model name were accepted.", "Nothing has to be done."),
+    page(
+        "GAL-MODEL-OK",
+        "The model is there",
+        "Key, address and model name were accepted.",
+        "Nothing has to be done.",
+    ),
     page(
         "GAL-MODEL-OFFLINE",
         "The offline script answers",
         "No model is configured. The script answers by pattern matching; it is not AI, and says so.",
         "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or another key, or OLLAMA_API_ENDPOINT for a model on this machine. `galatea init` does it step by step.",
+    ),
+    page(
+        "GAL-MODEL-NONE",
+        "No model is set, and people write on a platform",
+        "The offline script stays away from public platforms. Whoever writes there is read and stored, and gets no answer.",
+        "`galatea init` connects a model step by step; or set OPENAI_API_KEY, ANTHROPIC_API_KEY or another key, or OLLAMA_API_ENDPOINT for a model of your own. OFFLINE_RESPONDER_PUBLIC=true lets the script speak there.",
     ),
     page(
         "GAL-MODEL-EMBEDDING",
@@ -32,13 +43,37 @@ pub(super) const PAGES: &[Explanation] = &[
     page(
         "GAL-MODEL-404",
         "The provider does not have this model",
-        "The name is mistyped or retired, or with Ollama the model is not pulled.",
-        "Correct the model's variable, or pull it: `ollama pull llama3.2`.",
+        "The name is mistyped or retired, or with Ollama the model is not pulled. A name that somebody set is never replaced.",
+        "Take one of the names in the fix line, or unset the variable: a model is chosen from the provider's list then. With Ollama: `ollama pull NAME`.",
+    ),
+    page(
+        "GAL-MODEL-SERVED",
+        "Another model answers than was asked",
+        "The provider has retired the model and serves its name by a newer one, at the price of that.",
+        "Set the variable to the name of a model of today, or unset it: a model is chosen from the provider's list then.",
+    ),
+    page(
+        "GAL-MODEL-ENDS",
+        "The model has an announced end",
+        "The provider has announced the day on which it switches the model off.",
+        "Set the variable to a newer model, or unset it: a model is chosen from the provider's list then, and chosen again when it is gone.",
+    ),
+    page(
+        "GAL-MODEL-DROPPED",
+        "A parameter is left out",
+        "The model refuses it: reasoning models take no temperature and its like, and not every effort.",
+        "Remove the setting, or take a model that takes it; the table of models says which (docs/reference/models.md).",
+    ),
+    page(
+        "GAL-MODEL-DATA",
+        "What is known of models is old",
+        "Windows, prices and parameters are kept in a table that is part of the program, and it is more than 180 days old.",
+        "Update Galatea. Names still come from the provider's own list; prices and parameters of newer models may be wrong.",
     ),
     page(
         "GAL-MODEL-400",
         "The provider found the request invalid",
-        "A parameter does not fit this model, such as a temperature it does not take.",
+        "A parameter does not fit this model, such as one that the table of models does not know of yet.",
         "Remove the sampling variables (TEXT_LARGE_…, DEFAULT_…) that the message names.",
     ),
     page(
@@ -107,7 +142,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "The address belongs to something else: a web page, a login portal, another API.",
         "Check the base address; for OpenAI-compatible servers it usually ends in /v1.",
     ),
-    page("GAL-MODEL-URL", "The model's address cannot be used", "It is not an http or https address.", "Write it in full, such as http://127.0.0.1:11434/api."),
+    page(
+        "GAL-MODEL-URL",
+        "The model's address cannot be used",
+        "It is not an http or https address.",
+        "Write it in full, such as http://127.0.0.1:11434/api.",
+    ),
     page(
         "GAL-MODEL-TOOLS",
         "The model cannot call tools",

@@ -28,7 +28,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "They were written while galatea was away for longer than the platform keeps them, or where it may not read what was said before: Telegram keeps updates for 24 hours, X lists the last 800 mentions, Discord needs Read Message History.",
         "Nobody can get them back; `galatea audit` lists when and where. Ask people to write again, and keep it running or let the bot read the history.",
     ),
-    page("GAL-DB-OK", "The database works", "It was opened, and its tables are those of this version.", "Nothing has to be done."),
+    page(
+        "GAL-DB-OK",
+        "The database works",
+        "It was opened, and its tables are those of this version.",
+        "Nothing has to be done.",
+    ),
     page(
         "GAL-DB-URL",
         "The address of the database cannot be read",
@@ -59,7 +64,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Tables are kept in a schema named galatea, which the user must be allowed to make or own; changes go through functions in its temporary schema.",
         "GRANT CREATE, TEMPORARY ON DATABASE … TO …; or make the schema galatea and give it to the user.",
     ),
-    page("GAL-DB-OLD", "The PostgreSQL server is too old", "It is older than version 14, which nobody maintains any more.", "Use PostgreSQL 14 or newer."),
+    page(
+        "GAL-DB-OLD",
+        "The PostgreSQL server is too old",
+        "It is older than version 14, which nobody maintains any more.",
+        "Use PostgreSQL 14 or newer.",
+    ),
     page(
         "GAL-DB-TLS",
         "No encrypted connection to PostgreSQL could be made",
@@ -73,9 +83,15 @@ pub(super) const PAGES: &[Explanation] = &[
         "Set DATABASE_URL to a PostgreSQL that all processes share, or start without a role.",
     ),
     page(
+        "GAL-DB-POOLER",
+        "A pooler gives every transaction another session",
+        "Between galatea and PostgreSQL is a pooler in transaction mode (PgBouncer, Supabase's port 6543, Neon's host with `-pooler`). Changes go through functions of the session and through prepared statements, which get lost or mixed up there.",
+        "Name the server itself in DATABASE_URL, or a pooler that pools sessions (PgBouncer: pool_mode = session and ignore_startup_parameters = extra_float_digits).",
+    ),
+    page(
         "GAL-DB-BUSY",
         "The PostgreSQL server takes no more connections",
-        "max_connections is reached. A galatea uses ten.",
+        "max_connections is reached. Each process uses seven connections at most, and one more while it starts.",
         "Raise max_connections, or stop a program that holds too many. The work is tried again by itself.",
     ),
     page(
@@ -103,6 +119,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Look at the disk and the system log. SQLite belongs on a local disk.",
     ),
     page(
+        "GAL-DB-GONE",
+        "The database file was removed or replaced",
+        "galatea.db or galatea.db-wal was deleted, moved or replaced while galatea had it open. What is written then is in a file without a name, so nothing is stored or confirmed any more; platforms keep what people write.",
+        "Move the file back, and the work goes on by itself. A removed one can be copied from /proc/PID/fd as long as the process runs (Linux). To restore a backup, stop galatea first.",
+    ),
+    page(
         "GAL-DB-SYNC",
         "The disk could not keep what was written",
         "Flushing the database file failed. The system forgets what it could not write, so a later flush may succeed without it: the process ends instead of going on. Nothing was acknowledged that is not on the disk.",
@@ -125,12 +147,6 @@ pub(super) const PAGES: &[Explanation] = &[
         "The database refused a statement",
         "A value breaks a rule of the tables; this is a fault in Galatea.",
         "Please report it with the lines of the log around it.",
-    ),
-    page(
-        "GAL-NATS",
-        "The bus between processes cannot be used",
-        "NATS_URL is no address of a NATS server, the server cannot be reached or refuses the login, or this build has no NATS. Nothing depends on it: without the bus processes look for work of others ten times a second.",
-        "Correct NATS_URL (nats://user:password@host:4222), look whether the server runs, or remove the setting. NATS is in builds made with `--features nats`.",
     ),
     page(
         "GAL-OUTBOX-UNKNOWN",

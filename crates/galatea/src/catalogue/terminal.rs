@@ -4,7 +4,12 @@ use super::page;
 use galatea_core::character::Explanation;
 
 pub(super) const PAGES: &[Explanation] = &[
-    page("GAL-TERM-OK", "The terminal's socket can be used", "Its folder is writable and its path is short enough.", "Nothing has to be done."),
+    page(
+        "GAL-TERM-OK",
+        "The terminal's socket can be used",
+        "Its folder is writable and its path is short enough.",
+        "Nothing has to be done.",
+    ),
     page(
         "GAL-TERM-OFFLINE",
         "Nobody is connected to this terminal room",
@@ -17,8 +22,18 @@ pub(super) const PAGES: &[Explanation] = &[
         "No galatea runs, or a crash left the socket behind.",
         "Start it with `galatea start`; a socket that was left behind is replaced.",
     ),
-    page("GAL-TERM-CLOSED", "The terminal connection broke", "The other side ended.", "Open it again with `galatea chat`; messages that arrived are kept."),
-    page("GAL-TERM-STOPPING", "The agent is stopping", "A line arrived while the process ends.", "Say it again after the next start."),
+    page(
+        "GAL-TERM-CLOSED",
+        "The terminal connection broke",
+        "The other side ended.",
+        "Open it again with `galatea chat`; messages that arrived are kept.",
+    ),
+    page(
+        "GAL-TERM-STOPPING",
+        "The agent is stopping",
+        "A line arrived while the process ends.",
+        "Say it again after the next start.",
+    ),
     page(
         "GAL-TERM-TAKEN",
         "Another agent has this socket",
@@ -37,7 +52,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "The folder is not writable, or the file system knows no sockets.",
         "Set TERMINAL_SOCKET to a path on a local disk.",
     ),
-    page("GAL-TERM-OS", "This system has no Unix sockets", "The terminal connector is not in builds for Windows.", "Run Galatea in WSL or a container."),
+    page(
+        "GAL-TERM-OS",
+        "This system has no Unix sockets",
+        "The terminal connector is not in builds for Windows.",
+        "Run Galatea in WSL or a container.",
+    ),
     page(
         "GAL-TERM-VERSION",
         "Two versions of the terminal protocol",
@@ -68,16 +88,36 @@ pub(super) const PAGES: &[Explanation] = &[
         "Names have 1 to 64 characters, none of them a control character or a slash.",
         "Choose another with --as NAME.",
     ),
-    page("GAL-TERM-SAY", "The message cannot be taken", "It is empty, too long, or its id is missing or too long.", "Shorten it, or send it in parts."),
-    page("GAL-TERM-ROOM", "This room is not a terminal's", "A stored address was made by another connector.", "Please report it."),
-    page("GAL-TERM-PART", "A stored part is not a terminal's", "The outbox holds something that another version wrote.", "Please report it."),
+    page(
+        "GAL-TERM-SAY",
+        "The message cannot be taken",
+        "It is empty, too long, or its id is missing or too long.",
+        "Shorten it, or send it in parts.",
+    ),
+    page(
+        "GAL-TERM-ROOM",
+        "This room is not a terminal's",
+        "A stored address was made by another connector.",
+        "Please report it.",
+    ),
+    page(
+        "GAL-TERM-PART",
+        "A stored part is not a terminal's",
+        "The outbox holds something that another version wrote.",
+        "Please report it.",
+    ),
     page(
         "GAL-TERM-ACK",
         "The terminal did not confirm a message",
         "The chat stopped reading, for example because it was suspended with Ctrl-Z.",
         "Open it again with `galatea chat`.",
     ),
-    page("GAL-TERM-ABILITY", "A terminal cannot do this", "The agent wanted something a terminal cannot show, such as a reaction.", "Nothing has to be done."),
+    page(
+        "GAL-TERM-ABILITY",
+        "A terminal cannot do this",
+        "The agent wanted something a terminal cannot show, such as a reaction.",
+        "Nothing has to be done.",
+    ),
     page(
         "GAL-CHAT-AGENT",
         "No agent of this name is running here",
@@ -108,12 +148,22 @@ pub(super) const PAGES: &[Explanation] = &[
         "It was stopped or crashed while you were talking.",
         "Start it again; what you said is stored, and is answered if it was not yet.",
     ),
-    page("GAL-CHAT-REFUSED", "The agent's side refused the line", "The cause line names the code.", "`galatea explain` with that code tells more."),
+    page(
+        "GAL-CHAT-REFUSED",
+        "The agent's side refused the line",
+        "The cause line names the code.",
+        "`galatea explain` with that code tells more.",
+    ),
     page(
         "GAL-CHAT-OPEN",
         "The terminal did not open",
         "The agent was started for this chat, and its socket did not appear.",
         "`galatea connector check terminal` tells why.",
     ),
-    page("GAL-CHAT-OFF", "The terminal is switched off", "TERMINAL_ENABLED is false.", "Set TERMINAL_ENABLED=true, or leave it out."),
+    page(
+        "GAL-CHAT-OFF",
+        "The terminal is switched off",
+        "TERMINAL_ENABLED is false.",
+        "Set TERMINAL_ENABLED=true, or leave it out.",
+    ),
 ];

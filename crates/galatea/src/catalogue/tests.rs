@@ -1,6 +1,7 @@
 //! Every code in the sources has a page, and every page is about a code in the sources.
 
 use super::*;
+use crate::report::WIDTH;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -35,7 +36,10 @@ fn sources() -> Vec<PathBuf> {
 /// Codes in a text: `GAL-` with at least one part; a part cut off by a dash is a prefix and no code.
 fn codes(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-';
-    text.match_indices("GAL-").map(|(at, _)| text[at..].chars().take_while(|c| is_part(*c)).collect::<String>()).filter(|code| !code.ends_with('-')).collect()
+    text.match_indices("GAL-")
+        .map(|(at, _)| text[at..].chars().take_while(|c| is_part(*c)).collect::<String>())
+        .filter(|code| !code.ends_with('-'))
+        .collect()
 }
 
 fn used() -> BTreeMap<String, PathBuf> {
@@ -43,7 +47,8 @@ fn used() -> BTreeMap<String, PathBuf> {
     for path in sources() {
         let text = fs::read_to_string(&path).unwrap();
         // What only tests use needs no page.
-        let production = text.find("#[cfg(test)]\nmod tests").map_or(text.as_str(), |at| &text[..at]);
+        let production =
+            text.find("#[cfg(test)]\nmod tests").map_or(text.as_str(), |at| &text[..at]);
         used.extend(codes(production).into_iter().map(|code| (code, path.clone())));
     }
     used
@@ -53,7 +58,11 @@ fn used() -> BTreeMap<String, PathBuf> {
 fn every_code_in_the_sources_has_a_page() {
     let used = used();
     assert!(used.len() > 80, "the search finds codes: {}", used.len());
-    let missing: Vec<_> = used.iter().filter(|(code, _)| find(code).is_none()).map(|(code, path)| format!("{code} in {}", path.display())).collect();
+    let missing: Vec<_> = used
+        .iter()
+        .filter(|(code, _)| find(code).is_none())
+        .map(|(code, path)| format!("{code} in {}", path.display()))
+        .collect();
     assert!(missing.is_empty(), "write a page for:\n{}", missing.join("\n"));
 }
 
@@ -61,7 +70,10 @@ fn every_code_in_the_sources_has_a_page() {
 fn every_page_is_about_a_code_in_the_sources() {
     let used = used();
     // The catalogue itself, which is not searched, answers with this one.
-    let idle: Vec<_> = all().map(|e| e.0.code).filter(|code| *code != "GAL-EXPLAIN-CODE" && !used.contains_key(*code)).collect();
+    let idle: Vec<_> = all()
+        .map(|e| e.0.code)
+        .filter(|code| *code != "GAL-EXPLAIN-CODE" && !used.contains_key(*code))
+        .collect();
     assert!(idle.is_empty(), "nothing uses {idle:?}");
 }
 
@@ -70,7 +82,10 @@ fn pages_are_whole_and_there_is_one_of_each() {
     let mut seen = BTreeSet::new();
     for Entry(page) in all() {
         assert!(seen.insert(page.code), "{} twice", page.code);
-        assert!(!page.title.is_empty() && page.cause.ends_with('.') && page.fix.ends_with(['.', '?']), "{page:?}");
+        assert!(
+            !page.title.is_empty() && page.cause.ends_with('.') && page.fix.ends_with(['.', '?']),
+            "{page:?}"
+        );
         let text = Entry(page).render(Style::plain());
         assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
     }
@@ -81,7 +96,10 @@ fn codes_are_found_in_any_case_and_near_misses_are_suggested() {
     assert_eq!(find("gal-tg-409").unwrap().0.code, "GAL-TG-409");
     assert!(unknown("GAL-TG-408").fix().unwrap().starts_with("did you mean GAL-TG-40"));
     let area = unknown("gal-tg-4");
-    assert!(area.fix().unwrap().starts_with("did you mean one of GAL-TG-401, GAL-TG-403"), "{area:?}");
+    assert!(
+        area.fix().unwrap().starts_with("did you mean one of GAL-TG-401, GAL-TG-403"),
+        "{area:?}"
+    );
     assert!(unknown("GAL-ENTIRELY-ELSE").fix().unwrap().contains("brackets"));
 }
 
@@ -101,5 +119,8 @@ Another program is reading this bot's messages.
 
 #[test]
 fn the_search_knows_codes_from_prefixes() {
-    assert_eq!(codes("\"GAL-A-1\" starts_with(\"GAL-B-\") GAL-C. GAL-*"), ["GAL-A-1".to_owned(), "GAL-C".to_owned()].into());
+    assert_eq!(
+        codes("\"GAL-A-1\" starts_with(\"GAL-B-\") GAL-C. GAL-*"),
+        ["GAL-A-1".to_owned(), "GAL-C".to_owned()].into()
+    );
 }

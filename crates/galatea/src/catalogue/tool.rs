@@ -11,6 +11,24 @@ pub(super) const PAGES: &[Explanation] = &[
         "Let the machine keep its time by NTP. Nothing has to be done for galatea; start it again if the clock is right only now.",
     ),
     page(
+        "GAL-CLOCK-SKEW",
+        "This machine's clock and the database's differ",
+        "Several processes share a PostgreSQL, and what they store goes by its clock, so nothing expires by the difference. Platforms and the signatures of X go by this machine's clock.",
+        "Let both machines keep their time by NTP. `galatea cluster status` names every process whose clock differs by more than five seconds.",
+    ),
+    page(
+        "GAL-CLUSTER-IDLE",
+        "Work that processes share is done by none of them",
+        "No process with the role that it takes is alive: the last one that connected an account, or that answered for an agent, has ended.",
+        "Start a process with that role (`--role ingress`, `worker` or `all`) and look into the log of the one that ended. `galatea cluster status` tells who does what.",
+    ),
+    page(
+        "GAL-CLUSTER-UNLIKE",
+        "Processes that share a database do not run the same",
+        "Their versions, characters or settings differ, so what a person gets depends on the process that answers. During an update that is so for a while.",
+        "Give all of them the same version, `.env` and characters. `galatea cluster status` names the settings that differ.",
+    ),
+    page(
         "GAL-BUG",
         "A fault in Galatea itself",
         "The program reached a state its authors held to be impossible. Messages and answers that were committed are on the disk and are taken up at the next start.",
@@ -43,8 +61,8 @@ pub(super) const PAGES: &[Explanation] = &[
     page(
         "GAL-FILE-WRITE",
         "A file cannot be written",
-        "The folder does not exist or is not writable for this user, or the disk is full.",
-        "Make the folder writable, or name another.",
+        "The folder does not exist or is not writable for this user, or the disk is full; or standard output could not take what a command printed.",
+        "Make the folder writable or free space, or write elsewhere.",
     ),
     page(
         "GAL-EXPLAIN-CODE",
@@ -57,6 +75,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "This message is not stored here",
         "It never arrived (its platform was not connected, or the bot cannot see it), it is in another data folder, or the link holds no id.",
         "`galatea status` tells whether the platform is connected, `galatea doctor` whether the bot may see the group's messages.",
+    ),
+    page(
+        "GAL-EXPLAIN-SEVERAL",
+        "Several messages begin like this",
+        "The beginning of an id names more than one message.",
+        "Give more of it; the error lists how they go on.",
     ),
     page(
         "GAL-STATUS-OFF",

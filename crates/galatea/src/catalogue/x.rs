@@ -46,7 +46,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "X answered client-not-enrolled: the app belongs to no project with access to API v2.",
         "console.x.com: move the app to a Pay-per-use project, environment Production.",
     ),
-    page("GAL-X-404", "The post or account does not exist any more", "It was deleted, or its author hides it from this account.", "Nothing has to be done."),
+    page(
+        "GAL-X-404",
+        "The post or account does not exist any more",
+        "It was deleted, or its author hides it from this account.",
+        "Nothing has to be done.",
+    ),
     page(
         "GAL-X-400",
         "X found the request invalid",

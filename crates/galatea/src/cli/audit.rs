@@ -12,7 +12,7 @@ use crate::{
     cli::{flags::Json, outbox::short},
     context::Context,
     data_dir::DataDir,
-    database::Database,
+    database,
     exit::Exit,
     failure::Result,
     output::{Color, Style},
@@ -32,7 +32,9 @@ impl Audit {
     /// Counts and prints; works beside a running process. Exit 7 when something is missing or has no reason.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let settings = &context.configuration()?.settings;
-        let database = Database::open_beside(settings, &DataDir::locate(settings, &context.working_dir)).await?;
+        let database =
+            database::open_beside(settings, &DataDir::locate(settings, &context.working_dir))
+                .await?;
         let store = database.store();
         let lines = store.audit().await?;
         let exceptions = store.exceptions(self.limit).await?;
@@ -42,7 +44,9 @@ impl Audit {
         if self.json.json {
             context.output.json("galatea.audit/1", json!({ "sound": sound, "sources": lines, "exceptions": listed(&exceptions), "missing": missing }));
         } else {
-            context.output.data(render(&lines, &exceptions, &missing, context.output.style).trim_end());
+            context
+                .output
+                .data(render(&lines, &exceptions, &missing, context.output.style).trim_end());
         }
         Ok(if sound { ExitCode::SUCCESS } else { Exit::Findings.into() })
     }
@@ -67,37 +71,106 @@ fn listed(exceptions: &Exceptions) -> serde_json::Value {
 }
 
 fn reason(item: &InboxItem) -> &str {
-    item.verdict.as_ref().and_then(|verdict| verdict.steps.last()).map_or("no reason is stored", |step| &step.reason)
+    item.verdict
+        .as_ref()
+        .and_then(|verdict| verdict.steps.last())
+        .map_or("no reason is stored", |step| &step.reason)
 }
 
-fn render(lines: &[AuditLine], exceptions: &Exceptions, missing: &[Missing], style: Style) -> String {
-    if lines.is_empty() && missing.is_empty() {
-        return "no message has been received yet".to_owned();
-    }
-    let heads = ["source", "received", "answered", "answering", "undelivered", "skipped", "expired", "dead", "pending"];
+fn counts(line: &AuditLine) -> [u64; 8] {
+    [
+        line.received,
+        line.answered,
+        line.answering,
+        line.undelivered,
+        line.skipped,
+        line.expired,
+        line.dead,
+        line.pending,
+    ]
+}
+
+fn table(heads: &[&str], lines: &[AuditLine]) -> String {
     let mut text = String::new();
     for (n, head) in heads.iter().enumerate() {
-        let _ = if n == 0 { write!(text, "{head:<10}") } else { write!(text, "  {head:>width$}", width = head.len()) };
+        let _ = if n == 0 {
+            write!(text, "{head:<10}")
+        } else {
+            write!(text, "  {head:>width$}", width = head.len())
+        };
     }
     text.push('\n');
     for line in lines {
-        let counts = [line.received, line.answered, line.answering, line.undelivered, line.skipped, line.expired, line.dead, line.pending];
         let _ = write!(text, "{:<10}", line.source.as_str());
-        for (head, count) in heads[1..].iter().zip(counts) {
+        for (head, count) in heads[1..].iter().zip(counts(line)) {
             let _ = write!(text, "  {count:>width$}", width = head.len());
         }
         text.push('\n');
     }
-    let off: Vec<_> = lines.iter().filter(|line| !line.balances()).map(|line| line.source.as_str()).collect();
+    text
+}
+
+/// The same, below each other, for terminals that are narrower than the table.
+fn list(heads: &[&str], lines: &[AuditLine]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let _ = writeln!(text, "{}", line.source.as_str());
+        for (head, count) in heads[1..].iter().zip(counts(line)) {
+            let _ = writeln!(text, "  {head:<11}  {count:>6}");
+        }
+    }
+    text
+}
+
+fn render(
+    lines: &[AuditLine],
+    exceptions: &Exceptions,
+    missing: &[Missing],
+    style: Style,
+) -> String {
+    if lines.is_empty() && missing.is_empty() {
+        return "no message has been received yet".to_owned();
+    }
+    let heads = [
+        "source",
+        "received",
+        "answered",
+        "answering",
+        "undelivered",
+        "skipped",
+        "expired",
+        "dead",
+        "pending",
+    ];
+    let table = table(&heads, lines);
+    let too_wide = |columns: usize| table.lines().any(|line| line.chars().count() > columns);
+    let mut text = if style.columns().is_some_and(too_wide) { list(&heads, lines) } else { table };
+    let off: Vec<_> =
+        lines.iter().filter(|line| !line.balances()).map(|line| line.source.as_str()).collect();
     if off.is_empty() {
-        let _ = writeln!(text, "\n{} every message received is in exactly one column", style.bold(Color::Green, "✓"));
+        let _ = writeln!(
+            text,
+            "\n{} {}",
+            style.bold(Color::Green, "✓"),
+            crate::report::hang(2, "every message received is in exactly one column", style)
+        );
     } else {
-        let _ = writeln!(text, "\n{} the columns of {} do not add up to what was received", style.bold(Color::Red, "✗"), off.join(", "));
+        let _ = writeln!(
+            text,
+            "\n{} the columns of {} do not add up to what was received",
+            style.bold(Color::Red, "✗"),
+            off.join(", ")
+        );
     }
     sort(&mut text, "Finished without a reason", exceptions.unexplained.iter().map(told), style);
     sort(&mut text, "Not delivered, or nobody can tell", exceptions.parts.iter().map(part), style);
     sort(&mut text, "Given up, or too old", exceptions.messages.iter().map(told), style);
-    sort(&mut text, "Never received, and cannot be read back (GAL-GAP)", missing.iter().map(gap), style);
+    sort(
+        &mut text,
+        "Never received, and cannot be read back (GAL-GAP)",
+        missing.iter().map(gap),
+        style,
+    );
     if exceptions.more {
         text.push_str("\nThere are more; --limit N lists them.\n");
     }
@@ -112,13 +185,27 @@ fn sort(text: &mut String, head: &str, lines: impl Iterator<Item = String>, styl
 }
 
 fn told(item: &InboxItem) -> String {
-    format!("{}  {} {}  {}: {}", item.entry.memory.id, item.entry.source, item.entry.room_remote, item.state.as_str(), reason(item))
+    format!(
+        "{}  {} {}  {}: {}",
+        item.entry.memory.id,
+        item.entry.source,
+        item.entry.room_remote,
+        item.state.as_str(),
+        reason(item)
+    )
 }
 
 fn part(item: &OutboxItem) -> String {
     let address = &item.delivery.address;
     let error = item.error.as_deref().unwrap_or("no failure is stored");
-    format!("{}  {} {}  part {}  {}: {error}", short(item), address.source, address.remote, item.delivery.part + 1, item.state.as_str())
+    format!(
+        "{}  {} {}  part {}  {}: {error}",
+        short(item),
+        address.source,
+        address.remote,
+        item.delivery.part + 1,
+        item.state.as_str()
+    )
 }
 
 fn gap(missing: &Missing) -> String {
@@ -126,13 +213,19 @@ fn gap(missing: &Missing) -> String {
     let count = gap.count.map_or_else(String::new, |n| format!("{n} events, "));
     let place = gap.place.as_ref().map_or_else(String::new, |place| format!(" {place}"));
     let time = |at: Option<Timestamp>| at.map_or_else(|| "?".to_owned(), utc);
-    format!("{source}:{account}{place}  {count}{} to {}: {}", time(gap.from), time(gap.to), gap.reason)
+    format!(
+        "{source}:{account}{place}  {count}{} to {}: {}",
+        time(gap.from),
+        time(gap.to),
+        gap.reason
+    )
 }
 
 /// Second and zone, as log lines have it.
 pub(super) fn utc(at: Timestamp) -> String {
     let told = time::OffsetDateTime::from_unix_timestamp(at.0 / 1000).ok();
-    told.and_then(|t| t.format(&time::format_description::well_known::Rfc3339).ok()).unwrap_or_else(|| at.0.to_string())
+    told.and_then(|t| t.format(&time::format_description::well_known::Rfc3339).ok())
+        .unwrap_or_else(|| at.0.to_string())
 }
 
 #[cfg(test)]
@@ -141,7 +234,17 @@ mod tests {
     use galatea_core::Source;
 
     fn line() -> AuditLine {
-        AuditLine { source: Source::new("telegram"), received: 12, answered: 7, answering: 1, undelivered: 0, skipped: 3, expired: 0, dead: 0, pending: 1 }
+        AuditLine {
+            source: Source::new("telegram"),
+            received: 12,
+            answered: 7,
+            answering: 1,
+            undelivered: 0,
+            skipped: 3,
+            expired: 0,
+            dead: 0,
+            pending: 1,
+        }
     }
 
     fn none() -> Exceptions {
@@ -159,9 +262,20 @@ mod tests {
         );
         let off = render(&[AuditLine { received: 13, ..line() }], &none(), &[], Style::plain());
         assert!(off.contains("✗ the columns of telegram do not add up"), "{off}");
-        let gap = galatea_core::Gap { from: Some(Timestamp(1_767_225_600_000)), count: Some(3), ..galatea_core::Gap::new(Timestamp(5), "dropped") };
-        let missing = Missing { source: Source::new("telegram"), account: galatea_core::Account("7".into()), gap };
+        let gap = galatea_core::Gap {
+            from: Some(Timestamp(1_767_225_600_000)),
+            count: Some(3),
+            ..galatea_core::Gap::new(Timestamp(5), "dropped")
+        };
+        let missing = Missing {
+            source: Source::new("telegram"),
+            account: galatea_core::Account("7".into()),
+            gap,
+        };
         let text = render(&[], &none(), &[missing], Style::plain());
-        assert!(text.contains("telegram:7  3 events, 2026-01-01T00:00:00Z to ?: dropped"), "{text}");
+        assert!(
+            text.contains("telegram:7  3 events, 2026-01-01T00:00:00Z to ?: dropped"),
+            "{text}"
+        );
     }
 }

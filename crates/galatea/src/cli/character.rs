@@ -110,19 +110,30 @@ impl New {
         }
         let file = self.output.clone().unwrap_or_else(|| usual_file(name));
         if file.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml")) {
-            return Err(Failure::usage("a new character is written as JSON, and this name ends in .toml", "choose a name that ends in .json"));
+            return Err(Failure::usage(
+                "a new character is written as JSON, and this name ends in .toml",
+                "choose a name that ends in .json",
+            ));
         }
         write_new(context, name, &file, self.force)?;
-        context.output.say(format_args!("Start it with  galatea start --character {}", file.display()));
+        context
+            .output
+            .say(format_args!("Start it with  galatea start --character {}", file.display()));
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Where a character of this name usually lies.
 pub(crate) fn usual_file(name: &str) -> PathBuf {
-    let slug: String = name.trim().to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    let slug: String = name
+        .trim()
+        .to_lowercase()
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '-' })
+        .collect();
     let slug = slug.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
-    Path::new("characters").join(format!("{}.json", if slug.is_empty() { "character" } else { &slug }))
+    Path::new("characters")
+        .join(format!("{}.json", if slug.is_empty() { "character" } else { &slug }))
 }
 
 /// Writes the template and, unless it lies there already, its schema; says what was written.
@@ -150,7 +161,11 @@ pub(crate) fn write_new(context: &Context, name: &str, file: &Path, force: bool)
 }
 
 fn wrote(output: &Output, file: &Path) {
-    output.say(format_args!("{} wrote {}", output.talk_style.paint(crate::output::Color::Green, "✓"), file.display()));
+    output.say(format_args!(
+        "{} wrote {}",
+        output.talk_style.paint(crate::output::Color::Green, "✓"),
+        file.display()
+    ));
 }
 
 impl Convert {
@@ -160,7 +175,8 @@ impl Convert {
             context.output.report(&warning.into());
         }
         let text = character::convert(&loaded.character);
-        let private = !loaded.character.secrets.is_empty() || !loaded.character.settings_secrets.is_empty();
+        let private =
+            !loaded.character.secrets.is_empty() || !loaded.character.settings_secrets.is_empty();
         let access = if private { Access::Private } else { Access::Usual };
         let Some(file) = self.output.as_ref().or(self.in_place.then_some(&self.file)) else {
             // Not through the redactor: a converted file has to hold what the old one held.
@@ -215,9 +231,12 @@ mod tests {
 
     #[test]
     fn names_become_file_names() {
-        for (name, file) in
-            [("Ada", "characters/ada.json"), (" Ada B. / ../x", "characters/ada-b-x.json"), ("…", "characters/character.json"), ("Zoë", "characters/zoë.json")]
-        {
+        for (name, file) in [
+            ("Ada", "characters/ada.json"),
+            (" Ada B. / ../x", "characters/ada-b-x.json"),
+            ("…", "characters/character.json"),
+            ("Zoë", "characters/zoë.json"),
+        ] {
             assert_eq!(usual_file(name), Path::new(file));
         }
     }

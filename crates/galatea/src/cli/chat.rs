@@ -49,10 +49,13 @@ pub(crate) struct Chat {
 impl Chat {
     /// Says that this build cannot.
     pub(crate) async fn run(&self, _context: &Context) -> Result<ExitCode> {
-        Err(galatea_core::Error::new(galatea_core::ErrorKind::Unsupported, "`galatea chat` needs Unix sockets, which this build for Windows does not have")
-            .with_code("GAL-TERM-OS")
-            .with_fix("run Galatea in WSL or a container")
-            .into())
+        Err(galatea_core::Error::new(
+            galatea_core::ErrorKind::Unsupported,
+            "`galatea chat` needs Unix sockets, which this build for Windows does not have",
+        )
+        .with_code("GAL-TERM-OS")
+        .with_fix("run Galatea in WSL or a container")
+        .into())
     }
 }
 
@@ -61,7 +64,8 @@ impl Chat {
     /// Finds or starts the agent, and talks.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let configuration = context.configuration()?;
-        let data_dir = crate::data_dir::DataDir::locate(&configuration.settings, &context.working_dir);
+        let data_dir =
+            crate::data_dir::DataDir::locate(&configuration.settings, &context.working_dir);
         let name = self.name.clone().unwrap_or_else(own_name);
         if let Some(client) = find::running(data_dir.path(), self.agent.as_deref(), &name).await? {
             if !self.characters.characters.is_empty() {
@@ -70,11 +74,15 @@ impl Chat {
                     "leave it out, or use another data folder (GALATEA_DATA_DIR)",
                 ));
             }
-            let silence = silence::Verdicts(silence::beside(&configuration.settings, &data_dir).await);
+            let silence =
+                silence::Verdicts(silence::beside(&configuration.settings, &data_dir).await);
             return self.talk(client, &silence, &data_dir, context).await;
         }
-        let here = here::start(&self.characters.characters, configuration, &data_dir, context).await?;
-        let client = find::connect(data_dir.path(), self.agent.as_deref(), &name).await?.ok_or_else(exchange::gone)?;
+        let here =
+            here::start(&self.characters.characters, configuration, &data_dir, context).await?;
+        let client = find::connect(data_dir.path(), self.agent.as_deref(), &name)
+            .await?
+            .ok_or_else(exchange::gone)?;
         let silence = silence::Verdicts(Some(here.store()));
         let ended = self.talk(client, &silence, &data_dir, context).await;
         here.stop().await;
@@ -90,14 +98,20 @@ impl Chat {
     ) -> Result<ExitCode> {
         use std::io::IsTerminal;
         let ended = if let Some(text) = &self.message {
-            one_shot::say(&mut client, text, silence, self.json.json, &context.output).await.map(|()| ExitCode::SUCCESS)
+            one_shot::say(&mut client, text, silence, self.json.json, &context.output)
+                .await
+                .map(|()| ExitCode::SUCCESS)
         } else if std::io::stdin().is_terminal() && !self.json.json {
-            interactive::talk(&mut client, &context.output, data_dir.path().join(HISTORY), silence).await.map(|end| match end {
-                interactive::End::Done => ExitCode::SUCCESS,
-                interactive::End::Interrupted => crate::exit::Exit::Interrupted.into(),
-            })
+            interactive::talk(&mut client, &context.output, data_dir.path().join(HISTORY), silence)
+                .await
+                .map(|end| match end {
+                    interactive::End::Done => ExitCode::SUCCESS,
+                    interactive::End::Interrupted => crate::exit::Exit::Interrupted.into(),
+                })
         } else {
-            one_shot::say_lines(&mut client, silence, self.json.json, &context.output).await.map(|()| ExitCode::SUCCESS)
+            one_shot::say_lines(&mut client, silence, self.json.json, &context.output)
+                .await
+                .map(|()| ExitCode::SUCCESS)
         };
         client.close().await;
         Ok(ended?)

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use galatea_core::{
     AgentId, Clock, MemberId, Store, SystemClock,
-    store::{LeaseStatus, Member, Part, ROOM_PARTS},
+    store::{LeaseStatus, Member, ROOM_PARTS},
 };
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode, time::Duration};
@@ -12,11 +12,12 @@ use crate::{
     cli::flags::Json,
     context::Context,
     data_dir::DataDir,
-    database::Database,
+    database,
     exit::Exit,
     failure::Result,
     member,
     output::{Color, Style},
+    whole::{self, AllWanted, Kind, Wanted, kind},
 };
 
 /// See the processes that share a PostgreSQL
@@ -45,7 +46,7 @@ impl Cluster {
         let Command::Status(status) = &self.command;
         let settings = &context.configuration()?.settings;
         let data_dir = DataDir::locate(settings, &context.working_dir);
-        let database = Database::open_beside(settings, &data_dir).await?;
+        let database = database::open_beside(settings, &data_dir).await?;
         let store = database.store();
         let view = View::of(&*store, member::known(&data_dir)).await;
         database.close().await;
@@ -71,7 +72,8 @@ struct View {
 
 impl View {
     async fn of(store: &dyn Store, here: Option<MemberId>) -> galatea_core::Result<Self> {
-        let now = SystemClock.now();
+        // What waits is dated by the database's clock.
+        let now = store.store_clock().await?.unwrap_or_else(|| SystemClock.now());
         Ok(Self {
             shared: store.is_shared(),
             here,
@@ -82,18 +84,22 @@ impl View {
         })
     }
 
-    fn is_alive(&self, member: Option<MemberId>) -> bool {
-        self.members.iter().any(|m| Some(m.id) == member && !m.left.is_zero())
-    }
-
     fn name(&self, agent: &str) -> String {
-        self.agents.iter().find(|(id, _)| id.to_string() == agent).map_or_else(|| agent.to_owned(), |(_, name)| name.clone())
+        self.agents
+            .iter()
+            .find(|(id, _)| id.to_string() == agent)
+            .map_or_else(|| agent.to_owned(), |(_, name)| name.clone())
     }
 
     /// Rooms per agent that this member answers in, then the accounts it has.
     fn work(&self, member: MemberId) -> (Vec<(String, usize)>, Vec<String>) {
-        let (mut rooms, mut accounts): (Vec<(String, usize)>, Vec<String>) = (Vec::new(), Vec::new());
-        for status in self.leases.iter().filter(|status| status.member == Some(member) && !status.left.is_zero()) {
+        let (mut rooms, mut accounts): (Vec<(String, usize)>, Vec<String>) =
+            (Vec::new(), Vec::new());
+        for status in self
+            .leases
+            .iter()
+            .filter(|status| status.member == Some(member) && !status.left.is_zero())
+        {
             match kind(&status.lease.part) {
                 Kind::Rooms(agent) => {
                     let name = self.name(agent);
@@ -102,34 +108,58 @@ impl View {
                         None => rooms.push((name, 1)),
                     }
                 }
-                Kind::Account { source, agent, account } => accounts.push(format!("{source} {account} ({})", self.name(agent))),
+                Kind::Account { source, agent, account } => {
+                    accounts.push(format!("{source} {account} ({})", self.name(agent)))
+                }
                 Kind::Other => {}
             }
         }
         (rooms, accounts)
     }
 
-    /// What was somebody's work and is nobody's now.
+    fn alive(&self) -> Vec<&Member> {
+        self.members.iter().filter(|member| !member.left.is_zero()).collect()
+    }
+
+    /// What of the work of all agents nobody does now.
     fn idle(&self) -> Vec<String> {
-        let mut rooms: Vec<(String, usize)> = Vec::new();
-        let mut idle = Vec::new();
-        for status in self.leases.iter().filter(|status| status.left.is_zero() || !self.is_alive(status.member)) {
-            match kind(&status.lease.part) {
-                Kind::Rooms(agent) => match rooms.iter_mut().find(|(known, _)| known == agent) {
-                    Some((_, count)) => *count += 1,
-                    None => rooms.push((agent.to_owned(), 1)),
-                },
-                Kind::Account { source, agent, account } => idle.push(format!("nobody connects {source} {account} of {}", self.name(agent))),
-                Kind::Other => {}
-            }
+        if !self.shared {
+            return Vec::new();
         }
-        idle.extend(rooms.into_iter().map(|(agent, count)| format!("nobody answers for {} in {count} of {ROOM_PARTS} parts of its rooms", self.name(&agent))));
-        idle
+        let mut wanted: AllWanted = self
+            .agents
+            .iter()
+            .map(|(id, name)| (*id, Wanted { name: name.clone(), accounts: Vec::new() }))
+            .collect();
+        let alive = self.alive();
+        alive.iter().for_each(|member| whole::add(&mut wanted, &member.membership.about));
+        whole::add_known(&mut wanted, &self.leases);
+        let nobody =
+            alive.is_empty().then(|| "no live process works with this database".to_owned());
+        nobody
+            .into_iter()
+            .chain(
+                whole::idle(&wanted, &self.members, &self.leases)
+                    .into_iter()
+                    .map(|idle| idle.message),
+            )
+            .collect()
+    }
+
+    /// What should be looked at, though the work is done.
+    fn notes(&self) -> Vec<String> {
+        let alive = self.alive();
+        let one = alive.iter().find(|member| Some(member.id) == self.here).or(alive.first());
+        let skewed = alive.iter().filter_map(|member| {
+            let told = member::skew_told(member.membership.about.skew_millis)?;
+            Some(format!("{}: {told}", member.membership.name))
+        });
+        skewed.chain(one.into_iter().flat_map(|one| whole::unlike(one, &alive))).collect()
     }
 
     fn json(&self) -> serde_json::Value {
         json!({
-            "shared": self.shared, "here": self.here, "members": self.members, "leases": self.leases, "idle": self.idle(),
+            "shared": self.shared, "here": self.here, "members": self.members, "leases": self.leases, "idle": self.idle(), "notes": self.notes(),
             "oldestUnstartedMillis": self.behind.map(|behind| u64::try_from(behind.as_millis()).unwrap_or(u64::MAX)),
         })
     }
@@ -139,45 +169,45 @@ impl View {
             return "one process, with a SQLite file of its own; several share a PostgreSQL (DATABASE_URL)\n".to_owned();
         }
         let mut text = String::new();
-        if self.members.is_empty() {
-            text.push_str("no process runs with this database\n");
-        }
         for member in &self.members {
             let here = if Some(member.id) == self.here { "  (this data folder)" } else { "" };
-            let state = if member.left.is_zero() { style.bold(Color::Yellow, "gone?") } else { style.bold(Color::Green, "alive") };
-            let _ = writeln!(text, "{state}  {}  {}{here}", member.membership.name, member.membership.role);
+            let state = if member.left.is_zero() {
+                style.bold(Color::Yellow, "gone?")
+            } else {
+                style.bold(Color::Green, "alive")
+            };
+            let _ = writeln!(
+                text,
+                "{state}  {}  {}{here}",
+                member.membership.name, member.membership.role
+            );
             let (rooms, accounts) = self.work(member.id);
             for account in accounts {
                 let _ = writeln!(text, "       connects {account}");
             }
             for (agent, count) in rooms {
-                let _ = writeln!(text, "       answers for {agent} in {count} of {ROOM_PARTS} parts of its rooms");
+                let _ = writeln!(
+                    text,
+                    "       answers for {agent} in {count} of {ROOM_PARTS} parts of its rooms"
+                );
             }
         }
         for idle in self.idle() {
             let _ = writeln!(text, "{} {idle}", style.bold(Color::Red, "✗"));
         }
+        for note in self.notes() {
+            let _ = writeln!(text, "{} {note}", style.bold(Color::Yellow, "!"));
+        }
         match self.behind {
-            Some(behind) => writeln!(text, "\nthe oldest message that nobody has begun to answer has waited for {:.1} s", behind.as_secs_f64()),
+            Some(behind) => writeln!(
+                text,
+                "\nthe oldest message that nobody has begun to answer has waited for {:.1} s",
+                behind.as_secs_f64()
+            ),
             None => writeln!(text, "\nno message waits to be begun"),
         }
         .unwrap_or_default();
         text
-    }
-}
-
-enum Kind<'a> {
-    Rooms(&'a str),
-    Account { source: &'a str, agent: &'a str, account: &'a str },
-    Other,
-}
-
-fn kind(part: &Part) -> Kind<'_> {
-    let mut words = part.0.splitn(3, ':');
-    match (words.next(), words.next(), words.next()) {
-        (Some("rooms"), Some(agent), Some(_)) => Kind::Rooms(agent),
-        (Some(source), Some(agent), Some(account)) => Kind::Account { source, agent, account },
-        _ => Kind::Other,
     }
 }
 
@@ -186,22 +216,51 @@ mod tests {
     use super::*;
     use galatea_core::{
         Account, Source, Timestamp,
-        store::{Lease, Membership, Role},
+        store::{About, Group, Lease, Membership, Part, Role},
     };
 
     #[test]
     fn work_and_what_nobody_does_are_told() {
-        let (agent, here, gone) = (AgentId::fresh(), MemberId::fresh(), MemberId::fresh());
+        let (agent, here, gone, other) =
+            (AgentId::fresh(), MemberId::fresh(), MemberId::fresh(), MemberId::fresh());
         let alive = Duration::from_secs(5);
-        let lease = |part, member, left| LeaseStatus { lease: Lease { part, epoch: 1 }, member: Some(member), left };
-        let member =
-            |id, name: &str, role, left| Member { id, membership: Membership { name: name.into(), role, groups: Vec::new() }, joined: Timestamp(0), left };
+        let lease = |part, member, left| LeaseStatus {
+            lease: Lease { part, epoch: 1 },
+            member: Some(member),
+            left,
+        };
+        let member = |id, name: &str, role, left| {
+            let about = About {
+                version: if role == Role::All { "1.0.0" } else { "0.9.0" }.into(),
+                skew_millis: -7_200_000,
+                ..About::default()
+            };
+            Member {
+                id,
+                membership: Membership {
+                    name: name.into(),
+                    role,
+                    groups: vec![Group::rooms(agent)],
+                    about,
+                },
+                joined: Timestamp(0),
+                left,
+            }
+        };
         let view = View {
             shared: true,
             here: Some(here),
-            members: vec![member(here, "a:1", Role::All, alive), member(gone, "b:2", Role::Worker, Duration::ZERO)],
+            members: vec![
+                member(here, "a:1", Role::All, alive),
+                member(gone, "b:2", Role::Worker, Duration::ZERO),
+                member(other, "c:3", Role::Worker, alive),
+            ],
             leases: vec![
-                lease(Part::account(&Source::new("telegram"), agent, &Account("42".into())), here, alive),
+                lease(
+                    Part::account(&Source::new("telegram"), agent, &Account("42".into())),
+                    here,
+                    alive,
+                ),
                 lease(Part::rooms(agent, 0), here, alive),
                 lease(Part::rooms(agent, 1), here, alive),
                 lease(Part::rooms(agent, 2), gone, Duration::ZERO),
@@ -212,8 +271,28 @@ mod tests {
         assert_eq!(
             view.render(Style::plain()),
             "alive  a:1  all  (this data folder)\n       connects telegram 42 (Ada)\n       answers for Ada in 2 of 64 parts of its rooms\n\
-             gone?  b:2  worker\n✗ nobody answers for Ada in 1 of 64 parts of its rooms\n\n\
+             gone?  b:2  worker\nalive  c:3  worker\n✗ nobody answers for Ada in 62 of 64 parts of its rooms\n\
+             ! a:1: this machine's clock is 7200.0 s ahead of the database's\n! c:3: this machine's clock is 7200.0 s ahead of the database's\n\
+             ! c:3 runs something else than a:1: version 0.9.0 instead of 1.0.0\n\n\
              the oldest message that nobody has begun to answer has waited for 1.5 s\n"
         );
+    }
+    #[test]
+    fn a_database_that_nobody_works_with_is_no_good_news() {
+        let view = View {
+            shared: true,
+            here: None,
+            members: Vec::new(),
+            leases: Vec::new(),
+            agents: vec![(AgentId::fresh(), "Ada".into())],
+            behind: None,
+        };
+        assert_eq!(
+            view.idle(),
+            ["no live process works with this database", "no live process answers for Ada"]
+        );
+        let fresh = View { agents: Vec::new(), ..view };
+        assert_eq!(fresh.idle(), ["no live process works with this database"]);
+        assert_eq!(View { shared: false, ..fresh }.idle(), [""; 0]);
     }
 }

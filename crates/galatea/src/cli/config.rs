@@ -17,7 +17,9 @@ use crate::{
 
 /// Show what is configured and where each value comes from
 #[derive(Debug, Clone, Args)]
-#[command(before_help = "Examples:\n  galatea config show --origin\n  galatea config get SERVER_PORT\n  galatea config schema > galatea.schema.json")]
+#[command(
+    before_help = "Examples:\n  galatea config show --origin\n  galatea config get SERVER_PORT\n  galatea config schema > galatea.schema.json"
+)]
 pub(crate) struct Config {
     #[command(subcommand)]
     command: Command,
@@ -109,18 +111,32 @@ impl Show {
             let mut any = false;
             for variable in self.shown(settings) {
                 any = true;
-                let from = if self.origin { format!("  # {}", origin(settings, variable)) } else { String::new() };
-                context.output.data(format_args!("{}={}{}", variable.name, value(settings, variable).unwrap_or_default(), style.paint(Color::Blue, &from)));
+                let from = if self.origin {
+                    format!("  # {}", origin(settings, variable))
+                } else {
+                    String::new()
+                };
+                context.output.data(format_args!(
+                    "{}={}{}",
+                    variable.name,
+                    value(settings, variable).unwrap_or_default(),
+                    style.paint(Color::Blue, &from)
+                ));
             }
             if !any {
-                context.output.say("nothing is set; `galatea config show --all` prints the defaults");
+                context
+                    .output
+                    .say("nothing is set; `galatea config show --all` prints the defaults");
             }
         }
         Ok(ExitCode::SUCCESS)
     }
 
     fn shown<'a>(&'a self, settings: &'a Settings) -> impl Iterator<Item = &'static Variable> + 'a {
-        groups().iter().flat_map(|g| g.variables.iter().copied()).filter(|v| settings.find(v).is_some() || (self.all && v.default.is_some()))
+        groups()
+            .iter()
+            .flat_map(|g| g.variables.iter().copied())
+            .filter(|v| settings.find(v).is_some() || (self.all && v.default.is_some()))
     }
 }
 
@@ -129,7 +145,8 @@ impl Get {
         let name = self.name.to_uppercase();
         let variable = config::find_variable(&name).ok_or_else(|| unknown(&self.name))?;
         let views = views(&self.characters, context)?;
-        let (_, settings) = views.first().ok_or_else(|| Error::unexpected("there is no configuration"))?;
+        let (_, settings) =
+            views.first().ok_or_else(|| Error::unexpected("there is no configuration"))?;
         if self.json.json {
             context.output.json("galatea.config.get/1", as_json(settings, variable));
             return Ok(ExitCode::SUCCESS);
@@ -151,19 +168,28 @@ impl Path {
     fn run(self, context: &Context) -> Result<ExitCode> {
         let files = &context.configuration()?.files;
         if self.json.json {
-            let files: Vec<_> = files.iter().map(|f| json!({ "path": f.path, "found": f.found })).collect();
+            let files: Vec<_> =
+                files.iter().map(|f| json!({ "path": f.path, "found": f.found })).collect();
             context.output.json("galatea.config.path/1", json!({ "files": files }));
             return Ok(ExitCode::SUCCESS);
         }
         for file in files {
-            context.output.data(format_args!("{}  {}", file.path.display(), if file.found { "read" } else { "not there" }));
+            context.output.data(format_args!(
+                "{}  {}",
+                file.path.display(),
+                if file.found { "read" } else { "not there" }
+            ));
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
 fn unknown(name: &str) -> Error {
-    let error = Error::not_found(format!("{} is not a setting of Galatea", name.chars().take(64).collect::<String>())).with_code("GAL-CFG-UNKNOWN");
+    let error = Error::not_found(format!(
+        "{} is not a setting of Galatea",
+        name.chars().take(64).collect::<String>()
+    ))
+    .with_code("GAL-CFG-UNKNOWN");
     match config::nearest(name) {
         Some(meant) => error.with_fix(format!("did you mean {meant}?")),
         None => error.with_fix("`galatea config schema` lists every name"),
@@ -180,8 +206,15 @@ fn value(settings: &Settings, variable: &Variable) -> Option<String> {
 
 fn origin(settings: &Settings, variable: &Variable) -> String {
     // Under which name it was found matters where that is an alias.
-    let layer = settings.layers().iter().find(|layer| std::iter::once(&variable.name).chain(variable.aliases).any(|n| layer.contains_key(*n)));
-    let alias = layer.and_then(|layer| variable.aliases.iter().find(|a| layer.contains_key(**a) && !layer.contains_key(variable.name)));
+    let layer = settings.layers().iter().find(|layer| {
+        std::iter::once(&variable.name).chain(variable.aliases).any(|n| layer.contains_key(*n))
+    });
+    let alias = layer.and_then(|layer| {
+        variable
+            .aliases
+            .iter()
+            .find(|a| layer.contains_key(**a) && !layer.contains_key(variable.name))
+    });
     match alias {
         Some(alias) => format!("{alias} from {}", settings.origin(variable)),
         None => settings.origin(variable).to_string(),
@@ -212,7 +245,10 @@ fn schema() -> Value {
         for alias in variable.aliases {
             let mut other = property.clone();
             if let Some(fields) = other.as_object_mut() {
-                fields.insert("description".to_owned(), format!("The same as {}.", variable.name).into());
+                fields.insert(
+                    "description".to_owned(),
+                    format!("The same as {}.", variable.name).into(),
+                );
             }
             properties.insert((*alias).to_owned(), other);
         }
@@ -233,7 +269,8 @@ mod tests {
 
     #[test]
     fn a_secret_is_only_ever_set() {
-        let settings = Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "123:canary"), ("SERVER_PORT", "1")]);
+        let settings =
+            Settings::from_pairs([("TELEGRAM_BOT_TOKEN", "123:canary"), ("SERVER_PORT", "1")]);
         let token = config::find_variable("TELEGRAM_BOT_TOKEN").unwrap();
         assert_eq!(value(&settings, token).unwrap(), "set");
         let json = as_json(&settings, token).to_string();

@@ -24,6 +24,7 @@ use crate::{
     findings,
     output::Color,
     personas::{self, Persona},
+    report::hang,
 };
 
 /// Platforms: which are on, and do they work
@@ -103,12 +104,23 @@ fn entries(personas: &[Persona], data_dir: &DataDir) -> Vec<Entry> {
     for persona in personas {
         let agent = persona.character.name.clone();
         let identity = persona.character.identity();
-        let host = Host { agent: identity, agent_name: agent.clone(), data_dir: data_dir.path().to_owned(), clock: Arc::clone(&clock) };
+        let host = Host {
+            agent: identity,
+            agent_name: agent.clone(),
+            data_dir: data_dir.path().to_owned(),
+            clock: Arc::clone(&clock),
+        };
         for platform in PLATFORMS {
             for account in accounts::of(platform, &persona.settings) {
                 let built = platform.connector(&account, &host, &mut taken);
                 let (title, number) = (account.title(platform), account.number);
-                entries.push(Entry { agent: agent.clone(), source: platform.source.to_string(), title, number, built });
+                entries.push(Entry {
+                    agent: agent.clone(),
+                    source: platform.source.to_string(),
+                    title,
+                    number,
+                    built,
+                });
             }
         }
     }
@@ -131,9 +143,11 @@ impl List {
             let agent = live.as_ref()?.agents.iter().find(|a| a.name == entry.agent)?;
             let mut there = agent.connectors.iter().filter(|c| c.source == entry.source);
             match &entry.built {
-                Ok(Built::On(built)) => {
-                    there.clone().find(|c| c.account == built.info().account.0).or_else(|| there.next().filter(|_| entry.number == 1)).cloned()
-                }
+                Ok(Built::On(built)) => there
+                    .clone()
+                    .find(|c| c.account == built.info().account.0)
+                    .or_else(|| there.next().filter(|_| entry.number == 1))
+                    .cloned(),
                 // What runs was configured otherwise.
                 _ => there.next().filter(|_| entry.number == 1).cloned(),
             }
@@ -152,15 +166,31 @@ impl List {
         }
         let several = entries.iter().any(|e| e.agent != entries[0].agent);
         let style = context.output.style;
+        let indent = if several { 31 } else { 18 };
         for entry in &entries {
             let state = match (&entry.built, live(entry)) {
-                (_, Some(running)) => format!("{}  {}", style.paint(Color::Green, &format!("{:<4}", running.state)), running.detail),
-                (Err(error), None) => format!("{}  {}", style.paint(Color::Red, "wrong"), error.message()),
-                (Ok(Built::On(_)), None) => format!("{}  not running", style.paint(Color::Green, "on  ")),
-                (Ok(Built::Off(why)), None) => format!("{}  {why}", style.paint(Color::Yellow, "off ")),
+                (_, Some(running)) => format!(
+                    "{}  {}",
+                    style.paint(Color::Green, &format!("{:<4}", running.state)),
+                    hang(indent, &running.detail, style)
+                ),
+                (Err(error), None) => format!(
+                    "{}  {}",
+                    style.paint(Color::Red, "wrong"),
+                    hang(indent, error.message(), style)
+                ),
+                (Ok(Built::On(_)), None) => {
+                    format!("{}  not running", style.paint(Color::Green, "on  "))
+                }
+                (Ok(Built::Off(why)), None) => {
+                    format!("{}  {}", style.paint(Color::Yellow, "off "), hang(indent, why, style))
+                }
             };
             let whose = if several { format!("{:<12} ", entry.agent) } else { String::new() };
-            context.output.data(format_args!("{whose}{}  {state}", style.paint(Color::Cyan, &format!("{:<10}", entry.title))));
+            context.output.data(format_args!(
+                "{whose}{}  {state}",
+                style.paint(Color::Cyan, &format!("{:<10}", entry.title))
+            ));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -187,26 +217,45 @@ impl Check {
         for entry in entries.iter().filter(|e| wanted.as_ref().is_none_or(|w| e.source == *w)) {
             match &entry.built {
                 Err(error) => checked.push((entry, vec![Finding::failure("connector", error)])),
-                Ok(Built::On(_)) if entry.source == galatea_terminal::SOURCE.as_str() && !data_dir.path().exists() => {
-                    let later = Finding::new(Severity::Info, "GAL-DATA-DIR", "connector", "its socket is made at the first start, and the data folder for it");
+                Ok(Built::On(_))
+                    if entry.source == galatea_terminal::SOURCE.as_str()
+                        && !data_dir.path().exists() =>
+                {
+                    let later = Finding::new(
+                        Severity::Info,
+                        "GAL-DATA-DIR",
+                        "connector",
+                        "its socket is made at the first start, and the data folder for it",
+                    );
                     checked.push((entry, vec![later]));
                 }
                 Ok(Built::On(connector)) => {
                     let mut found = paid(connector.as_ref(), self.fix.yes, context).await;
                     if self.fix.fix {
-                        found = Repairs { yes: self.fix.yes }.offer(connector.as_ref(), &entry.of(), found, context).await?;
+                        found = Repairs { yes: self.fix.yes }
+                            .offer(connector.as_ref(), &entry.of(), found, context)
+                            .await?;
                     }
                     checked.push((entry, found));
                 }
                 // Only what was asked for by name is worth a word when it is off.
                 Ok(Built::Off(why)) if wanted.is_some() => {
-                    let off = Finding::new(Severity::Error, "GAL-CONNECTOR-OFF", "connector", format!("{} is off", entry.title)).with_fix(why.clone());
+                    let off = Finding::new(
+                        Severity::Error,
+                        "GAL-CONNECTOR-OFF",
+                        "connector",
+                        format!("{} is off", entry.title),
+                    )
+                    .with_fix(why.clone());
                     checked.push((entry, vec![off]));
                 }
                 Ok(Built::Off(_)) => {}
             }
         }
-        let failed = checked.iter().flat_map(|(_, findings)| findings).any(|f| f.severity == Severity::Error);
+        let failed = checked
+            .iter()
+            .flat_map(|(_, findings)| findings)
+            .any(|f| f.severity == Severity::Error);
         if self.json.json {
             let items: Vec<_> =
                 checked.iter().map(|(e, findings)| json!({ "agent": e.agent, "source": e.source, "number": e.number, "findings": findings })).collect();
@@ -214,7 +263,11 @@ impl Check {
         } else {
             for (entry, findings) in &checked {
                 let style = context.output.style;
-                context.output.data(format_args!("{}\n{}", style.bold(Color::Cyan, &entry.of()), findings::render(findings, style).trim_end()));
+                context.output.data(format_args!(
+                    "{}\n{}",
+                    style.bold(Color::Cyan, &entry.of()),
+                    findings::render(findings, style).trim_end()
+                ));
             }
         }
         Ok(if failed { Exit::Findings.into() } else { ExitCode::SUCCESS })
@@ -222,23 +275,43 @@ impl Check {
 }
 
 /// A check, after a person agreed to what it costs.
-async fn paid(connector: &dyn galatea_core::Connector, yes: bool, context: &Context) -> Vec<Finding> {
-    let Some(cost) = connector.check_cost().filter(|_| !yes) else { return connector.check().await };
+async fn paid(
+    connector: &dyn galatea_core::Connector,
+    yes: bool,
+    context: &Context,
+) -> Vec<Finding> {
+    let Some(cost) = connector.check_cost().filter(|_| !yes) else {
+        return connector.check().await;
+    };
     // A prompt that ends without an answer is no consent.
-    let agreed = context.may_ask() && cliclack::confirm(format!("{cost} Continue?")).initial_value(false).interact().unwrap_or(false);
+    let agreed = context.may_ask()
+        && cliclack::confirm(format!("{cost} Continue?"))
+            .initial_value(false)
+            .interact()
+            .unwrap_or(false);
     if agreed { connector.check().await } else { vec![unasked(&cost, &connector.info().source)] }
 }
 
 /// What stands in place of a check that nobody agreed to pay.
 pub(crate) fn unasked(cost: &str, source: &galatea_core::Source) -> Finding {
-    Finding::new(Severity::Info, "GAL-CONNECTOR-PAID", "connector", format!("not asked whether it works. {cost}"))
-        .with_fix(format!("`galatea connector check {source} --yes` asks"))
+    Finding::new(
+        Severity::Info,
+        "GAL-CONNECTOR-PAID",
+        "connector",
+        format!("not asked whether it works. {cost}"),
+    )
+    .with_fix(format!("`galatea connector check {source} --yes` asks"))
 }
 
 fn unknown(name: &str) -> Error {
     let known: Vec<_> = PLATFORMS.iter().map(|p| p.source.as_str()).collect();
-    let near = known.iter().copied().min_by_key(|k| strsim::damerau_levenshtein(k, name)).filter(|k| strsim::damerau_levenshtein(k, name) <= 2);
-    let error = Error::not_found(format!("there is no platform named {name}")).with_code("GAL-CONNECTOR-NAME");
+    let near = known
+        .iter()
+        .copied()
+        .min_by_key(|k| strsim::damerau_levenshtein(k, name))
+        .filter(|k| strsim::damerau_levenshtein(k, name) <= 2);
+    let error = Error::not_found(format!("there is no platform named {name}"))
+        .with_code("GAL-CONNECTOR-NAME");
     match near {
         Some(near) => error.with_fix(format!("did you mean {near}?")),
         None => error.with_fix(format!("choose one of: {}", known.join(", "))),

@@ -1,5 +1,6 @@
 //! doctor: what works, what does not, and what to do about it. Only what is used is looked at, the gravest first.
 
+mod answers;
 mod characters;
 mod configuration;
 mod machine;
@@ -34,7 +35,9 @@ use crate::{
 /// nothing, unless --fix is given: that puts rights of files with secrets, the data folder and .gitignore right, and asks before it
 /// changes anything on a platform.
 #[derive(Debug, Clone, Args)]
-#[command(before_help = "Examples:\n  galatea doctor\n  galatea doctor --fix\n  galatea doctor --json | jq '.findings[] | select(.severity == \"error\")'")]
+#[command(
+    before_help = "Examples:\n  galatea doctor\n  galatea doctor --fix\n  galatea doctor --json | jq '.findings[] | select(.severity == \"error\")'"
+)]
 pub(crate) struct Doctor {
     #[command(flatten)]
     fix: Fix,
@@ -65,9 +68,16 @@ impl Doctor {
         found.sort_by_key(|finding| Reverse(finding.severity));
         let broken = found.iter().any(|f| f.severity == Severity::Error);
         if self.json.json {
-            context.output.json("galatea.doctor/1", json!({ "version": env!("CARGO_PKG_VERSION"), "ok": !broken, "findings": found }));
+            context.output.json(
+                "galatea.doctor/1",
+                json!({ "version": env!("CARGO_PKG_VERSION"), "ok": !broken, "findings": found }),
+            );
         } else {
-            let shown: Vec<_> = found.iter().filter(|f| !context.output.quiet || f.severity >= Severity::Warning).cloned().collect();
+            let shown: Vec<_> = found
+                .iter()
+                .filter(|f| !context.output.quiet || f.severity >= Severity::Warning)
+                .cloned()
+                .collect();
             let text = findings::render(&shown, context.output.style);
             if !text.is_empty() {
                 context.output.data(text.trim_end());
@@ -87,13 +97,15 @@ impl Doctor {
         let (personas, of_characters) = characters::check(&examined, &self.characters.characters);
         found.extend(of_characters);
         found.extend(storage::check(&examined).await);
+        found.extend(answers::check(&examined, &personas));
         if examined.running.is_some()
             && let Ok(readiness) = status::readiness(&examined.data_dir).await
         {
+            found.extend(readiness.remarks.iter().map(status::remark));
             found.extend(breakers::findings(&readiness.breakers));
         }
         if !self.offline {
-            found.extend(services::models(&personas).await);
+            found.extend(services::models(&examined, &personas).await);
             let repairs = self.fix.fix.then_some(Repairs { yes: self.fix.yes });
             found.extend(services::connectors(&examined, &personas, repairs).await?);
         }

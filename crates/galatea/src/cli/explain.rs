@@ -14,7 +14,7 @@ use crate::{
     connectors::PLATFORMS,
     context::Context,
     data_dir::DataDir,
-    database::Database,
+    database,
     failure::Result,
     findings,
 };
@@ -22,7 +22,8 @@ use crate::{
 /// Tell why a message was or was not answered, or what an error code means
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Explain {
-    /// A code such as GAL-TG-409, a message's id, its link, or CHAT:MESSAGE
+    /// A code such as GAL-TG-409, a message's id or its beginning, its link, or
+    /// CHAT:MESSAGE
     #[arg(value_name = "WHAT", allow_hyphen_values = true)]
     what: String,
     #[command(flatten)]
@@ -58,7 +59,9 @@ impl Explain {
 
     async fn message(&self, queries: &[ExplainQuery], context: &Context) -> Result<ExitCode> {
         let settings = &context.configuration()?.settings;
-        let database = Database::open_beside(settings, &DataDir::locate(settings, &context.working_dir)).await?;
+        let database =
+            database::open_beside(settings, &DataDir::locate(settings, &context.working_dir))
+                .await?;
         let store = database.store();
         let mut found: Vec<Explanation> = Vec::new();
         for query in public(&*store, &self.what).await?.iter().chain(queries) {
@@ -67,12 +70,21 @@ impl Explain {
                 break;
             }
         }
+        if found.is_empty()
+            && let Some(id) = begins(&*store, &self.what).await?
+        {
+            found = explain(&*store, &ExplainQuery::Memory(id)).await?;
+        }
         database.close().await;
         // What is under way may wait for a breaker, which only the running process knows.
-        let under_way = |e: &Explanation| e.lane.is_some() || e.deliveries.iter().any(|d| d.state.is_open());
+        let under_way =
+            |e: &Explanation| e.lane.is_some() || e.deliveries.iter().any(|d| d.state.is_open());
         let breakers = if found.iter().any(under_way) {
             let data_dir = DataDir::locate(settings, &context.working_dir);
-            status::readiness(&data_dir).await.map(|readiness| readiness.breakers).unwrap_or_default()
+            status::readiness(&data_dir)
+                .await
+                .map(|readiness| readiness.breakers)
+                .unwrap_or_default()
         } else {
             Vec::new()
         };
@@ -80,9 +92,14 @@ impl Explain {
             return Err(unknown_message(&self.what).into());
         }
         if self.json.json {
-            context.output.json("galatea.explain/1", json!({ "messages": found, "breakers": breakers }));
+            context
+                .output
+                .json("galatea.explain/1", json!({ "messages": found, "breakers": breakers }));
         } else {
-            let stories: Vec<_> = found.iter().map(|explanation| story::tell(explanation, context.output.style)).collect();
+            let stories: Vec<_> = found
+                .iter()
+                .map(|explanation| story::tell(explanation, context.output.style))
+                .collect();
             let left_alone = findings::render(&breakers::findings(&breakers), context.output.style);
             context.output.data(format!("{}\n{left_alone}", stories.join("\n")).trim_end());
         }
@@ -98,11 +115,61 @@ fn parse(what: &str) -> Asked {
     if let Ok(memory) = what.parse::<MemoryId>() {
         return Asked::Message(vec![ExplainQuery::Memory(memory)]);
     }
-    let remote = |source: &Source, room, message| ExplainQuery::Remote { source: source.clone(), room, message };
-    let links = PLATFORMS.iter().filter_map(|p| (p.parse_link)(what).map(|(room, message)| remote(&p.source, room, message)));
+    let remote = |source: &Source, room, message| ExplainQuery::Remote {
+        source: source.clone(),
+        room,
+        message,
+    };
+    let links = PLATFORMS.iter().filter_map(|p| {
+        (p.parse_link)(what).map(|(room, message)| remote(&p.source, room, message))
+    });
     // Ids as they stand in logs and in `explain --json`.
     let plain = PLATFORMS.iter().map(|p| remote(&p.source, None, RemoteId::new(what)));
     Asked::Message(links.chain(plain).collect())
+}
+
+/// Fewest digits of an id that are taken for its beginning.
+const LEAST: usize = 4;
+/// Ids listed where several begin alike.
+const MOST: u32 = 5;
+
+/// The one message whose id begins like this.
+///
+/// # Errors
+/// `Invalid` (`GAL-EXPLAIN-SEVERAL`) with the candidates where there are several.
+async fn begins(store: &dyn Store, what: &str) -> Result<Option<MemoryId>> {
+    let Some((first, last)) = range(what.trim()) else { return Ok(None) };
+    let ids = store.memory_ids(first, last, MOST + 1).await?;
+    if ids.len() < 2 {
+        return Ok(ids.first().copied());
+    }
+    let mut shown: Vec<String> = ids.iter().take(MOST as usize).map(ToString::to_string).collect();
+    if ids.len() > MOST as usize {
+        shown.push("…".to_owned());
+    }
+    Err(Error::invalid("several messages begin like this")
+        .with_code("GAL-EXPLAIN-SEVERAL")
+        .with("they are", shown.join(", "))
+        .with_fix("give more of the id")
+        .into())
+}
+
+/// The first and the last id that begin like this; none for what is no beginning of an id.
+fn range(what: &str) -> Option<(MemoryId, MemoryId)> {
+    let is_at_dash = |(n, c): (usize, char)| {
+        if matches!(n, 8 | 13 | 18 | 23) { c == '-' } else { c.is_ascii_hexdigit() }
+    };
+    let digits: String = what.chars().filter(|c| *c != '-').collect();
+    if !(LEAST..32).contains(&digits.len())
+        || !(what.chars().enumerate().all(is_at_dash)
+            || what.chars().all(|c| c.is_ascii_hexdigit()))
+    {
+        return None;
+    }
+    let padded = |with: char| {
+        format!("{digits}{}", String::from(with).repeat(32 - digits.len())).parse().ok()
+    };
+    Some((padded('0')?, padded('f')?))
 }
 
 /// What a link by a public name means, if an agent knows the place of that name. Names are told apart without regard to case.
@@ -111,10 +178,26 @@ async fn public(store: &dyn Store, what: &str) -> galatea_core::Result<Vec<Expla
     for platform in PLATFORMS {
         let Some((name, _)) = (platform.parse_public_link)(what) else { continue };
         for (agent, _) in store.agents().await? {
-            for world in store.worlds(agent).await?.into_iter().filter(|world| world.source == platform.source) {
-                let named = world.metadata.extra.get("username").and_then(|known| known.as_str()).is_some_and(|known| known.eq_ignore_ascii_case(&name));
-                let link = (platform.parse_public_link)(what).filter(|_| named).and_then(|(_, read)| read(&world.remote));
-                queries.extend(link.map(|(room, message)| ExplainQuery::Remote { source: platform.source.clone(), room, message }));
+            for world in store
+                .worlds(agent)
+                .await?
+                .into_iter()
+                .filter(|world| world.source == platform.source)
+            {
+                let named = world
+                    .metadata
+                    .extra
+                    .get("username")
+                    .and_then(|known| known.as_str())
+                    .is_some_and(|known| known.eq_ignore_ascii_case(&name));
+                let link = (platform.parse_public_link)(what)
+                    .filter(|_| named)
+                    .and_then(|(_, read)| read(&world.remote));
+                queries.extend(link.map(|(room, message)| ExplainQuery::Remote {
+                    source: platform.source.clone(),
+                    room,
+                    message,
+                }));
             }
         }
     }
@@ -125,7 +208,7 @@ fn unknown_message(what: &str) -> Error {
     Error::not_found("this message is not stored here")
         .with_code("GAL-EXPLAIN-UNKNOWN")
         .with("asked for", what)
-        .with_fix("give its link, CHAT:MESSAGE, or the memory id from the log. If that is what you gave, it never arrived: `galatea status` tells whether its platform is connected")
+        .with_fix("give its link, CHAT:MESSAGE, or the memory id from the log (its beginning is enough). If that is what you gave, it never arrived: `galatea status` tells whether its platform is connected")
 }
 
 #[cfg(test)]
@@ -145,15 +228,25 @@ mod tests {
         let memory = MemoryId::fresh();
         assert_eq!(queries(&memory.to_string()), [ExplainQuery::Memory(memory)]);
         for link in ["https://t.me/c/1234/7", "-1001234:7"] {
-            let ExplainQuery::Remote { source, room, .. } = queries(link).remove(0) else { panic!() };
-            assert_eq!((source.as_str(), room.unwrap().as_str()), ("telegram", "-1001234"), "{link}");
+            let ExplainQuery::Remote { source, room, .. } = queries(link).remove(0) else {
+                panic!()
+            };
+            assert_eq!(
+                (source.as_str(), room.unwrap().as_str()),
+                ("telegram", "-1001234"),
+                "{link}"
+            );
         }
     }
 
     #[test]
     fn anything_else_may_be_a_platforms_own_id() {
         let all = queries("terminal-maria/a-1");
-        assert!(all.contains(&ExplainQuery::Remote { source: galatea_terminal::SOURCE, room: None, message: RemoteId::new("terminal-maria/a-1") }));
+        assert!(all.contains(&ExplainQuery::Remote {
+            source: galatea_terminal::SOURCE,
+            room: None,
+            message: RemoteId::new("terminal-maria/a-1")
+        }));
         assert_eq!(all.len(), PLATFORMS.len());
     }
 }

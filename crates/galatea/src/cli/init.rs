@@ -63,7 +63,11 @@ impl Init {
                 "add --yes and give the answers as options: galatea init --yes --telegram-token-stdin --model ollama",
             ));
         }
-        let answers = if asks { ask::answers(self, context).await? } else { self.answers_given(context).await? };
+        let answers = if asks {
+            ask::answers(self, context).await?
+        } else {
+            self.answers_given(context).await?
+        };
         let plan = write::plan(&answers, context, self.force, asks)?;
         if self.consent.dry_run {
             plan.show(context);
@@ -85,7 +89,11 @@ impl Init {
         if !self.no_check {
             let findings = verify::everything(&answers, context).await?;
             if let Some(exit) = verify::fatal(&findings) {
-                let reports = findings.iter().filter(|f| f.severity == galatea_core::Severity::Error).map(verify::report).collect();
+                let reports = findings
+                    .iter()
+                    .filter(|f| f.severity == galatea_core::Severity::Error)
+                    .map(verify::report)
+                    .collect();
                 return Err(Failure::new(reports, exit));
             }
             verify::show(&findings, context);

@@ -12,7 +12,9 @@ use crate::{context::Context, failure::Result};
 
 /// Print the manual page, or write one per command
 #[derive(Debug, Clone, Args)]
-#[command(before_help = "Examples:\n  galatea man | man -l -\n  galatea man --dir ~/.local/share/man/man1")]
+#[command(
+    before_help = "Examples:\n  galatea man | man -l -\n  galatea man --dir ~/.local/share/man/man1"
+)]
 pub(crate) struct Man {
     /// Write a page for every command into this folder
     #[arg(long, value_name = "FOLDER")]
@@ -55,6 +57,14 @@ fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
 }
 
 fn cannot(path: &Path, source: io::Error) -> Error {
-    let kind = if source.kind() == io::ErrorKind::PermissionDenied { ErrorKind::Forbidden } else { ErrorKind::Unavailable };
-    Error::new(kind, "the manual page cannot be written").with_code("GAL-FILE-WRITE").with("cause", &source).with("where", path.display()).with_source(source)
+    let kind = if source.kind() == io::ErrorKind::PermissionDenied {
+        ErrorKind::Forbidden
+    } else {
+        ErrorKind::Unavailable
+    };
+    Error::new(kind, "the manual page cannot be written")
+        .with_code("GAL-FILE-WRITE")
+        .with("cause", &source)
+        .with("where", path.display())
+        .with_source(source)
 }

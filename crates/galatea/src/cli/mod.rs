@@ -1,6 +1,7 @@
 //! The command line: one file per command. Every command ends in an exit code or in reports with one.
 
 mod audit;
+mod block;
 mod character;
 mod chat;
 mod cluster;
@@ -12,12 +13,14 @@ mod explain;
 pub(crate) mod flags;
 mod init;
 mod man;
+mod models;
 mod outbox;
 mod pairing;
 mod reference;
 mod repairs;
 mod start;
 mod status;
+mod usage;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -25,7 +28,8 @@ use std::process::ExitCode;
 use crate::{context::Context, failure::Result, report::WIDTH};
 
 /// What a help text shows, in this order: what it is, examples, usage, options.
-const HELP: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
+const HELP: &str =
+    "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 /// Bring a persona to life on Telegram, in the terminal and elsewhere
 #[derive(Debug, Parser)]
@@ -47,25 +51,36 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    #[command(before_help = "Examples:\n  galatea start\n  galatea start --character characters/helper.json")]
+    #[command(
+        before_help = "Examples:\n  galatea start\n  galatea start --character characters/helper.json"
+    )]
     Start(start::Start),
-    #[command(before_help = "Examples:\n  galatea chat\n  galatea chat -m \"what do you know about tides?\"\n  echo hello | galatea chat --json")]
+    #[command(
+        before_help = "Examples:\n  galatea chat\n  galatea chat -m \"what do you know about tides?\"\n  echo hello | galatea chat --json"
+    )]
     Chat(chat::Chat),
     #[command(before_help = "Examples:\n  galatea status\n  galatea status --json")]
     Status(status::Status),
     Init(init::Init),
     Doctor(doctor::Doctor),
-    #[command(before_help = "Examples:\n  galatea explain GAL-TG-409\n  galatea explain https://t.me/c/1234567890/42")]
+    #[command(
+        before_help = "Examples:\n  galatea explain GAL-TG-409\n  galatea explain https://t.me/c/1234567890/42"
+    )]
     Explain(explain::Explain),
     #[command(before_help = "Examples:\n  galatea audit\n  galatea audit --json")]
     Audit(audit::Audit),
     Outbox(outbox::Outbox),
     Cluster(cluster::Cluster),
     Character(character::Character),
-    #[command(before_help = "Examples:\n  galatea connector ls\n  galatea connector check telegram\n  galatea connector check telegram --fix")]
+    #[command(
+        before_help = "Examples:\n  galatea connector ls\n  galatea connector check telegram\n  galatea connector check telegram --fix"
+    )]
     Connector(connector::Connector),
     Config(config::Config),
+    Models(models::Models),
     Pairing(pairing::Pairing),
+    Block(block::Block),
+    Usage(usage::Usage),
     Completions(completions::Completions),
     Man(man::Man),
     #[command(hide = true)]
@@ -90,7 +105,10 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Character(character) => character.run(context),
         Command::Connector(connector) => connector.run(context).await,
         Command::Config(config) => config.run(context),
+        Command::Models(models) => models.run(context).await,
         Command::Pairing(pairing) => pairing.run(context).await,
+        Command::Block(block) => block.run(context).await,
+        Command::Usage(usage) => usage.run(context).await,
         Command::Completions(completions) => Ok(completions.run(context)),
         Command::Man(man) => man.run(context),
         Command::Reference(reference) => Ok(reference.run(context)),
@@ -125,13 +143,18 @@ mod tests {
     fn every_help_shows_examples_and_fits_the_width() {
         fn walk(mut command: clap::Command, path: &str) {
             let path = format!("{path} {}", command.get_name());
-            for text in [command.render_help().to_string(), command.render_long_help().to_string()] {
+            for text in [command.render_help().to_string(), command.render_long_help().to_string()]
+            {
                 for line in text.lines() {
                     assert!(line.chars().count() <= WIDTH, "{path}: {line}");
                 }
                 let leaf = command.get_subcommands().next().is_none();
                 assert!(
-                    !leaf || command.get_name() == "help" || text.contains("Examples:") || command.is_hide_set() || path.matches(' ').count() > 2,
+                    !leaf
+                        || command.get_name() == "help"
+                        || text.contains("Examples:")
+                        || command.is_hide_set()
+                        || path.matches(' ').count() > 2,
                     "{path} has no examples:\n{text}"
                 );
             }

@@ -12,7 +12,7 @@ use crate::{
     cli::{audit::utc, flags::Json},
     context::Context,
     data_dir::DataDir,
-    database::Database,
+    database,
     failure::Result,
     output::Color,
 };
@@ -32,7 +32,9 @@ pub(crate) struct Outbox {
 #[derive(Debug, Clone, Subcommand)]
 enum Verb {
     /// List parts that wait or were not delivered, newest first
-    #[command(before_help = "Examples:\n  galatea outbox ls\n  galatea outbox ls --state dead --json")]
+    #[command(
+        before_help = "Examples:\n  galatea outbox ls\n  galatea outbox ls --state dead --json"
+    )]
     Ls {
         /// Only parts in this state; repeatable
         #[arg(long = "state", value_name = "STATE")]
@@ -52,10 +54,14 @@ enum Verb {
         json: Json,
     },
     /// Send again what was ambiguous, expired or dead
-    #[command(before_help = "Examples:\n  galatea outbox retry 5f0a92c1\n  galatea outbox retry --all")]
+    #[command(
+        before_help = "Examples:\n  galatea outbox retry 5f0a92c1\n  galatea outbox retry --all"
+    )]
     Retry(Which),
     /// Never send what waits or is ambiguous
-    #[command(before_help = "Examples:\n  galatea outbox drop 5f0a92c1\n  galatea outbox drop --all")]
+    #[command(
+        before_help = "Examples:\n  galatea outbox drop 5f0a92c1\n  galatea outbox drop --all"
+    )]
     Drop(Which),
 }
 
@@ -97,7 +103,9 @@ impl Outbox {
     /// Works beside a running process, which takes up within seconds what is to be sent again.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let settings = &context.configuration()?.settings;
-        let database = Database::open_beside(settings, &DataDir::locate(settings, &context.working_dir)).await?;
+        let database =
+            database::open_beside(settings, &DataDir::locate(settings, &context.working_dir))
+                .await?;
         let store = database.store();
         let outcome = self.with(&*store, context).await;
         database.close().await;
@@ -107,8 +115,14 @@ impl Outbox {
     async fn with(&self, store: &dyn OutboxStore, context: &Context) -> Result<ExitCode> {
         match &self.verb {
             Verb::Ls { states, limit, json } => {
-                let chosen = if states.is_empty() { everything_but_sent() } else { states.iter().map(|s| s.stored()).collect() };
-                let mut items = store.outbox(&OutboxQuery { states: chosen, limit: limit.saturating_add(1) }).await?;
+                let chosen = if states.is_empty() {
+                    everything_but_sent()
+                } else {
+                    states.iter().map(|s| s.stored()).collect()
+                };
+                let mut items = store
+                    .outbox(&OutboxQuery { states: chosen, limit: limit.saturating_add(1) })
+                    .await?;
                 let more = items.len() > *limit as usize;
                 items.truncate(*limit as usize);
                 if json.json {
@@ -118,7 +132,9 @@ impl Outbox {
                 items.iter().for_each(|item| context.output.data(line(item)));
                 match (more, items.is_empty(), states.is_empty()) {
                     (true, ..) => context.output.say("there are more; --limit N lists them"),
-                    (false, true, true) => context.output.say("nothing waits, and nothing was left undelivered"),
+                    (false, true, true) => {
+                        context.output.say("nothing waits, and nothing was left undelivered")
+                    }
                     (false, true, false) => context.output.say("no part is in this state"),
                     (false, false, _) => {}
                 }
@@ -142,7 +158,12 @@ fn everything_but_sent() -> Vec<OutboxState> {
     OutboxState::ALL.into_iter().filter(|state| *state != OutboxState::Sent).collect()
 }
 
-async fn decide(store: &dyn OutboxStore, which: &Which, resolution: Resolution, context: &Context) -> Result<()> {
+async fn decide(
+    store: &dyn OutboxStore,
+    which: &Which,
+    resolution: Resolution,
+    context: &Context,
+) -> Result<()> {
     let chosen = if which.all {
         let states = OutboxState::ALL.into_iter().filter(|state| resolution.fits(*state)).collect();
         store.outbox(&OutboxQuery { states, limit: MANY }).await?
@@ -153,7 +174,8 @@ async fn decide(store: &dyn OutboxStore, which: &Which, resolution: Resolution, 
         }
         items
     };
-    let (mut done, word) = (0, if resolution == Resolution::Retry { "to be sent again" } else { "dropped" });
+    let (mut done, word) =
+        (0, if resolution == Resolution::Retry { "to be sent again" } else { "dropped" });
     // Oldest first: what is sent again goes out in its order.
     for item in chosen.iter().rev() {
         if store.resolve(item.delivery.id, resolution, SystemClock.now()).await? {
@@ -176,10 +198,15 @@ async fn find(store: &dyn OutboxStore, id: &str) -> Result<OutboxItem> {
     }
     let wanted = id.to_ascii_lowercase();
     let all = store.outbox(&OutboxQuery { states: Vec::new(), limit: MANY }).await?;
-    let mut named = all.into_iter().filter(|item| wanted.len() >= SHORT && item.delivery.id.to_string().ends_with(&wanted));
+    let mut named = all
+        .into_iter()
+        .filter(|item| wanted.len() >= SHORT && item.delivery.id.to_string().ends_with(&wanted));
     match (named.next(), named.next()) {
         (Some(item), None) => Ok(item),
-        (Some(_), Some(_)) => Err(Error::invalid("this names more than one part").with_code("GAL-OUTBOX-UNKNOWN").with_fix("give the whole id").into()),
+        (Some(_), Some(_)) => Err(Error::invalid("this names more than one part")
+            .with_code("GAL-OUTBOX-UNKNOWN")
+            .with_fix("give the whole id")
+            .into()),
         (None, _) => Err(Error::not_found("there is no such part in the outbox")
             .with_code("GAL-OUTBOX-UNKNOWN")
             .with("asked for", id)
@@ -190,10 +217,20 @@ async fn find(store: &dyn OutboxStore, id: &str) -> Result<OutboxItem> {
 
 fn does_not_fit(item: &OutboxItem, resolution: Resolution) -> Error {
     let (message, fix) = match resolution {
-        Resolution::Retry => ("only what is ambiguous, expired or dead can be sent again", "what is pending or sending goes out by itself"),
-        Resolution::Drop => ("only what is pending or ambiguous can be dropped", "what is being sent can't be held any more"),
+        Resolution::Retry => (
+            "only what is ambiguous, expired or dead can be sent again",
+            "what is pending or sending goes out by itself",
+        ),
+        Resolution::Drop => (
+            "only what is pending or ambiguous can be dropped",
+            "what is being sent can't be held any more",
+        ),
     };
-    Error::invalid(message).with_code("GAL-OUTBOX-STATE").with("part", short(item)).with("state", item.state.as_str()).with_fix(fix)
+    Error::invalid(message)
+        .with_code("GAL-OUTBOX-STATE")
+        .with("part", short(item))
+        .with("state", item.state.as_str())
+        .with_fix(fix)
 }
 
 /// The end of an id, which tells parts apart.
@@ -206,7 +243,14 @@ fn line(item: &OutboxItem) -> String {
     let address = &item.delivery.address;
     let error = item.error.as_ref().map(|error| format!("  {error}")).unwrap_or_default();
     let attempts = item.delivery.attempt;
-    format!("{}  {:<9}  {} {}  part {}  {attempts}×{error}", short(item), item.state.as_str(), address.source, address.remote, item.delivery.part + 1)
+    format!(
+        "{}  {:<9}  {} {}  part {}  {attempts}×{error}",
+        short(item),
+        item.state.as_str(),
+        address.source,
+        address.remote,
+        item.delivery.part + 1
+    )
 }
 
 /// Without what is said in it: the outbox is about delivery.
@@ -239,7 +283,14 @@ fn page(item: &OutboxItem, context: &Context) -> String {
     fact("turn", &item.delivery.turn.to_string());
     fact("to", &format!("{} {} as {}", address.source, address.remote, address.account));
     let attempts = item.delivery.attempt;
-    fact("state", &format!("{} after {attempts} attempt{}", item.state.as_str(), if attempts == 1 { "" } else { "s" }));
+    fact(
+        "state",
+        &format!(
+            "{} after {attempts} attempt{}",
+            item.state.as_str(),
+            if attempts == 1 { "" } else { "s" }
+        ),
+    );
     if item.state.is_open() {
         fact("next", &format!("not before {}", utc(item.not_before)));
         if let Some(end) = item.expires {

@@ -6,7 +6,7 @@ use galatea_runtime::pairing;
 use serde_json::json;
 use std::process::ExitCode;
 
-use crate::{cli::flags::Json, context::Context, data_dir::DataDir, database::Database, failure::Result};
+use crate::{cli::flags::Json, context::Context, data_dir::DataDir, database, failure::Result};
 
 /// Approve strangers who wait to talk to an agent
 #[derive(Debug, Clone, Args)]
@@ -35,7 +35,9 @@ impl Pairing {
     /// Lists or approves; works beside a running process.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let settings = &context.configuration()?.settings;
-        let database = Database::open_beside(settings, &DataDir::locate(settings, &context.working_dir)).await?;
+        let database =
+            database::open_beside(settings, &DataDir::locate(settings, &context.working_dir))
+                .await?;
         let store = database.store();
         let now = SystemClock.now();
         let agents = store.agents().await?;
@@ -43,7 +45,12 @@ impl Pairing {
             Verb::Ls { json } => {
                 let mut waiting = Vec::new();
                 for (agent, name) in &agents {
-                    waiting.extend(pairing::pending(&*store, *agent, now).await?.into_iter().map(|person| (name.clone(), person)));
+                    waiting.extend(
+                        pairing::pending(&*store, *agent, now)
+                            .await?
+                            .into_iter()
+                            .map(|person| (name.clone(), person)),
+                    );
                 }
                 if json.json {
                     let list: Vec<_> = waiting
@@ -55,7 +62,10 @@ impl Pairing {
                     context.output.say("nobody waits for approval");
                 } else {
                     for (agent, person) in waiting {
-                        context.output.data(format!("{}  {}  wants to talk to {agent}", person.code, person.name));
+                        context.output.data(format!(
+                            "{}  {}  wants to talk to {agent}",
+                            person.code, person.name
+                        ));
                     }
                 }
                 Ok(ExitCode::SUCCESS)

@@ -23,7 +23,13 @@ impl Repairs {
     ///
     /// # Errors
     /// Exit 2 when there is a question and nobody to ask; exit 130 when the person leaves.
-    pub(crate) async fn offer(self, connector: &dyn Connector, title: &str, found: Vec<Finding>, context: &Context) -> Result<Vec<Finding>> {
+    pub(crate) async fn offer(
+        self,
+        connector: &dyn Connector,
+        title: &str,
+        found: Vec<Finding>,
+        context: &Context,
+    ) -> Result<Vec<Finding>> {
         let mut done = Vec::new();
         for finding in found.iter().filter(|f| f.repair.is_some()) {
             let Some(question) = &finding.repair else { continue };
@@ -31,7 +37,12 @@ impl Repairs {
                 continue;
             }
             done.push(match connector.repair(finding).await {
-                Ok(()) => Finding::new(Severity::Info, finding.id.clone(), finding.subject.clone(), format!("done: {}", question.trim_end_matches('?'))),
+                Ok(()) => Finding::new(
+                    Severity::Info,
+                    finding.id.clone(),
+                    finding.subject.clone(),
+                    format!("done: {}", question.trim_end_matches('?')),
+                ),
                 Err(error) => Finding::failure(finding.subject.clone(), &error),
             });
         }
@@ -42,7 +53,13 @@ impl Repairs {
         Ok(done)
     }
 
-    fn agreed(self, question: &str, title: &str, finding: &Finding, context: &Context) -> Result<bool> {
+    fn agreed(
+        self,
+        question: &str,
+        title: &str,
+        finding: &Finding,
+        context: &Context,
+    ) -> Result<bool> {
         if self.yes {
             return Ok(true);
         }
@@ -53,7 +70,10 @@ impl Repairs {
                 .fix("add --yes to say yes, or run it in a terminal without --no-input");
             return Err(Failure::new(vec![refusal], Exit::Usage));
         }
-        context.output.say(format_args!("{title}\n{}", findings::render(std::slice::from_ref(finding), context.output.talk_style).trim_end()));
+        context.output.say(format_args!(
+            "{title}\n{}",
+            findings::render(std::slice::from_ref(finding), context.output.talk_style).trim_end()
+        ));
         cliclack::confirm(question).initial_value(false).interact().map_err(ended)
     }
 }
@@ -63,5 +83,9 @@ fn ended(error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::Interrupted {
         return Failure::interrupted();
     }
-    Error::unexpected("the terminal could not be asked").with("cause", &error).with_fix("use --yes").with_source(error).into()
+    Error::unexpected("the terminal could not be asked")
+        .with("cause", &error)
+        .with_fix("use --yes")
+        .with_source(error)
+        .into()
 }

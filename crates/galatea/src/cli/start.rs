@@ -27,7 +27,7 @@ use crate::{
     lock::InstanceLock,
     logging,
     output::Color,
-    personas, readiness,
+    personas, readiness, silent,
 };
 use signals::Signals;
 
@@ -51,7 +51,9 @@ impl Start {
     fn role(&self, settings: &Settings) -> galatea_core::Result<Role> {
         match &self.role {
             Some(role) => role.parse(),
-            None => Ok(settings.parse(&GALATEA_ROLE, "one of all, ingress, worker, api")?.unwrap_or_default()),
+            None => Ok(settings
+                .parse(&GALATEA_ROLE, "one of all, ingress, worker, api")?
+                .unwrap_or_default()),
         }
     }
 
@@ -61,7 +63,8 @@ impl Start {
         let mut signals = Signals::listen()?;
         let configuration = context.configuration()?;
         let settings = &configuration.settings;
-        let personas = personas::load(&self.characters.characters, configuration, &context.working_dir)?;
+        let personas =
+            personas::load(&self.characters.characters, configuration, &context.working_dir)?;
         for warning in personas.iter().flat_map(|p| &p.warnings) {
             context.output.report(warning);
         }
@@ -69,21 +72,45 @@ impl Start {
         let data_dir = DataDir::locate(settings, &context.working_dir);
         data_dir.create()?;
         let mut lock = InstanceLock::take(data_dir.path())?;
-        let listener = health::bind(health::address(settings, self.port)?, &health::origin(settings, self.port)).await?;
-        let address = listener.local_addr().map_err(|e| galatea_core::Error::unexpected("the health server has no address").with("cause", e))?;
-        let booted = boot::boot(settings, &data_dir, personas, Platforms::All, self.role(settings)?).await?;
+        let listener = health::bind(
+            health::address(settings, self.port)?,
+            &health::origin(settings, self.port),
+        )
+        .await?;
+        let address = listener.local_addr().map_err(|e| {
+            galatea_core::Error::unexpected("the health server has no address").with("cause", e)
+        })?;
+        let booted =
+            boot::boot(settings, &data_dir, personas, Platforms::All, self.role(settings)?).await?;
 
         tokio::spawn(allocator::give_back_after_bursts());
         let stopping = Arc::new(AtomicBool::new(false));
-        tokio::spawn(health::serve(listener, readiness::probe(&booted, began, Arc::clone(&stopping))));
+        tokio::spawn(health::serve(
+            listener,
+            readiness::probe(&booted, began, Arc::clone(&stopping)),
+        ));
         let people = (!logging::is_json(context)).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
-        tokio::spawn(activity::watch(booted.orchestrator.events().subscribe(), Arc::clone(&booted.store), models, people));
+        tokio::spawn(activity::watch(
+            booted.orchestrator.events().subscribe(),
+            Arc::clone(&booted.store),
+            models,
+            people.clone(),
+        ));
         lock.announce(address)?;
-        context.output.say(overview::banner(&booted, &data_dir, address, demo, context).render(context.output.talk_style).trim_end());
+        context.output.say(
+            overview::banner(&booted, &data_dir, address, demo, context)
+                .render(context.output.talk_style)
+                .trim_end(),
+        );
         booted.orchestrator.start()?;
         let took = format!("ready in {:.2} s", began.elapsed().as_secs_f64());
         context.output.say(context.output.talk_style.bold(Color::Green, &took));
+        booted
+            .agents
+            .iter()
+            .filter_map(|agent| agent.silent.as_ref())
+            .for_each(|trouble| silent::tell(trouble, people.as_ref()));
 
         tokio::select! {
             () = signals.next() => {}
@@ -95,7 +122,10 @@ impl Start {
             }
         }
         stopping.store(true, Ordering::Relaxed);
-        context.output.say(format_args!("Stopping: what is under way is finished first (at most {} s; again to stop at once).", DRAIN.as_secs()));
+        context.output.say(format_args!(
+            "Stopping: what is under way is finished first (at most {} s; again to stop at once).",
+            DRAIN.as_secs()
+        ));
         Ok(drain(&booted, &mut signals).await)
     }
 }

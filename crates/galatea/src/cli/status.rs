@@ -3,6 +3,7 @@
 use clap::Args;
 use galatea_core::{Error, ErrorKind, Finding, Severity};
 use galatea_http::{HttpClient, HttpOptions};
+use galatea_runtime::BudgetState;
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode, time::Duration};
 
@@ -17,6 +18,7 @@ use crate::{
     health::{Readiness, Reason},
     lock::{self, Holder},
     output::{Color, Style},
+    report::hang,
 };
 
 /// Longest wait: the process asks its own database at most.
@@ -43,7 +45,10 @@ impl Status {
             Err(error) => {
                 if self.json.json {
                     let told = json!({ "code": error.code(), "message": error.message(), "fix": error.fix() });
-                    context.output.json("galatea.status/1", json!({ "running": false, "ready": false, "error": told }));
+                    context.output.json(
+                        "galatea.status/1",
+                        json!({ "running": false, "ready": false, "error": told }),
+                    );
                 }
                 return Err(error.into());
             }
@@ -66,25 +71,68 @@ impl Status {
 pub(crate) async fn readiness(data_dir: &DataDir) -> galatea_core::Result<Readiness> {
     let holder = lock::holder(data_dir.path())?.ok_or_else(|| not_running(data_dir))?;
     let address = holder.health.ok_or_else(|| no_health(holder))?;
-    let http = HttpClient::new(HttpOptions { total_timeout: PATIENCE, max_body: MAX_ANSWER, ..HttpOptions::default() })?;
+    let http = HttpClient::new(HttpOptions {
+        total_timeout: PATIENCE,
+        max_body: MAX_ANSWER,
+        ..HttpOptions::default()
+    })?;
     // 503 carries the reasons, so the status is not looked at.
     http.get(&format!("http://{address}/readyz")).send().await?.json().await
 }
 
 fn render(readiness: &Readiness, style: Style) -> String {
     let mut text = String::new();
-    let word = if readiness.ready { style.bold(Color::Green, "ready") } else { style.bold(Color::Red, "not ready") };
-    let _ = writeln!(text, "{word}  galatea {}, process {}, up {}", readiness.version, readiness.pid, duration(readiness.uptime));
+    let word = if readiness.ready {
+        style.bold(Color::Green, "ready")
+    } else {
+        style.bold(Color::Red, "not ready")
+    };
+    let process = format!(
+        "galatea {}, process {}, up {}",
+        readiness.version,
+        readiness.pid,
+        duration(readiness.uptime)
+    );
+    let _ =
+        writeln!(text, "{word}  {}", hang(if readiness.ready { 7 } else { 11 }, &process, style));
     for agent in &readiness.agents {
-        let _ = writeln!(text, "\n  {}  {}", style.bold(Color::Cyan, &agent.name), agent.model);
+        let model = hang(4 + agent.name.chars().count(), &agent.model, style);
+        let _ = writeln!(text, "\n  {}  {model}", style.bold(Color::Cyan, &agent.name));
         for connector in &agent.connectors {
-            let several = agent.connectors.iter().filter(|c| c.source == connector.source).count() > 1;
-            let name = if several { format!("{}:{}", connector.source, connector.account) } else { connector.source.clone() };
-            let _ = writeln!(text, "    {name:<9}  {:<9} {}", connector.state, connector.detail);
+            let several =
+                agent.connectors.iter().filter(|c| c.source == connector.source).count() > 1;
+            let name = if several {
+                format!("{}:{}", connector.source, connector.account)
+            } else {
+                connector.source.clone()
+            };
+            let _ = writeln!(
+                text,
+                "    {name:<9}  {:<9} {}",
+                connector.state,
+                hang(25, &connector.detail, style)
+            );
         }
     }
+    if let Some(cluster) = &readiness.cluster {
+        let processes = if cluster.alive == 1 {
+            "1 process is alive".to_owned()
+        } else {
+            format!("{} processes are alive", cluster.alive)
+        };
+        let _ = writeln!(
+            text,
+            "\n  {processes} on this database; `galatea cluster status` tells who does what"
+        );
+    }
     let mut found: Vec<_> = readiness.reasons.iter().map(finding).collect();
+    let notes = readiness.cluster.iter().flat_map(|cluster| &cluster.notes);
+    found.extend(notes.map(|note| {
+        Finding::new(Severity::Warning, note.code.clone(), "cluster", note.message.clone())
+    }));
+    found.extend(readiness.remarks.iter().map(remark));
     found.extend(breakers::findings(&readiness.breakers));
+    found.extend(readiness.budgets.iter().map(spent));
     if !found.is_empty() {
         text.push('\n');
     }
@@ -94,8 +142,37 @@ fn render(readiness: &Readiness, style: Style) -> String {
 fn finding(reason: &Reason) -> Finding {
     let whose = reason.agent.as_ref().map(|agent| format!(" of {agent}")).unwrap_or_default();
     let message = format!("{}{whose}: {}", reason.subject, reason.message);
-    let found = Finding::new(Severity::Error, reason.code.clone().unwrap_or_default(), reason.subject.clone(), message);
-    Finding { cause: reason.cause.clone(), origin: reason.origin.clone(), fix: reason.fix.clone(), ..found }
+    let found = Finding::new(
+        Severity::Error,
+        reason.code.clone().unwrap_or_default(),
+        reason.subject.clone(),
+        message,
+    );
+    Finding {
+        cause: reason.cause.clone(),
+        origin: reason.origin.clone(),
+        fix: reason.fix.clone(),
+        ..found
+    }
+}
+
+/// What others make good.
+pub(crate) fn remark(reason: &Reason) -> Finding {
+    Finding { severity: Severity::Warning, ..finding(reason) }
+}
+
+fn spent(budget: &BudgetState) -> Finding {
+    let BudgetState { agent, whose, setting, percent } = budget;
+    let message = format!(
+        "{percent} % of what {whose} may cost today (UTC) is used: the small model answers, and nobody once it is used up"
+    );
+    let found = Finding::new(Severity::Warning, "GAL-LIMIT", agent.clone(), message);
+    Finding {
+        fix: Some(format!(
+            "raise {setting}, or wait for tomorrow; `galatea usage` shows what it went to"
+        )),
+        ..found
+    }
 }
 
 fn duration(seconds: u64) -> String {
@@ -128,7 +205,12 @@ mod tests {
 
     #[test]
     fn what_is_in_the_way_comes_with_its_next_action() {
-        let connector = ConnectorState { source: "telegram".into(), account: "1".into(), state: "down".into(), detail: "the token was refused".into() };
+        let connector = ConnectorState {
+            source: "telegram".into(),
+            account: "1".into(),
+            state: "down".into(),
+            detail: "the token was refused".into(),
+        };
         let readiness = Readiness {
             ready: false,
             reasons: vec![Reason {
@@ -140,8 +222,15 @@ mod tests {
                 origin: Some("TELEGRAM_BOT_TOKEN from .env line 1".into()),
                 fix: Some("set another TELEGRAM_BOT_TOKEN".into()),
             }],
-            agents: vec![AgentState { name: "Ada".into(), model: "ollama llama3.2".into(), connectors: vec![connector] }],
+            agents: vec![AgentState {
+                name: "Ada".into(),
+                model: "ollama llama3.2".into(),
+                connectors: vec![connector],
+            }],
+            cluster: None,
+            remarks: Vec::new(),
             breakers: Vec::new(),
+            budgets: Vec::new(),
             version: "0.1.0".into(),
             pid: 7,
             uptime: 3_700,
@@ -158,6 +247,21 @@ mod tests {
             where: TELEGRAM_BOT_TOKEN from .env line 1
             fix:   set another TELEGRAM_BOT_TOKEN
         ");
+    }
+
+    #[test]
+    fn a_budget_that_is_nearly_used_up_is_a_warning() {
+        let found = spent(&BudgetState {
+            agent: "Ada".into(),
+            whose: "the agent".into(),
+            setting: "BUDGET_AGENT".into(),
+            percent: 83,
+        });
+        assert_eq!(found.severity, Severity::Warning);
+        assert!(
+            found.message.starts_with("83 % of what the agent may cost today")
+                && found.fix.unwrap().contains("BUDGET_AGENT")
+        );
     }
 
     #[test]

@@ -10,7 +10,10 @@ pub(super) fn layers(layer: &Layer, character: &Character) -> Vec<Layer> {
     let identity = character.identity().id().to_string();
     let dotted = |who: &str| {
         let prefix = format!("CHARACTER.{who}.");
-        layer.iter().filter_map(|(key, setting)| Some((strip(key, &prefix)?.to_owned(), setting.clone()))).collect::<Layer>()
+        layer
+            .iter()
+            .filter_map(|(key, setting)| Some((strip(key, &prefix)?.to_owned(), setting.clone())))
+            .collect::<Layer>()
     };
     let prefix = format!("{name}_");
     let prefixed: Layer = layer
@@ -28,7 +31,8 @@ pub(super) fn layers(layer: &Layer, character: &Character) -> Vec<Layer> {
 
 /// A prefix alone is too common to take everything behind it (`HOME_…`): only names that something reads.
 fn is_setting(key: &str) -> bool {
-    find(key).is_some() || key.strip_suffix("_FILE").is_some_and(|base| find(base).is_some_and(|v| v.secret))
+    find(key).is_some()
+        || key.strip_suffix("_FILE").is_some_and(|base| find(base).is_some_and(|v| v.secret))
 }
 
 /// A character's name as it stands in variables: upper case, anything but letters and digits as `_`.
@@ -48,7 +52,10 @@ mod tests {
     use galatea_core::settings::{Origin, Setting};
 
     fn layer(names: &[&str]) -> Layer {
-        names.iter().map(|n| ((*n).to_owned(), Setting { value: (*n).into(), origin: Origin::Environment })).collect()
+        names
+            .iter()
+            .map(|n| ((*n).to_owned(), Setting { value: (*n).into(), origin: Origin::Environment }))
+            .collect()
     }
 
     #[test]
@@ -56,7 +63,16 @@ mod tests {
         let character = Character { name: "Ada B.".into(), ..Character::default() };
         let id = character.identity().id().to_string();
         let by_id = format!("CHARACTER.{id}.OPENAI_API_KEY");
-        let found = layers(&layer(&[&by_id, "ADA_B__OPENAI_API_KEY", "CHARACTER.ADA_B_.OPENAI_API_KEY", "OPENAI_API_KEY", "PATH"]), &character);
+        let found = layers(
+            &layer(&[
+                &by_id,
+                "ADA_B__OPENAI_API_KEY",
+                "CHARACTER.ADA_B_.OPENAI_API_KEY",
+                "OPENAI_API_KEY",
+                "PATH",
+            ]),
+            &character,
+        );
         let values: Vec<_> = found.iter().map(|l| l["OPENAI_API_KEY"].text()).collect();
         assert_eq!(values, ["CHARACTER.ADA_B_.OPENAI_API_KEY", "ADA_B__OPENAI_API_KEY", &by_id]);
     }

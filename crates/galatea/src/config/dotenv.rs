@@ -16,7 +16,12 @@ pub(super) fn parse(path: &Path, text: &str) -> Parsed {
     let lines: Vec<&str> = text.lines().collect();
     let mut parsed = Parsed::default();
     let taken = Rc::new(Cell::new(0));
-    let mut entries = dotenvy::from_read_iter(Lines { lines: lines.clone(), line: 0, byte: 0, taken: taken.clone() });
+    let mut entries = dotenvy::from_read_iter(Lines {
+        lines: lines.clone(),
+        line: 0,
+        byte: 0,
+        taken: taken.clone(),
+    });
     loop {
         let first = taken.get();
         let Some(entry) = entries.next() else { break };
@@ -24,10 +29,16 @@ pub(super) fn parse(path: &Path, text: &str) -> Parsed {
         // Blank lines and comments are eaten together with the entry behind them.
         let start = range.clone().find(|i| !is_comment(lines[*i])).unwrap_or(range.start);
         match entry {
-            Ok((name, value)) => parsed.entry(path, start, lines[start], name, value),
-            Err(dotenvy::Error::LineParse(logical, index)) => parsed.errors.push(fault(path, start, &lines[range], &logical, index)),
+            Ok((name, value)) => parsed.entry(path, start, &lines[start..range.end], name, value),
+            Err(dotenvy::Error::LineParse(logical, index)) => {
+                parsed.errors.push(fault(path, start, &lines[range], &logical, index))
+            }
             Err(error) => {
-                parsed.errors.push(Report::error(format!("{} cannot be read", path.display())).code("GAL-CFG-FILE").cause(error.to_string()));
+                parsed.errors.push(
+                    Report::error(format!("{} cannot be read", path.display()))
+                        .code("GAL-CFG-FILE")
+                        .cause(error.to_string()),
+                );
                 break;
             }
         }
@@ -40,9 +51,18 @@ fn is_comment(line: &str) -> bool {
 }
 
 impl Parsed {
-    fn entry(&mut self, path: &Path, index: usize, line: &str, name: String, value: String) {
-        let column = line.find(&name).map_or(1, |at| line[..at].chars().count() + 1);
-        let place = Place { file: path.display().to_string(), line: index + 1, column, length: name.chars().count(), text: masked(line), caret: None };
+    /// Adds an entry that begins at line `index` (from 0) and is written on `lines`.
+    fn entry(&mut self, path: &Path, index: usize, lines: &[&str], name: String, value: String) {
+        let line = lines.first().copied().unwrap_or_default();
+        let column = name_at(line, &name).map_or(1, |at| line[..at].chars().count() + 1);
+        let place = Place {
+            file: path.display().to_string(),
+            line: index + 1,
+            column,
+            length: name.chars().count(),
+            text: masked(line),
+            caret: None,
+        };
         if let Some(known) = self.layer.get(&name) {
             self.warnings.push(
                 Report::warning(format!("{name} is set twice; the last value counts"))
@@ -52,7 +72,7 @@ impl Parsed {
                     .fix("remove the one that is wrong"),
             );
         }
-        if dollar(line, &name) {
+        if inserts(&lines.join("\n")) {
             self.warnings.push(
                 Report::warning(format!("a $ in the value of {name} inserts another variable"))
                     .code("GAL-CFG-DOLLAR")
@@ -61,23 +81,42 @@ impl Parsed {
             );
         }
         self.names.push(Named { name: name.clone(), place });
-        self.layer.insert(name, Setting { value: value.into(), origin: Origin::File { path: path.to_path_buf(), line: index + 1 } });
+        self.layer.insert(
+            name,
+            Setting {
+                value: value.into(),
+                origin: Origin::File { path: path.to_path_buf(), line: index + 1 },
+            },
+        );
     }
 }
 
-/// Whether a value holds a `$` that dotenvy replaces: outside single quotes, without a backslash, before any comment.
-fn dollar(line: &str, name: &str) -> bool {
-    let Some(value) = line.split_once(name).and_then(|(_, rest)| rest.split_once('=')).map(|(_, value)| value.trim_start()) else { return false };
-    let mut before = ' ';
-    let mut single = false;
+/// Where a name stands in the line of its entry, in bytes: right before the `=`, maybe behind `export`.
+fn name_at(line: &str, name: &str) -> Option<usize> {
+    let (head, _) = line.split_once('=')?;
+    head.trim_end().strip_suffix(name).map(str::len)
+}
+
+/// Whether the value of an entry holds a `$` that dotenvy replaces: outside single quotes, without a
+/// backslash, before any comment.
+fn inserts(entry: &str) -> bool {
+    let value = entry.split_once('=').map_or("", |(_, value)| value.trim_start());
+    if value.starts_with('#') {
+        return false;
+    }
+    let (mut single, mut double, mut escaped) = (false, false, false);
     for c in value.chars() {
         match c {
-            '\'' => single = !single,
-            '#' if !single && before.is_whitespace() => return false,
-            '$' if !single && before != '\\' => return true,
+            _ if escaped => escaped = false,
+            '\'' if !double => single = !single,
+            _ if single => {}
+            '$' => return true,
+            '\\' => escaped = true,
+            '"' => double = !double,
+            // Only a comment can follow.
+            ' ' | '\t' if !double => return false,
             _ => {}
         }
-        before = c;
     }
     false
 }
@@ -89,31 +128,52 @@ fn fault(path: &Path, index: usize, range: &[&str], logical: &str, at: usize) ->
     let whole = line.chars().count();
     let (message, column, fix) = match line.find('=') {
         None => ("this line has no =", indent + 1, "write NAME=value; a # begins a comment"),
-        Some(equal) if !is_name(&line[..equal]) => ("this is not a name", indent + 1, "names are letters, digits, _ and ., and begin with a letter or _"),
+        Some(equal) if !is_name(&line[..equal]) => (
+            "this is not a name",
+            indent + 1,
+            "names are letters, digits, _ and ., and begin with a letter or _",
+        ),
         Some(equal) if range.len() > 1 || open_quote(&line[equal + 1..]) => {
             let quote = line[equal..].find(['"', '\'']).map_or(equal, |q| equal + q);
-            ("a quote is opened and never closed", line[..quote].chars().count() + 1, "close it, or put the whole value into the other kind of quotes")
+            (
+                "a quote is opened and never closed",
+                line[..quote].chars().count() + 1,
+                "close it, or put the whole value into the other kind of quotes",
+            )
         }
         Some(equal) => {
             // `at` counts characters of the value, which begins at its first character that is not a space.
             let value = &line[equal + 1..];
-            let start = line[..=equal].chars().count() + (value.chars().count() - value.trim_start().chars().count());
+            let start = line[..=equal].chars().count()
+                + (value.chars().count() - value.trim_start().chars().count());
             let inside = logical.chars().count() <= value.chars().count();
             let column = if inside { start + at + 1 } else { start + 1 };
-            ("this value is cut by a space or holds an unknown escape", column, "put the value in single quotes: NAME='…'")
+            (
+                "this value is cut by a space or holds an unknown escape",
+                column,
+                "put the value in single quotes: NAME='…'",
+            )
         }
     };
     let column = column.min(whole.max(1));
     Report::error(format!("{message} ({} line {})", path.display(), index + 1))
         .code("GAL-CFG-ENV")
-        .place(Place { file: path.display().to_string(), line: index + 1, column, length: 1, text: masked(line), caret: None })
+        .place(Place {
+            file: path.display().to_string(),
+            line: index + 1,
+            column,
+            length: 1,
+            text: masked(line),
+            caret: None,
+        })
         .fix(fix)
 }
 
 fn is_name(text: &str) -> bool {
     let name = text.trim();
     let name = name.strip_prefix("export ").unwrap_or(name).trim();
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
 }
 
 fn open_quote(value: &str) -> bool {
@@ -166,8 +226,17 @@ mod tests {
     #[test]
     fn every_value_knows_its_line() {
         let parsed = file("# c\n\nA=1\r\nexport B = \"two\nlines\"\n\n  C='x y' # note\nD=\n");
-        let shown: Vec<_> = parsed.layer.iter().map(|(k, s)| format!("{k}={:?} {}", s.text(), s.origin)).collect();
-        assert_eq!(shown, ["A=\"1\" .env line 3", "B=\"two\\nlines\" .env line 4", "C=\"x y\" .env line 7", "D=\"\" .env line 8"]);
+        let shown: Vec<_> =
+            parsed.layer.iter().map(|(k, s)| format!("{k}={:?} {}", s.text(), s.origin)).collect();
+        assert_eq!(
+            shown,
+            [
+                "A=\"1\" .env line 3",
+                "B=\"two\\nlines\" .env line 4",
+                "C=\"x y\" .env line 7",
+                "D=\"\" .env line 8"
+            ]
+        );
         assert!(parsed.errors.is_empty() && parsed.warnings.is_empty());
     }
 
@@ -229,16 +298,50 @@ error[GAL-CFG-ENV]: this is not a name (.env line 1)
     #[test]
     fn twice_and_dollar_are_warned_about() {
         let parsed = file("A=1\nA=2\nB=x$y\nC='x$y'\nD=x\\$y\nE=x # $y\n");
-        let codes: Vec<_> = parsed.warnings.iter().map(|w| (w.code.clone().unwrap(), w.place.clone().unwrap().line)).collect();
+        let codes: Vec<_> = parsed
+            .warnings
+            .iter()
+            .map(|w| (w.code.clone().unwrap(), w.place.clone().unwrap().line))
+            .collect();
         assert_eq!(codes, [("GAL-CFG-TWICE".to_owned(), 2), ("GAL-CFG-DOLLAR".to_owned(), 3)]);
         assert_eq!(parsed.layer["A"].text(), "2");
+    }
+
+    #[test]
+    fn a_dollar_is_told_as_dotenvy_reads_it() {
+        for (value, warned) in [
+            ("\"it's ${x}\"", true),
+            ("\"two\nlines ${x}\"", true),
+            ("a\\\\$x", true),
+            ("'$x'y$z", true),
+            ("\"\\\"${x}\"", true),
+            ("'two\n$x'", false),
+            ("'\"'\\$x", false),
+            ("# $x", false),
+            ("a\t# $x", false),
+        ] {
+            let parsed = file(&format!("x=canary\nA={value}\n"));
+            assert_eq!(parsed.errors, [], "{value}");
+            assert_eq!(!parsed.warnings.is_empty(), warned, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_place_of_a_name_is_not_inside_of_export() {
+        let parsed = file("export o=1\nexport = 2\n");
+        let places: Vec<_> =
+            parsed.names.iter().map(|named| (named.name.as_str(), named.place.column)).collect();
+        assert_eq!(places, [("o", 8), ("export", 1)]);
     }
 
     #[test]
     fn a_long_line_is_one_value_and_earlier_values_can_be_inserted() {
         let long = "x".repeat(20_000);
         let parsed = file(&format!("A={long}\nB=1\nC=$B-2\n"));
-        assert_eq!((parsed.layer["A"].text().len(), parsed.layer["B"].origin.to_string().as_str()), (20_000, ".env line 2"));
+        assert_eq!(
+            (parsed.layer["A"].text().len(), parsed.layer["B"].origin.to_string().as_str()),
+            (20_000, ".env line 2")
+        );
         assert_eq!(parsed.layer["C"].text(), "1-2");
     }
 }

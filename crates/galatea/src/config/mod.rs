@@ -3,6 +3,8 @@
 
 mod character_env;
 mod dotenv;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod names;
 mod own;
 mod secret_files;
@@ -32,7 +34,9 @@ pub(crate) use names::{ELIZAOS_ONLY, looks_secret, nearest};
 pub(crate) use own::{DATABASE_URL, GALATEA_ROLE, LOG_JSON_FORMAT, LOG_LEVEL, check_database};
 #[cfg(test)]
 pub(crate) use variables::all_variables;
-pub(crate) use variables::{find as find_variable, gate as gate_variables, groups, names as names_of};
+pub(crate) use variables::{
+    PROCESS, find as find_variable, gate as gate_variables, groups, names as names_of,
+};
 
 /// File read when no other is named.
 pub(crate) const ENV_FILE: &str = ".env";
@@ -70,7 +74,11 @@ pub(crate) struct Configuration {
 
 impl Sources {
     /// The files named by flags, else the usual ones in the working folder.
-    pub(crate) fn new(working_dir: PathBuf, env_file: Option<PathBuf>, config: Option<PathBuf>) -> Self {
+    pub(crate) fn new(
+        working_dir: PathBuf,
+        env_file: Option<PathBuf>,
+        config: Option<PathBuf>,
+    ) -> Self {
         Self { working_dir, env_file, config }
     }
 
@@ -82,7 +90,11 @@ impl Sources {
 
 /// The values in the text of a `.env`, for a command that is going to change it.
 pub(crate) fn values_of(path: &Path, text: &str) -> BTreeMap<String, String> {
-    dotenv::parse(path, text).layer.into_iter().map(|(name, setting)| (name, setting.text())).collect()
+    dotenv::parse(path, text)
+        .layer
+        .into_iter()
+        .map(|(name, setting)| (name, setting.text()))
+        .collect()
 }
 
 impl Configuration {
@@ -94,13 +106,19 @@ impl Configuration {
         Self::read(sources, std::env::vars_os(), redactor)
     }
 
-    fn read(sources: &Sources, environment: impl Iterator<Item = (OsString, OsString)>, redactor: &Redactor) -> Result<Self, Vec<Report>> {
+    fn read(
+        sources: &Sources,
+        environment: impl Iterator<Item = (OsString, OsString)>,
+        redactor: &Redactor,
+    ) -> Result<Self, Vec<Report>> {
         let mut errors = Vec::new();
         let mut warnings = Vec::new();
         let mut layers = vec![environment_layer(environment)];
         let mut files = Vec::new();
-        let readers: [(&Option<PathBuf>, &str, text_file::Reader); 2] =
-            [(&sources.env_file, ENV_FILE, dotenv::parse), (&sources.config, CONFIG_FILE, toml_file::parse)];
+        let readers: [(&Option<PathBuf>, &str, text_file::Reader); 2] = [
+            (&sources.env_file, ENV_FILE, dotenv::parse),
+            (&sources.config, CONFIG_FILE, toml_file::parse),
+        ];
         for (named, usual, parse) in readers {
             let path = named.clone().unwrap_or_else(|| usual.into());
             let parsed = match text_file::read(&sources.working_dir, &path, named.is_some()) {
@@ -129,16 +147,28 @@ impl Configuration {
         if !errors.is_empty() {
             return Err(errors);
         }
-        Ok(Self { settings: Settings::new(layers), files, warnings, redactor: redactor.clone(), working_dir: sources.working_dir.clone() })
+        Ok(Self {
+            settings: Settings::new(layers),
+            files,
+            warnings,
+            redactor: redactor.clone(),
+            working_dir: sources.working_dir.clone(),
+        })
     }
 
     /// Settings of one agent: those of its character and those of the environment that are meant for it, then everybody's.
     ///
     /// # Errors
     /// Exit 3 when a secret's file named for this character cannot be read.
-    pub(crate) fn settings_for(&self, character: &Character, file: Option<&Path>) -> Result<Settings> {
+    pub(crate) fn settings_for(
+        &self,
+        character: &Character,
+        file: Option<&Path>,
+    ) -> Result<Settings> {
         let mut layers = settings_layers(character, file);
-        layers.extend(self.settings.layers().iter().flat_map(|layer| character_env::layers(layer, character)));
+        layers.extend(
+            self.settings.layers().iter().flat_map(|layer| character_env::layers(layer, character)),
+        );
         let mut errors = Vec::new();
         for layer in &mut layers {
             errors.extend(secret_files::resolve(layer, &self.working_dir));
@@ -176,19 +206,37 @@ mod tests {
 
     fn load(dir: &Path, environment: &[(&str, &str)]) -> Result<Configuration, Vec<Report>> {
         let environment = environment.iter().map(|(k, v)| (OsString::from(k), OsString::from(v)));
-        Configuration::read(&Sources::new(dir.to_path_buf(), None, None), environment, &Redactor::default())
+        Configuration::read(
+            &Sources::new(dir.to_path_buf(), None, None),
+            environment,
+            &Redactor::default(),
+        )
     }
 
     #[test]
     fn the_environment_beats_dotenv_beats_toml_and_each_value_knows_its_place() {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join(".env"), "# mine\nDM_POLICY=open\nGROUP_POLICY=always\nALLOW_BOTS=\n").unwrap();
-        std::fs::write(dir.path().join("galatea.toml"), "dm_policy = 'x'\nALLOW_BOTS = true\n[server]\nport = 3001\n").unwrap();
+        std::fs::write(
+            dir.path().join(".env"),
+            "# mine\nDM_POLICY=open\nGROUP_POLICY=always\nALLOW_BOTS=\n",
+        )
+        .unwrap();
+        std::fs::write(
+            dir.path().join("galatea.toml"),
+            "dm_policy = 'x'\nALLOW_BOTS = true\n[server]\nport = 3001\n",
+        )
+        .unwrap();
         let configuration = load(dir.path(), &[("DM_POLICY", "pairing")]).unwrap();
-        let shown = |name| configuration.settings.raw(name).map(|s| (s.text(), s.origin.to_string())).unwrap();
+        let shown = |name| {
+            configuration.settings.raw(name).map(|s| (s.text(), s.origin.to_string())).unwrap()
+        };
         assert_eq!(shown("DM_POLICY"), ("pairing".into(), "environment".into()));
         assert_eq!(shown("GROUP_POLICY"), ("always".into(), ".env line 3".into()));
-        assert_eq!(shown("ALLOW_BOTS"), ("true".into(), "galatea.toml line 2".into()), "an empty value is unset");
+        assert_eq!(
+            shown("ALLOW_BOTS"),
+            ("true".into(), "galatea.toml line 2".into()),
+            "an empty value is unset"
+        );
         assert_eq!(shown("SERVER_PORT"), ("3001".into(), "galatea.toml line 4".into()));
     }
 
@@ -196,8 +244,16 @@ mod tests {
     fn a_character_has_its_own_variables_and_beats_them() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("token"), "from-a-file\n").unwrap();
-        std::fs::write(dir.path().join(".env"), "MY_HELPER_TELEGRAM_BOT_TOKEN_FILE=token\nCHARACTER.MY_HELPER.OPENAI_API_KEY=own-key\n").unwrap();
-        let configuration = load(dir.path(), &[("TELEGRAM_BOT_TOKEN", "everybodys"), ("OPENAI_API_KEY", "everybodys")]).unwrap();
+        std::fs::write(
+            dir.path().join(".env"),
+            "MY_HELPER_TELEGRAM_BOT_TOKEN_FILE=token\nCHARACTER.MY_HELPER.OPENAI_API_KEY=own-key\n",
+        )
+        .unwrap();
+        let configuration = load(
+            dir.path(),
+            &[("TELEGRAM_BOT_TOKEN", "everybodys"), ("OPENAI_API_KEY", "everybodys")],
+        )
+        .unwrap();
         let mut character = Character { name: "My Helper".into(), ..Character::default() };
         let settings = configuration.settings_for(&character, None).unwrap();
         let token = Variable::new("TELEGRAM_BOT_TOKEN", "").secret();
@@ -206,14 +262,18 @@ mod tests {
         character.secrets.insert("TELEGRAM_BOT_TOKEN", "written-in-character");
         let settings = configuration.settings_for(&character, None).unwrap();
         assert_eq!(settings.text(&token).unwrap(), "written-in-character");
-        assert_eq!(configuration.redactor.clean("x written-in-character from-a-file own-key"), "x [secret] [secret] [secret]");
+        assert_eq!(
+            configuration.redactor.clean("x written-in-character from-a-file own-key"),
+            "x [secret] [secret] [secret]"
+        );
     }
 
     #[test]
     fn a_file_named_by_a_flag_has_to_exist() {
         let dir = tempfile::tempdir().unwrap();
         let sources = Sources::new(dir.path().to_path_buf(), Some("other.env".into()), None);
-        let errors = Configuration::read(&sources, std::iter::empty(), &Redactor::default()).err().unwrap();
+        let errors =
+            Configuration::read(&sources, std::iter::empty(), &Redactor::default()).err().unwrap();
         assert!(errors[0].message.contains("other.env"), "{errors:?}");
     }
 }

@@ -63,21 +63,28 @@ pub(crate) const ELIZAOS_ONLY: &[&str] = &[
 ];
 
 /// First words of names that others use too (`MODEL_PATH`, `SMALL_WORLD`); an unknown name of these is no mistake.
-const COMMON_WORDS: &[&str] =
-    &["ALLOW", "ALWAYS", "MODEL", "SMALL", "LARGE", "DEFAULT", "TEXT", "LOG", "SERVER", "DATABASE", "POSTGRES", "MESSAGE", "GROUP", "TERMINAL", "GOOGLE"];
+const COMMON_WORDS: &[&str] = &[
+    "ALLOW", "ALWAYS", "MODEL", "SMALL", "LARGE", "DEFAULT", "TEXT", "LOG", "SERVER", "DATABASE",
+    "POSTGRES", "MESSAGE", "GROUP", "TERMINAL", "GOOGLE",
+];
 
 /// Whether a value under this name has to be kept out of every output.
 pub(crate) fn looks_secret(name: &str) -> bool {
     let upper = name.to_uppercase();
     let upper = accounts::split(&upper).map_or(upper.as_str(), |(base, _)| base);
-    ["_TOKEN", "_KEY", "_SECRET", "_PASSWORD", "_SALT", "_DSN"].iter().any(|end| upper.ends_with(end)) || is_declared_secret(upper)
+    ["_TOKEN", "_KEY", "_SECRET", "_PASSWORD", "_SALT", "_DSN"]
+        .iter()
+        .any(|end| upper.ends_with(end))
+        || is_declared_secret(upper)
 }
 
 /// Whether a name is that of a declared secret, or a character's form of it (`CHARACTER.<NAME>.X`, `<NAME>_X`).
 pub(super) fn is_declared_secret(name: &str) -> bool {
     let base = name.rsplit('.').next().unwrap_or(name);
     let base = accounts::split(base).map_or(base, |(base, _)| base);
-    let is = |known: &&str| base.strip_suffix(known).is_some_and(|before| before.is_empty() || before.ends_with('_'));
+    let is = |known: &&str| {
+        base.strip_suffix(known).is_some_and(|before| before.is_empty() || before.ends_with('_'))
+    };
     all_variables().filter(|v| v.secret).any(|v| std::iter::once(&v.name).chain(v.aliases).any(&is))
 }
 
@@ -97,13 +104,25 @@ pub(super) fn unknown(parsed: &Parsed) -> Vec<Report> {
         .collect()
 }
 
-/// The same for the process environment, which is full of others' names: only `GALATEA_…`.
+/// The same for the process environment, which is full of others' names: `GALATEA_…`, and what begins like a platform's or provider's and is
+/// nearly one of ours (`TELEGRAM_BOT_TOKE`).
 pub(super) fn unknown_in_environment(layer: &Layer) -> Vec<Report> {
-    layer.keys().filter(|name| name.starts_with("GALATEA_") && !is_known(name)).map(|name| warning(name, nearest(name)).line("where", "environment")).collect()
+    let told = |name: &String| {
+        let meant = nearest(name);
+        (name.starts_with("GALATEA_") || (is_family(name) && meant.is_some())).then(|| {
+            let mut report = warning(name, meant);
+            report.lines.insert(0, ("where".to_owned(), "environment".to_owned()));
+            report
+        })
+    };
+    layer.keys().filter(|name| !is_known(name)).filter_map(told).collect()
 }
 
 fn warning(name: &str, meant: Option<&str>) -> Report {
-    let fix = meant.map_or_else(|| "remove it; `galatea config schema` lists every name".to_owned(), |meant| format!("did you mean {meant}?"));
+    let fix = meant.map_or_else(
+        || "remove it; `galatea config schema` lists every name".to_owned(),
+        |meant| format!("did you mean {meant}?"),
+    );
     Report::warning(format!("{name} is not a setting of Galatea")).code("GAL-CFG-UNKNOWN").fix(fix)
 }
 
@@ -120,12 +139,15 @@ fn is_known(name: &str) -> bool {
 
 fn is_prefixed(name: &str, at: usize) -> bool {
     let rest = &name[at + 1..];
-    !is_family(name) && (find(rest).is_some() || rest.strip_suffix("_FILE").is_some_and(|base| find(base).is_some_and(|v| v.secret)))
+    !is_family(name)
+        && (find(rest).is_some()
+            || rest.strip_suffix("_FILE").is_some_and(|base| find(base).is_some_and(|v| v.secret)))
 }
 
 /// What a name was probably meant to be, a character's part kept: `CHARACTER.<NAME>.X`, `<NAME>_X`.
 fn meant(name: &str) -> Option<String> {
-    if let Some((who, rest)) = name.strip_prefix("CHARACTER.").and_then(|rest| rest.split_once('.')) {
+    if let Some((who, rest)) = name.strip_prefix("CHARACTER.").and_then(|rest| rest.split_once('.'))
+    {
         return Some(format!("CHARACTER.{who}.{}", nearest(rest)?));
     }
     let whole = || nearest(name).map(str::to_owned);
@@ -139,7 +161,10 @@ fn meant(name: &str) -> Option<String> {
 /// Whether a name begins like ours.
 fn is_family(name: &str) -> bool {
     let Some((word, _)) = name.split_once('_') else { return false };
-    let families: BTreeSet<&str> = all_variables().filter_map(|v| v.name.split_once('_').map(|(word, _)| word)).filter(|w| !COMMON_WORDS.contains(w)).collect();
+    let families: BTreeSet<&str> = all_variables()
+        .filter_map(|v| v.name.split_once('_').map(|(word, _)| word))
+        .filter(|w| !COMMON_WORDS.contains(w))
+        .collect();
     word == "GALATEA" || families.contains(word)
 }
 
@@ -170,7 +195,10 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_is_shown_with_caret_and_suggestion() {
-        let text: String = warnings("A=1\nTELEGRAM_BOT_TOKN=123:canary\n").iter().map(|w| w.render(Style::plain())).collect();
+        let text: String = warnings("A=1\nTELEGRAM_BOT_TOKN=123:canary\n")
+            .iter()
+            .map(|w| w.render(Style::plain()))
+            .collect();
         insta::assert_snapshot!(text, @r###"
 warning[GAL-CFG-UNKNOWN]: TELEGRAM_BOT_TOKN is not a setting of Galatea
  --> .env:2:1
@@ -183,6 +211,49 @@ warning[GAL-CFG-UNKNOWN]: TELEGRAM_BOT_TOKN is not a setting of Galatea
     }
 
     #[test]
+    fn the_environment_is_searched_for_what_was_meant_for_us() {
+        let layer = |names: &[&str]| -> Layer {
+            let setting = || galatea_core::settings::Setting {
+                value: "x".into(),
+                origin: galatea_core::settings::Origin::Environment,
+            };
+            names.iter().map(|name| ((*name).to_owned(), setting())).collect()
+        };
+        let told = unknown_in_environment(&layer(&[
+            "TELEGRAM_BOT_TOKE",
+            "DISCORD_API_TOKNE",
+            "OPENAI_APIKEY",
+            "GALATEA_NONSENSE",
+        ]));
+        let fixes: Vec<_> = told
+            .iter()
+            .flat_map(|report| &report.lines)
+            .filter(|(label, _)| label == "fix")
+            .map(|(_, fix)| fix.as_str())
+            .collect();
+        assert_eq!(fixes[0], "did you mean DISCORD_API_TOKEN?");
+        assert!(
+            fixes[1].starts_with("remove it")
+                && fixes[2] == "did you mean OPENAI_API_KEY?"
+                && fixes[3] == "did you mean TELEGRAM_BOT_TOKEN?",
+            "{fixes:?}"
+        );
+        for others in [
+            "TELEGRAM_DESKTOP_THEME",
+            "DISCORD_IPC",
+            "OPENAI_PROXY_POOL",
+            "X_WINDOW",
+            "LOG_LEVELS",
+            "SERVER_PORTS",
+            "HOME",
+            "TERM",
+            "telegram_bot_token",
+        ] {
+            assert_eq!(unknown_in_environment(&layer(&[others])), Vec::new(), "{others}");
+        }
+    }
+
+    #[test]
     fn others_names_elizaos_names_and_character_names_are_no_mistakes() {
         let text = "COMPOSE_PROJECT_NAME=x\nDISCORD_API_TOKEN=x\nHELPER_TELEGRAM_BOT_TOKEN=x\nCHARACTER.HELPER.OPENAI_API_KEY=x\n\
                     OPENAI_API_KEY_FILE=x\nMODEL_PATH=/m\nHELPER_OPENAI_API_KEY_FILE=x\n\
@@ -192,15 +263,26 @@ warning[GAL-CFG-UNKNOWN]: TELEGRAM_BOT_TOKN is not a setting of Galatea
 
     #[test]
     fn a_wrong_name_for_a_character_and_of_our_own_is_told() {
-        for name in ["CHARACTER.HELPER.TELEGRAM_BOT_TOKN", "GALATEA_NONSENSE", "TELEGRAM_NONSENSE", "telegram_bot_token"] {
+        for name in [
+            "CHARACTER.HELPER.TELEGRAM_BOT_TOKN",
+            "GALATEA_NONSENSE",
+            "TELEGRAM_NONSENSE",
+            "telegram_bot_token",
+        ] {
             assert_eq!(warnings(&format!("{name}=x\n")).len(), 1, "{name}");
         }
     }
 
     #[test]
     fn what_was_meant_for_a_character_keeps_its_name() {
-        assert_eq!(meant("CHARACTER.HELPER.TELEGRAM_BOT_TOKN").as_deref(), Some("CHARACTER.HELPER.TELEGRAM_BOT_TOKEN"));
-        assert_eq!(meant("MY_HELPER_TELEGRAM_BOT_TOKN").as_deref(), Some("MY_HELPER_TELEGRAM_BOT_TOKEN"));
+        assert_eq!(
+            meant("CHARACTER.HELPER.TELEGRAM_BOT_TOKN").as_deref(),
+            Some("CHARACTER.HELPER.TELEGRAM_BOT_TOKEN")
+        );
+        assert_eq!(
+            meant("MY_HELPER_TELEGRAM_BOT_TOKN").as_deref(),
+            Some("MY_HELPER_TELEGRAM_BOT_TOKEN")
+        );
         assert_eq!(meant("COMPOSE_PROJECT_NAME"), None);
     }
 

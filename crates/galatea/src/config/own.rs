@@ -19,8 +19,10 @@ pub(crate) const GALATEA_ROLE: Variable = Variable::new(
 pub(crate) const LOG_LEVEL: Variable =
     Variable::new("LOG_LEVEL", "Log lines from this level on: trace, debug, info, warn, error; or filters such as warn,galatea_telegram=debug.").or("info");
 /// Log form.
-pub(crate) const LOG_JSON_FORMAT: Variable =
-    Variable::new("LOG_JSON_FORMAT", "Write log lines as JSON: true or false; unset writes text on a terminal and JSON elsewhere.");
+pub(crate) const LOG_JSON_FORMAT: Variable = Variable::new(
+    "LOG_JSON_FORMAT",
+    "Write log lines as JSON: true or false; unset writes text on a terminal and JSON elsewhere.",
+);
 
 /// Every setting read here.
 pub(crate) const VARIABLES: &[Variable] = &[DATABASE_URL, GALATEA_ROLE, LOG_LEVEL, LOG_JSON_FORMAT];
@@ -33,7 +35,10 @@ pub(crate) fn check_database(settings: &Settings) -> Result<()> {
     let Some(url) = settings.text(&DATABASE_URL) else { return Ok(()) };
     let url = url.trim().trim_matches(['"', '\'']).trim().to_ascii_lowercase();
     if !["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(settings.complain(&DATABASE_URL, "is no address of a PostgreSQL, and this build takes no other server"));
+        return Err(settings.complain(
+            &DATABASE_URL,
+            "is no address of a PostgreSQL, and this build takes no other server",
+        ));
     }
     Ok(())
 }
@@ -52,10 +57,15 @@ mod tests {
     #[test]
     fn another_database_is_refused_and_its_password_never_told() {
         assert!(check_database(&Settings::default()).is_ok());
-        for (name, url) in [("POSTGRES_URL", "postgres://u:canary@h/d"), ("DATABASE_URL", " 'PostgreSQL://u:canary@h/d'")] {
+        for (name, url) in [
+            ("POSTGRES_URL", "postgres://u:canary@h/d"),
+            ("DATABASE_URL", " 'PostgreSQL://u:canary@h/d'"),
+        ] {
             assert!(check_database(&Settings::from_pairs([(name, url)])).is_ok());
         }
-        let error = check_database(&Settings::from_pairs([("DATABASE_URL", "mysql://u:canary@h/d")])).unwrap_err();
+        let error =
+            check_database(&Settings::from_pairs([("DATABASE_URL", "mysql://u:canary@h/d")]))
+                .unwrap_err();
         assert_eq!(error.code(), Some("GAL-CFG-VALUE"));
         assert!(!error.report().contains("canary"));
     }

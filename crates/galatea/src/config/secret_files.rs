@@ -17,8 +17,11 @@ const SUFFIX: &str = "_FILE";
 /// Replaces every `<NAME>_FILE` of a secret by the secret itself; relative paths start in the working folder.
 pub(super) fn resolve(layer: &mut Layer, working_dir: &Path) -> Vec<Report> {
     let mut errors = Vec::new();
-    let named: Vec<(String, String)> =
-        layer.keys().filter_map(|key| Some((key.clone(), key.strip_suffix(SUFFIX)?.to_owned()))).filter(|(_, name)| is_declared_secret(name)).collect();
+    let named: Vec<(String, String)> = layer
+        .keys()
+        .filter_map(|key| Some((key.clone(), key.strip_suffix(SUFFIX)?.to_owned())))
+        .filter(|(_, name)| is_declared_secret(name))
+        .collect();
     for (key, name) in named {
         let Some(setting) = layer.get(&key) else { continue };
         let path = PathBuf::from(setting.text().trim());
@@ -27,14 +30,22 @@ pub(super) fn resolve(layer: &mut Layer, working_dir: &Path) -> Vec<Report> {
             continue;
         }
         if layer.get(&name).is_some_and(|s| !s.text().is_empty()) {
-            errors.push(Report::error(format!("both {name} and {key} are set")).code("GAL-CFG-SECRET-FILE").line("where", from).fix("remove one of them"));
+            errors.push(
+                Report::error(format!("both {name} and {key} are set"))
+                    .code("GAL-CFG-SECRET-FILE")
+                    .line("where", from)
+                    .fix("remove one of them"),
+            );
             continue;
         }
         match read(&working_dir.join(&path)) {
             Ok(secret) => {
                 // Gone with its question: a character's layer is cut from this one and resolved again.
                 layer.remove(&key);
-                layer.insert(name, Setting { value: secret.into(), origin: Origin::File { path, line: 1 } });
+                layer.insert(
+                    name,
+                    Setting { value: secret.into(), origin: Origin::File { path, line: 1 } },
+                );
             }
             Err(cause) => errors.push(
                 Report::error(format!("the secret {name} cannot be read from {}", path.display()))
@@ -50,7 +61,9 @@ pub(super) fn resolve(layer: &mut Layer, working_dir: &Path) -> Vec<Report> {
 
 fn read(path: &Path) -> Result<String, String> {
     let mut text = String::new();
-    File::open(path).and_then(|file| file.take(MAX_SIZE + 1).read_to_string(&mut text)).map_err(|e| e.to_string())?;
+    File::open(path)
+        .and_then(|file| file.take(MAX_SIZE + 1).read_to_string(&mut text))
+        .map_err(|e| e.to_string())?;
     if text.len() as u64 > MAX_SIZE {
         return Err(format!("it is larger than {} KiB", MAX_SIZE / 1024));
     }
@@ -63,7 +76,12 @@ mod tests {
     use super::*;
 
     fn layer(pairs: &[(&str, &str)]) -> Layer {
-        pairs.iter().map(|(k, v)| ((*k).to_owned(), Setting { value: (*v).into(), origin: Origin::Environment })).collect()
+        pairs
+            .iter()
+            .map(|(k, v)| {
+                ((*k).to_owned(), Setting { value: (*v).into(), origin: Origin::Environment })
+            })
+            .collect()
     }
 
     #[test]
@@ -72,7 +90,13 @@ mod tests {
         std::fs::write(dir.path().join("key"), "sk-1\n").unwrap();
         let mut found = layer(&[("OPENAI_API_KEY_FILE", "key"), ("DM_POLICY_FILE", "none")]);
         assert!(resolve(&mut found, dir.path()).is_empty());
-        assert_eq!((found["OPENAI_API_KEY"].text().as_str(), found["OPENAI_API_KEY"].origin.to_string().as_str()), ("sk-1", "key line 1"));
+        assert_eq!(
+            (
+                found["OPENAI_API_KEY"].text().as_str(),
+                found["OPENAI_API_KEY"].origin.to_string().as_str()
+            ),
+            ("sk-1", "key line 1")
+        );
         assert!(!found.contains_key("DM_POLICY"), "not a secret");
         assert!(!found.contains_key("OPENAI_API_KEY_FILE"), "replaced");
     }

@@ -43,25 +43,47 @@ pub(super) type Reader = fn(&Path, &str) -> Parsed;
 ///
 /// # Errors
 /// A report for a file that cannot be read, is too large, or is not UTF-8.
-pub(super) fn read(working_dir: &Path, path: &Path, asked_for: bool) -> Result<Option<String>, Report> {
+pub(super) fn read(
+    working_dir: &Path,
+    path: &Path,
+    asked_for: bool,
+) -> Result<Option<String>, Report> {
     let shown = path.display();
-    let broken = |cause: String, fix: &str| Report::error(format!("{shown} cannot be read")).code("GAL-CFG-FILE").cause(cause).fix(fix);
+    let broken = |cause: String, fix: &str| {
+        Report::error(format!("{shown} cannot be read")).code("GAL-CFG-FILE").cause(cause).fix(fix)
+    };
     let file = match File::open(working_dir.join(path)) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound && !asked_for => return Ok(None),
-        Err(e) => return Err(broken(e.to_string(), "check the name and that this user may read it")),
+        Err(e) => {
+            return Err(broken(e.to_string(), "check the name and that this user may read it"));
+        }
     };
     let mut bytes = Vec::new();
-    file.take(MAX_SIZE + 1).read_to_end(&mut bytes).map_err(|e| broken(e.to_string(), "check that it is a file and that this user may read it"))?;
+    file.take(MAX_SIZE + 1).read_to_end(&mut bytes).map_err(|e| {
+        broken(e.to_string(), "check that it is a file and that this user may read it")
+    })?;
     if bytes.len() as u64 > MAX_SIZE {
-        return Err(broken(format!("it is larger than {} KiB", MAX_SIZE / 1024), "check that it is the file you mean"));
+        return Err(broken(
+            format!("it is larger than {} KiB", MAX_SIZE / 1024),
+            "check that it is the file you mean",
+        ));
     }
+    decode(bytes)
+        .map(Some)
+        .map_err(|line| broken(format!("line {line} is not UTF-8 text"), "save the file as UTF-8"))
+}
+
+/// The bytes of a file as text, without a byte order mark.
+///
+/// # Errors
+/// The first line, from 1, that is not UTF-8.
+pub(super) fn decode(bytes: Vec<u8>) -> Result<String, usize> {
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Some(text.strip_prefix('\u{FEFF}').map(str::to_owned).unwrap_or(text))),
+        Ok(text) => Ok(text.strip_prefix('\u{FEFF}').map(str::to_owned).unwrap_or(text)),
         Err(error) => {
             let valid = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..valid].iter().filter(|b| **b == b'\n').count() + 1;
-            Err(broken(format!("line {line} is not UTF-8 text"), "save the file as UTF-8"))
+            Err(error.as_bytes()[..valid].iter().filter(|b| **b == b'\n').count() + 1)
         }
     }
 }
@@ -69,7 +91,13 @@ pub(super) fn read(working_dir: &Path, path: &Path, asked_for: bool) -> Result<O
 /// A line as it may be quoted: the name stays, every letter and digit of the value becomes a dot, so that a caret still points right.
 pub(super) fn masked(line: &str) -> String {
     let keep = line.find('=').map_or(0, |at| at + 1);
-    let hide = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '/' | '+' | '@' | '.') { '•' } else { c };
+    let hide = |c: char| {
+        if c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '/' | '+' | '@' | '.') {
+            '•'
+        } else {
+            c
+        }
+    };
     line[..keep].chars().chain(line[keep..].chars().map(hide)).collect()
 }
 

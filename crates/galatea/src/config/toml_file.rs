@@ -62,16 +62,22 @@ impl Parsed {
                 );
             }
             self.names.push(Named { name: name.clone(), place });
-            self.layer.insert(name, Setting { value: json, origin: Origin::File { path: path.to_path_buf(), line } });
+            self.layer.insert(
+                name,
+                Setting { value: json, origin: Origin::File { path: path.to_path_buf(), line } },
+            );
         }
     }
 }
 
 /// The setting's name of a path of keys.
 fn name(parts: &[String]) -> String {
-    let upper: Vec<String> = parts.iter().map(|p| p.to_uppercase().replace(['-', ' '], "_")).collect();
+    let upper: Vec<String> =
+        parts.iter().map(|p| p.to_uppercase().replace(['-', ' '], "_")).collect();
     match upper.as_slice() {
-        [first, who, rest @ ..] if first == "CHARACTER" && !rest.is_empty() => format!("CHARACTER.{who}.{}", rest.join("_")),
+        [first, who, rest @ ..] if first == "CHARACTER" && !rest.is_empty() => {
+            format!("CHARACTER.{who}.{}", rest.join("_"))
+        }
         parts => parts.join("_"),
     }
 }
@@ -80,10 +86,16 @@ fn to_json(value: &DeValue<'_>) -> Option<Value> {
     Some(match value {
         DeValue::String(text) => Value::from(text.to_string()),
         DeValue::Boolean(flag) => Value::from(*flag),
-        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).map_or_else(|_| Value::from(number.as_str()), Value::from),
-        DeValue::Float(number) => number.as_str().parse::<f64>().map_or_else(|_| Value::from(number.as_str()), Value::from),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or_else(|_| Value::from(number.as_str()), Value::from),
+        DeValue::Float(number) => number
+            .as_str()
+            .parse::<f64>()
+            .map_or_else(|_| Value::from(number.as_str()), Value::from),
         DeValue::Datetime(time) => Value::from(time.to_string()),
-        DeValue::Array(items) => Value::Array(items.iter().map(|item| to_json(item.get_ref())).collect::<Option<_>>()?),
+        DeValue::Array(items) => {
+            Value::Array(items.iter().map(|item| to_json(item.get_ref())).collect::<Option<_>>()?)
+        }
         DeValue::Table(_) => return None,
     })
 }
@@ -119,8 +131,11 @@ mod tests {
 
     #[test]
     fn flat_names_tables_and_characters_become_settings() {
-        let parsed = file("SERVER_PORT = 3001\nALLOW_FROM = ['a', 7]\n[telegram]\nbot-token = 'x'\n[character.\"my helper\"]\nopenai_api_key = 'y'\n");
-        let shown: Vec<_> = parsed.layer.iter().map(|(k, s)| format!("{k}={} {}", s.value, s.origin)).collect();
+        let parsed = file(
+            "SERVER_PORT = 3001\nALLOW_FROM = ['a', 7]\n[telegram]\nbot-token = 'x'\n[character.\"my helper\"]\nopenai_api_key = 'y'\n",
+        );
+        let shown: Vec<_> =
+            parsed.layer.iter().map(|(k, s)| format!("{k}={} {}", s.value, s.origin)).collect();
         assert_eq!(
             shown,
             [

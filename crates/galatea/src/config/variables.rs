@@ -20,21 +20,48 @@ pub(crate) struct Group {
 
 /// The gate's settings for each of [`PLATFORMS`]: none where there is no login, since nobody but the owner of the machine is there.
 static GATES: LazyLock<Vec<Vec<Variable>>> = LazyLock::new(|| {
-    let of = |p: &Platform| if p.has_login() { galatea_runtime::config::platform_variables(&p.source, p.title) } else { Vec::new() };
+    let of = |p: &Platform| {
+        if p.has_login() {
+            galatea_runtime::config::platform_variables(&p.source, p.title)
+        } else {
+            Vec::new()
+        }
+    };
     PLATFORMS.iter().map(of).collect()
 });
 
+/// Heading of what belongs to one process and may differ from machine to machine.
+pub(crate) const PROCESS: &str = "Process";
+
 static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
-    let platforms = PLATFORMS.iter().zip(&*GATES).flat_map(|(p, gate)| [(p.title, p.variables), (p.title, gate.as_slice())]);
-    let process = [crate::personas::VARIABLES, crate::data_dir::VARIABLES, crate::health::VARIABLES, own::VARIABLES, galatea_hints::VARIABLES]
-        .into_iter()
-        .map(|list| ("Process", list));
+    let platforms = PLATFORMS
+        .iter()
+        .zip(&*GATES)
+        .flat_map(|(p, gate)| [(p.title, p.variables), (p.title, gate.as_slice())]);
+    let process = [
+        crate::personas::VARIABLES,
+        crate::data_dir::VARIABLES,
+        crate::health::VARIABLES,
+        own::VARIABLES,
+    ]
+    .into_iter()
+    .map(|list| (PROCESS, list));
     let answering = [galatea_runtime::config::VARIABLES, galatea_bootstrap::VARIABLES];
     let answering = answering.into_iter().map(|list| ("Answering", list));
     let mut groups: Vec<Group> = Vec::new();
-    for (title, variables) in process.chain(platforms).chain(galatea_models::config::variables::VARIABLES.iter().copied()).chain(answering) {
-        let new: Vec<_> =
-            variables.iter().filter(|v| !groups.iter().any(|g| g.variables.iter().any(|known| names(known).any(|name| name == v.name)))).collect();
+    for (title, variables) in process
+        .chain(platforms)
+        .chain(galatea_models::config::variables::VARIABLES.iter().copied())
+        .chain(answering)
+    {
+        let new: Vec<_> = variables
+            .iter()
+            .filter(|v| {
+                !groups.iter().any(|g| {
+                    g.variables.iter().any(|known| names(known).any(|name| name == v.name))
+                })
+            })
+            .collect();
         match groups.iter_mut().find(|g| g.title == title) {
             Some(group) => group.variables.extend(new),
             None => groups.push(Group { title, variables: new }),
@@ -56,7 +83,11 @@ pub(crate) fn all_variables() -> impl Iterator<Item = &'static Variable> {
 
 /// The gate's settings for a platform.
 pub(crate) fn gate(platform: &Platform) -> &'static [Variable] {
-    PLATFORMS.iter().position(|p| p.source == platform.source).and_then(|n| GATES.get(n)).map_or(&[], Vec::as_slice)
+    PLATFORMS
+        .iter()
+        .position(|p| p.source == platform.source)
+        .and_then(|n| GATES.get(n))
+        .map_or(&[], Vec::as_slice)
 }
 
 /// Every name of a setting.
@@ -74,7 +105,10 @@ pub(crate) fn find(name: &str) -> Option<&'static Variable> {
 fn is_of_account(variable: &Variable) -> bool {
     let logins = PLATFORMS.iter().filter(|p| p.has_login());
     let keys = galatea_models::config::variables::provider_keys();
-    logins.flat_map(|p| p.variables.iter().chain(gate(p))).chain(keys).any(|v| v.name == variable.name)
+    logins
+        .flat_map(|p| p.variables.iter().chain(gate(p)))
+        .chain(keys)
+        .any(|v| v.name == variable.name)
 }
 
 #[cfg(test)]
@@ -93,7 +127,9 @@ mod tests {
 
     #[test]
     fn every_platform_has_the_gates_settings() {
-        for name in ["TELEGRAM", "DISCORD", "X"].iter().flat_map(|p| ["DM_POLICY", "GROUP_POLICY", "ALLOWED_CHATS", "AUTO_REPLY"].map(|s| format!("{p}_{s}"))) {
+        for name in ["TELEGRAM", "DISCORD", "X"].iter().flat_map(|p| {
+            ["DM_POLICY", "GROUP_POLICY", "ALLOWED_CHATS", "AUTO_REPLY"].map(|s| format!("{p}_{s}"))
+        }) {
             assert!(find(&name).is_some(), "{name}");
         }
         assert!(find("TERMINAL_DM_POLICY").is_none());

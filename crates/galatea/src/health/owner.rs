@@ -4,7 +4,9 @@ use std::{fs, net::SocketAddr};
 
 /// Name and process id of who listens on this address, such as `node (4711)`; none when it cannot be told.
 pub(crate) fn of(address: SocketAddr) -> Option<String> {
-    let inode = ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|table| inode_in(&fs::read_to_string(table).ok()?, address.port()).map(str::to_owned))?;
+    let inode = ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|table| {
+        inode_in(&fs::read_to_string(table).ok()?, address.port()).map(str::to_owned)
+    })?;
     let pid = pid_of(&format!("socket:[{inode}]"))?;
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     Some(format!("{} ({pid})", name.trim()))
@@ -23,7 +25,10 @@ fn inode_in(table: &str, port: u16) -> Option<&str> {
 fn pid_of(link: &str) -> Option<u32> {
     fs::read_dir("/proc").ok()?.flatten().find_map(|process| {
         let pid: u32 = process.file_name().to_str()?.parse().ok()?;
-        let owns = fs::read_dir(process.path().join("fd")).ok()?.flatten().any(|fd| fs::read_link(fd.path()).is_ok_and(|to| to.as_os_str() == link));
+        let owns = fs::read_dir(process.path().join("fd"))
+            .ok()?
+            .flatten()
+            .any(|fd| fs::read_link(fd.path()).is_ok_and(|to| to.as_os_str() == link));
         owns.then_some(pid)
     })
 }

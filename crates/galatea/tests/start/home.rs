@@ -23,7 +23,13 @@ impl Home {
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_galatea"));
-        command.args(args).current_dir(self.path()).env_clear().env("HOME", self.path()).env("USER", "maria").stdin(Stdio::null());
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env_clear()
+            .env("HOME", self.path())
+            .env("USER", "maria")
+            .stdin(Stdio::null());
         command
     }
 
@@ -64,7 +70,10 @@ impl Running {
     pub(crate) fn until(&self, word: &str) -> String {
         let mut text = String::new();
         loop {
-            let line = self.rest.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| panic!("never said {word:?}, only:\n{text}"));
+            let line = self
+                .rest
+                .recv_timeout(Duration::from_secs(60))
+                .unwrap_or_else(|_| panic!("never said {word:?}, only:\n{text}"));
             text.push_str(&line);
             text.push('\n');
             if line.contains(word) {
@@ -84,7 +93,13 @@ impl Running {
     }
 
     pub(crate) fn signal(&self, name: &str) {
-        assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([name, &self.child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     pub(crate) fn stop(mut self) -> Option<i32> {
@@ -117,5 +132,6 @@ pub(crate) fn err(output: &Output) -> String {
 }
 
 pub(crate) fn json(output: &Output) -> serde_json::Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}\n{}", out(output), err(output)))
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}\n{}", out(output), err(output)))
 }

@@ -7,10 +7,22 @@ fn connectors_are_listed_and_checked() {
     let home = Home::new();
     let list = home.run(&["connector", "ls"]);
     assert!(list.status.success(), "{}", err(&list));
-    assert!(out(&list).contains("Telegram") && out(&list).contains("set TELEGRAM_BOT_TOKEN"), "{}", out(&list));
+    assert!(
+        out(&list).contains("Telegram") && out(&list).contains("set TELEGRAM_BOT_TOKEN"),
+        "{}",
+        out(&list)
+    );
     let all = json(&home.run(&["connector", "ls", "--json"]));
-    let sources: Vec<&str> = all["connectors"].as_array().unwrap().iter().map(|c| c["source"].as_str().unwrap()).collect();
-    assert!(["telegram", "discord", "x", "terminal"].iter().all(|source| sources.contains(source)), "{sources:?}");
+    let sources: Vec<&str> = all["connectors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["source"].as_str().unwrap())
+        .collect();
+    assert!(
+        ["telegram", "discord", "x", "terminal"].iter().all(|source| sources.contains(source)),
+        "{sources:?}"
+    );
     assert!(out(&list).contains("set TWITTER_API_KEY and 3 more"), "{}", out(&list));
 
     std::fs::create_dir(home.path().join(".galatea")).unwrap();
@@ -29,12 +41,18 @@ fn status_in_json_tells_whether_one_runs() {
     let off = home.run(&["status", "--json"]);
     assert_eq!(off.status.code(), Some(5));
     let told = json(&off);
-    assert_eq!((&told["schema"], &told["running"], &told["ready"]), (&"galatea.status/1".into(), &false.into(), &false.into()));
+    assert_eq!(
+        (&told["schema"], &told["running"], &told["ready"]),
+        (&"galatea.status/1".into(), &false.into(), &false.into())
+    );
     assert_eq!(told["error"]["code"], "GAL-STATUS-OFF");
     let running = home.start(&[]);
     running.said("terminal.sock");
     let told = json(&home.run(&["status", "--json"]));
-    assert_eq!((&told["running"], &told["ready"], &told["pid"]), (&true.into(), &true.into(), &running.child.id().into()));
+    assert_eq!(
+        (&told["running"], &told["ready"], &told["pid"]),
+        (&true.into(), &true.into(), &running.child.id().into())
+    );
     assert_eq!(told["agents"][0]["connectors"][0]["source"], "terminal");
     assert_eq!(running.stop(), Some(0));
 }
@@ -46,13 +64,38 @@ fn a_fresh_folder_has_nothing_wrong_with_it() {
         let checked = home.command(args).env("SERVER_PORT", "0").output().unwrap();
         assert!(checked.status.success(), "{args:?}: {}{}", out(&checked), err(&checked));
     }
-    let doctor = json(&home.command(&["doctor", "--json"]).env("SERVER_PORT", "0").output().unwrap());
+    let doctor =
+        json(&home.command(&["doctor", "--json"]).env("SERVER_PORT", "0").output().unwrap());
     assert_eq!((&doctor["schema"], &doctor["ok"]), (&"galatea.doctor/1".into(), &true.into()));
     for finding in doctor["findings"].as_array().unwrap() {
         let known = |name: &str, all: &[&str]| all.contains(&finding[name].as_str().unwrap());
-        assert!(known("severity", &["ok", "info", "warning", "error"]) && finding["id"].as_str().unwrap().starts_with("GAL-"), "{finding}");
-        assert!(known("subject", &["connector", "model", "storage", "character", "file", "variable", "port", "clock"]), "{finding}");
-        assert!(["message", "cause", "origin", "fix", "repair"].iter().all(|field| finding.get(field).is_some()), "{finding}");
+        assert!(
+            known("severity", &["ok", "info", "warning", "error"])
+                && finding["id"].as_str().unwrap().starts_with("GAL-"),
+            "{finding}"
+        );
+        assert!(
+            known(
+                "subject",
+                &[
+                    "connector",
+                    "model",
+                    "storage",
+                    "character",
+                    "file",
+                    "variable",
+                    "port",
+                    "clock"
+                ]
+            ),
+            "{finding}"
+        );
+        assert!(
+            ["message", "cause", "origin", "fix", "repair"]
+                .iter()
+                .all(|field| finding.get(field).is_some()),
+            "{finding}"
+        );
     }
     assert!(!home.path().join(".galatea").exists(), "looking made nothing");
 }
@@ -62,16 +105,31 @@ fn a_new_character_comes_with_a_schema_that_editors_find_and_it_keeps() {
     let home = Home::new();
     assert!(home.run(&["character", "new", "Ada B."]).status.success());
     let folder = home.path().join("characters");
-    let read = |name: &str| -> serde_json::Value { serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap() };
+    let read = |name: &str| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap()
+    };
     let character = read("ada-b.json");
     let beside = character["$schema"].as_str().unwrap().strip_prefix("./").unwrap().to_owned();
     let schema = read(&beside);
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     // Without a validator at hand: every field of the file is one the schema knows, so an editor completes and marks nothing.
     let known = schema["properties"].as_object().unwrap();
-    assert!(character.as_object().unwrap().keys().all(|key| known.contains_key(key)), "{character}");
-    assert!(schema["required"].as_array().unwrap().iter().all(|field| character.get(field.as_str().unwrap()).is_some()));
-    assert!(known.values().filter(|property| property.get("description").is_some()).count() * 2 > known.len(), "editors show what a field is for");
+    assert!(
+        character.as_object().unwrap().keys().all(|key| known.contains_key(key)),
+        "{character}"
+    );
+    assert!(
+        schema["required"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|field| character.get(field.as_str().unwrap()).is_some())
+    );
+    assert!(
+        known.values().filter(|property| property.get("description").is_some()).count() * 2
+            > known.len(),
+        "editors show what a field is for"
+    );
     let valid = home.run(&["character", "validate", "characters/ada-b.json"]);
     assert!(valid.status.success() && !out(&valid).contains("remark"), "{}", out(&valid));
     // A schema of an earlier version is renewed, a character never.
@@ -80,4 +138,114 @@ fn a_new_character_comes_with_a_schema_that_editors_find_and_it_keeps() {
     assert_eq!(read(&beside), schema);
     assert_eq!(home.run(&["character", "new", "Bob"]).status.code(), Some(6));
     assert_eq!(home.run(&["character", "new", "Cem", "-o", "cem.toml"]).status.code(), Some(2));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn data_that_could_not_be_written_is_a_failure_and_a_closed_pipe_is_none() {
+    let home = Home::new();
+    for args in [
+        &["explain", "GAL-TG-409"][..],
+        &["config", "schema"],
+        &["--help"],
+        &["completions", "bash"],
+    ] {
+        let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let lost = home.command(args).stdout(full()).output().unwrap();
+        assert_eq!(lost.status.code(), Some(1), "{args:?}: {}", err(&lost));
+        assert!(
+            err(&lost).contains("GAL-FILE-WRITE") && err(&lost).contains("No space left"),
+            "{args:?}: {}",
+            err(&lost)
+        );
+    }
+    let shell = format!(
+        "{} config schema | head -c 10; exit ${{PIPESTATUS:-0}}",
+        env!("CARGO_BIN_EXE_galatea")
+    );
+    let piped = std::process::Command::new("/bin/sh")
+        .args(["-c", &shell])
+        .current_dir(home.path())
+        .output()
+        .unwrap();
+    assert!(piped.status.success() && err(&piped).is_empty(), "{}", err(&piped));
+}
+
+#[test]
+fn a_schema_beside_characters_is_no_broken_character() {
+    let home = Home::new();
+    assert!(home.run(&["character", "new", "Ada"]).status.success());
+    let valid = home.run(&[
+        "character",
+        "validate",
+        "characters/ada.json",
+        "characters/character.schema.json",
+    ]);
+    assert!(
+        valid.status.success() && out(&valid).contains("a schema, no character; left out"),
+        "{}",
+        out(&valid)
+    );
+    let files =
+        json(&home.run(&["character", "validate", "--json", "characters/character.schema.json"]));
+    assert_eq!(
+        (&files["files"][0]["ok"], &files["files"][0]["schema"]),
+        (&true.into(), &true.into())
+    );
+}
+
+#[test]
+fn a_misspelt_name_in_the_environment_is_told() {
+    let home = Home::new();
+    let told = home
+        .command(&["connector", "ls"])
+        .env("TELEGRAM_BOT_TOKE", "123456:canary")
+        .env("TELEGRAM_DESKTOP", "1")
+        .output()
+        .unwrap();
+    assert!(
+        err(&told).contains("did you mean TELEGRAM_BOT_TOKEN?")
+            && err(&told).contains("environment"),
+        "{}",
+        err(&told)
+    );
+    assert!(!err(&told).contains("canary") && !err(&told).contains("DESKTOP"), "{}", err(&told));
+}
+
+#[test]
+fn forty_columns_are_enough_for_every_table() {
+    let home = Home::new();
+    let wide = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| line.chars().count() > 40).map(str::to_owned).collect()
+    };
+    let mut start = home.command(&["start", "--port", "0"]);
+    start.env("COLUMNS", "40");
+    let running = crate::home::Running::of(start);
+    // Paths and addresses stay whole, so that they can be copied; log lines are not ours to break.
+    let banner: String = running
+        .banner
+        .lines()
+        .filter(|line| !line.contains("/") && !line.contains("INFO"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(wide(&banner), Vec::<String>::new(), "{banner}");
+    running.said("terminal.sock");
+    let chat = home.run(&["chat", "--json", "-m", "hello"]);
+    let memory = json(&chat)["memory"].as_str().unwrap().to_owned();
+    for args in [
+        &["status"][..],
+        &["connector", "ls"],
+        &["audit"],
+        &["explain", &memory],
+        &["explain", "GAL-TG-409"],
+    ] {
+        let shown = home.command(args).env("COLUMNS", "40").output().unwrap();
+        let text: String = out(&shown)
+            .lines()
+            .filter(|line| !line.contains("terminal") && !line.contains(&memory))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_eq!(wide(&text), Vec::<String>::new(), "{args:?}:\n{}", out(&shown));
+    }
+    assert_eq!(running.stop(), Some(0));
 }

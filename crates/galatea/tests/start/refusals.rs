@@ -9,7 +9,11 @@ fn a_second_start_names_the_first() {
     let running = home.start(&[]);
     let second = home.run(&["start", "--port", "0"]);
     assert_eq!(second.status.code(), Some(6));
-    assert!(err(&second).contains("GAL-LOCK") && err(&second).contains(&running.child.id().to_string()), "{}", err(&second));
+    assert!(
+        err(&second).contains("GAL-LOCK") && err(&second).contains(&running.child.id().to_string()),
+        "{}",
+        err(&second)
+    );
     assert_eq!(running.stop(), Some(0));
 }
 
@@ -20,9 +24,17 @@ fn a_taken_port_is_told_and_not_dodged() {
     let port = holder.local_addr().unwrap().port().to_string();
     let refused = home.run(&["start", "--port", &port]);
     assert_eq!(refused.status.code(), Some(6));
-    assert!(err(&refused).contains("GAL-PORT") && err(&refused).contains("--port"), "{}", err(&refused));
+    assert!(
+        err(&refused).contains("GAL-PORT") && err(&refused).contains("--port"),
+        "{}",
+        err(&refused)
+    );
     #[cfg(target_os = "linux")]
-    assert!(err(&refused).contains(&std::process::id().to_string()), "the owner is named: {}", err(&refused));
+    assert!(
+        err(&refused).contains(&std::process::id().to_string()),
+        "the owner is named: {}",
+        err(&refused)
+    );
 }
 
 #[test]
@@ -36,7 +48,8 @@ fn the_health_server_stays_on_this_machine() {
 #[test]
 fn a_broken_character_is_told_with_its_place() {
     let home = Home::new();
-    std::fs::write(home.path().join("ada.json"), "{\n  \"name\": \"Ada\"\n  \"bio\": \"x\"\n}").unwrap();
+    std::fs::write(home.path().join("ada.json"), "{\n  \"name\": \"Ada\"\n  \"bio\": \"x\"\n}")
+        .unwrap();
     let refused = home.run(&["start", "--port", "0", "--character", "ada.json"]);
     assert_eq!(refused.status.code(), Some(3));
     assert!(err(&refused).contains("ada.json:2"), "{}", err(&refused));

@@ -23,8 +23,18 @@ impl SlowModel {
         let (ask, asked) = mpsc::channel();
         let (answer, told) = mpsc::channel();
         std::thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            read_request(&mut stream);
+            let mut stream = loop {
+                let (mut stream, _) = listener.accept().unwrap();
+                if read_request(&mut stream).starts_with("POST ") {
+                    break stream;
+                }
+                // The list of models, which this server does not have.
+                write!(
+                    stream,
+                    "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                )
+                .unwrap();
+            };
             ask.send(()).unwrap();
             let Ok(()) = told.recv() else { return };
             let body = serde_json::json!({
@@ -41,7 +51,10 @@ impl SlowModel {
     fn start(&self, home: &Home) -> Running {
         let mut command = home.command(&["start", "--port", "0"]);
         Running::of({
-            command.env("OPENAI_API_KEY", "sk-test").env("OPENAI_BASE_URL", format!("http://{}/v1", self.address)).env("BOOTSTRAP_REFLECTION", "false");
+            command
+                .env("OPENAI_API_KEY", "sk-test")
+                .env("OPENAI_BASE_URL", format!("http://{}/v1", self.address))
+                .env("BOOTSTRAP_REFLECTION", "false");
             command
         })
     }
@@ -51,9 +64,11 @@ impl SlowModel {
     }
 }
 
-fn read_request(stream: &mut TcpStream) {
+/// Reads a request to its end, and returns its first line.
+fn read_request(stream: &mut TcpStream) -> String {
     let mut reader = BufReader::new(stream);
-    let mut length = 0;
+    let (mut length, mut first) = (0, String::new());
+    reader.read_line(&mut first).unwrap();
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
@@ -65,6 +80,7 @@ fn read_request(stream: &mut TcpStream) {
         }
     }
     reader.read_exact(&mut vec![0; length]).unwrap();
+    first
 }
 
 #[test]
@@ -80,7 +96,12 @@ fn an_answer_under_way_is_finished_and_delivered_before_the_end() {
     let (home, model) = (Home::new(), SlowModel::new());
     let mut running = model.start(&home);
     assert!(running.banner.contains("openai"), "{}", running.banner);
-    let chat = home.command(&["chat", "-m", "hello"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let chat = home
+        .command(&["chat", "-m", "hello"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     model.wait();
     running.signal("-TERM");
     running.until("Stopping");
@@ -94,7 +115,12 @@ fn an_answer_under_way_is_finished_and_delivered_before_the_end() {
 fn a_second_signal_ends_it_at_once_and_the_message_is_answered_after_the_next_start() {
     let (home, model) = (Home::new(), SlowModel::new());
     let mut running = model.start(&home);
-    let mut chat = home.command(&["chat", "-m", "hello"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut chat = home
+        .command(&["chat", "-m", "hello"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     model.wait();
     running.signal("-INT");
     running.until("Stopping");

@@ -24,7 +24,12 @@ async fn set_forward_and_back_while_it_runs_everything_is_answered_once() {
         machine.set_clock(jump);
         stage.ann.says(&direct, &format!("Q{n}")).send();
         expected.push(format!("A{n}"));
-        assert_eq!(stage.wait_text(&direct, &format!("A{n}")).await, expected, "after {jump} s\n{}", galatea.output());
+        assert_eq!(
+            stage.wait_text(&direct, &format!("A{n}")).await,
+            expected,
+            "after {jump} s\n{}",
+            galatea.output()
+        );
     }
     galatea.wait_for_line("GAL-CLOCK").await;
     stage.telegram.wait_confirmed().await;
@@ -52,7 +57,8 @@ async fn set_back_while_a_room_waits_it_waits_no_longer() {
 async fn set_forward_while_an_answer_waits_it_is_no_older() {
     let stage = Stage::set().await;
     let machine = Machine::new(stage.home.path());
-    let galatea = machine.runs(stage.program()).env("ANSWER_TTL_MINUTES", "10").arg("start").spawn();
+    let galatea =
+        machine.runs(stage.program()).env("ANSWER_TTL_MINUTES", "10").arg("start").spawn();
     galatea.wait_for_line("ready in").await;
     let direct = stage.ann.direct();
     stage.telegram.fault(Fault::new(Effect::RateLimited(3)).on("sendMessage"));
@@ -79,7 +85,12 @@ async fn set_while_it_was_stopped_it_goes_on_all_the_same() {
         machine.set_clock(jump);
         stage.ann.says(&direct, "Q2").send();
         let galatea = start();
-        assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"], "after {jump} s\n{}", galatea.output());
+        assert_eq!(
+            stage.wait_text(&direct, "A2").await,
+            ["A1", "A2"],
+            "after {jump} s\n{}",
+            galatea.output()
+        );
         stage.telegram.wait_confirmed().await;
         sound(&stage.program(), 2).await;
     }
@@ -97,7 +108,12 @@ async fn discord_goes_on_through_jumps_without_a_new_session() {
         machine.set_clock(jump);
         stage.ann.says(&direct, &format!("Q{n}")).send();
         expected.push(format!("A{n}"));
-        assert_eq!(stage.wait_text(&direct, &format!("A{n}")).await, expected, "after {jump} s\n{}", galatea.output());
+        assert_eq!(
+            stage.wait_text(&direct, &format!("A{n}")).await,
+            expected,
+            "after {jump} s\n{}",
+            galatea.output()
+        );
     }
     assert_eq!(stage.discord.identified(), 1);
     sound(&stage.program(), u64::try_from(JUMPS.len()).unwrap()).await;

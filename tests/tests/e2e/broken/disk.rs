@@ -25,7 +25,10 @@ async fn full_while_polling_the_offset_stays() {
     stage.ann.says(&direct, "Q2").send();
     galatea.wait_for_line("GAL-DB-FULL").await;
     let polls = stage.telegram.calls_of("getUpdates").len();
-    stage.telegram.wait_for("two more polls", |t| (t.calls_of("getUpdates").len() >= polls + 2).then_some(())).await;
+    stage
+        .telegram
+        .wait_for("two more polls", |t| (t.calls_of("getUpdates").len() >= polls + 2).then_some(()))
+        .await;
     assert_eq!(stage.telegram.pending_updates(), 1, "nothing is confirmed that is not stored");
     until_status(&stage.program(), false, "GAL-DB-FULL").await;
     machine.fill_disk(false);
@@ -140,11 +143,20 @@ async fn a_failed_flush_ends_the_process_and_the_next_one_goes_on() {
     stage.ann.says(&direct, "Q2").send();
     let ended = galatea.finish().await;
     assert_eq!(ended.code, Some(1), "systemd starts it again: {}", all(&ended));
-    assert!(all(&ended).contains("error[GAL-DB-SYNC]") && all(&ended).contains("fix:"), "{}", all(&ended));
+    assert!(
+        all(&ended).contains("error[GAL-DB-SYNC]") && all(&ended).contains("fix:"),
+        "{}",
+        all(&ended)
+    );
     assert_eq!(stage.telegram.pending_updates(), 1, "what may not be on the disk is not confirmed");
     // While the disk refuses it does not start either.
     let refused = machine.runs(stage.program()).arg("start").run().await;
-    assert!(refused.code == Some(1) && all(&refused).contains("GAL-DB-SYNC"), "{:?} {}", refused.code, all(&refused));
+    assert!(
+        refused.code == Some(1) && all(&refused).contains("GAL-DB-SYNC"),
+        "{:?} {}",
+        refused.code,
+        all(&refused)
+    );
     assert_eq!(stage.telegram.pending_updates(), 1);
     let (ready, told) = status(&stage.program()).await;
     assert!(!ready && told.contains("GAL-STATUS-OFF"), "{told}");
@@ -166,12 +178,18 @@ async fn flushes_that_fail_under_load_lose_nothing_and_double_nothing() {
             person.says(&person.direct(), &format!("Q{}", round * 10 + n)).send();
         }
         // Some of it is on its way.
-        let some = |t: &Handle| (t.calls_of("sendMessage").len() > round * people.len()).then_some(());
+        let some =
+            |t: &Handle| (t.calls_of("sendMessage").len() > round * people.len()).then_some(());
         stage.telegram.wait_for("an answer", some).await;
         machine.break_disk(true);
         stage.ann.says(&stage.ann.direct(), &format!("Q{}", 100 + round)).send();
         let ended = galatea.finish().await;
-        assert!(ended.code == Some(1) && all(&ended).contains("GAL-DB-SYNC"), "{:?} {}", ended.code, all(&ended));
+        assert!(
+            ended.code == Some(1) && all(&ended).contains("GAL-DB-SYNC"),
+            "{:?} {}",
+            ended.code,
+            all(&ended)
+        );
         machine.break_disk(false);
         galatea = restarted(&stage, &machine).await;
     }
@@ -196,7 +214,10 @@ async fn slow_the_next_run_does_not_look_before_a_late_message_can_have_arrived(
     // Between storing that it is sent and sending it, all the time for a late arrival passes.
     machine.slow_disk(Duration::from_secs(3));
     stage.ann.says(&direct, "Q1").send();
-    stage.telegram.wait_for("the send", |t| (!t.calls_of("sendMessage").is_empty()).then_some(())).await;
+    stage
+        .telegram
+        .wait_for("the send", |t| (!t.calls_of("sendMessage").is_empty()).then_some(()))
+        .await;
     galatea.kill_9().await;
     machine.slow_disk(Duration::ZERO);
     let galatea = program.arg("start").spawn();

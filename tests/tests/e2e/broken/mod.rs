@@ -39,10 +39,13 @@ async fn until_status(program: &Program, ready: bool, word: &str) {
 /// Everything received is answered, and the sum is right.
 async fn sound(program: &Program, answered: u64) {
     let mut audit = Value::Null;
-    let sum = |audit: &Value, name: &str| -> u64 { audit["sources"].as_array().unwrap().iter().map(|line| line[name].as_u64().unwrap()).sum() };
+    let sum = |audit: &Value, name: &str| -> u64 {
+        audit["sources"].as_array().unwrap().iter().map(|line| line[name].as_u64().unwrap()).sum()
+    };
     for _ in 0..100 {
         let told = program.clone().args(["audit", "--json"]).run().await;
-        audit = serde_json::from_str(&told.stdout).unwrap_or_else(|e| panic!("{e}: {}", all(&told)));
+        audit =
+            serde_json::from_str(&told.stdout).unwrap_or_else(|e| panic!("{e}: {}", all(&told)));
         // That the last ones were sent may not be stored yet.
         if sum(&audit, "answering") == 0 {
             break;
@@ -50,5 +53,8 @@ async fn sound(program: &Program, answered: u64) {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let sum = |name: &str| sum(&audit, name);
-    assert!(audit["sound"] == true && sum("received") == answered && sum("answered") == answered, "{audit}");
+    assert!(
+        audit["sound"] == true && sum("received") == answered && sum("answered") == answered,
+        "{audit}"
+    );
 }

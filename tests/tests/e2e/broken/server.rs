@@ -37,7 +37,12 @@ async fn restarted_cut_off_and_killed_under_load_nothing_is_lost_or_said_twice()
             person.says(&person.direct(), &format!("Q{}", round * 100 + n)).send();
             person.says(&person.direct(), &format!("Q{}", round * 100 + 10 + n)).send();
         }
-        stage.telegram.wait_for("an answer", |t: &Handle| (t.calls_of("sendMessage").len() > before).then_some(())).await;
+        stage
+            .telegram
+            .wait_for("an answer", |t: &Handle| {
+                (t.calls_of("sendMessage").len() > before).then_some(())
+            })
+            .await;
         match fault {
             Fault::Restart => on(&server, Server::stop_fast).await,
             Fault::Cut => on(&server, Server::stop).await,
@@ -49,7 +54,10 @@ async fn restarted_cut_off_and_killed_under_load_nothing_is_lost_or_said_twice()
         if matches!(fault, Fault::Cut) {
             galatea.wait_for_line("GAL-DB-HOST").await;
             until_status(&program, false, "GAL-DB-HOST").await;
-            assert!(stage.telegram.pending_updates() > 0, "{fault:?}: nothing is confirmed that is not stored");
+            assert!(
+                stage.telegram.pending_updates() > 0,
+                "{fault:?}: nothing is confirmed that is not stored"
+            );
         }
         on(&server, Server::start).await;
         for (n, person) in people.iter().enumerate() {
@@ -58,7 +66,9 @@ async fn restarted_cut_off_and_killed_under_load_nothing_is_lost_or_said_twice()
         until_status(&program, true, "ready").await;
     }
     for (n, person) in people.iter().enumerate() {
-        let expected: Vec<_> = (0..3).flat_map(|round| [0, 10, 20].map(|add| format!("A{}", round * 100 + add + n))).collect();
+        let expected: Vec<_> = (0..3)
+            .flat_map(|round| [0, 10, 20].map(|add| format!("A{}", round * 100 + add + n)))
+            .collect();
         assert_eq!(stage.texts(&person.direct()), expected, "{}", galatea.output());
     }
     stage.telegram.wait_confirmed().await;

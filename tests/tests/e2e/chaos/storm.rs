@@ -39,6 +39,10 @@ pub(crate) async fn questions(house: Arc<House>, mut random: StdRng) {
     }
 }
 
+/// Faults that may wait for a call at each platform. On a busy machine few calls are made; a pile of
+/// faults would then meet every one of the last calls, and the breaker would hold them all back.
+const WAITING_FAULTS: usize = 2;
+
 /// Orders faults until it is dropped. What is held back is applied before anybody may look for it: later, no one could know.
 pub(crate) async fn faults(house: Arc<House>, mut random: StdRng) {
     loop {
@@ -60,6 +64,9 @@ async fn pause(mean: Duration, random: &mut StdRng) {
 fn on_telegram(house: &House, random: &mut StdRng) {
     use telegram::{Effect, Fault};
     let api = &house.telegram;
+    if api.waiting_faults() >= WAITING_FAULTS {
+        return;
+    }
     let effect = match random.random_range(0..8) {
         0 => return api.redeliver(random.random_range(1..10)),
         1 => return api.duplicate_pending(),
@@ -75,6 +82,9 @@ fn on_telegram(house: &House, random: &mut StdRng) {
 fn on_discord(house: &House, random: &mut StdRng) {
     use discord::{Effect, Fault};
     let api = &house.discord;
+    if api.waiting_faults() >= WAITING_FAULTS {
+        return;
+    }
     let effect = match random.random_range(0..7) {
         0 => return api.redeliver(),
         1 => Effect::RateLimited(Duration::from_millis(random.random_range(200..1500))),

@@ -35,7 +35,8 @@ pub(super) struct Node {
 impl Crowd {
     /// Rooms on each of both platforms.
     pub(super) async fn of(rooms: usize) -> Self {
-        let (stage, discord, database) = (Stage::set().await, DiscordApi::start().await, Database::fresh().await);
+        let (stage, discord, database) =
+            (Stage::set().await, DiscordApi::start().await, Database::fresh().await);
         let dora = discord.user("Dora", "dora_d");
         let guild = discord.guild("Garden", &[&dora]);
         let channels = (0..rooms).map(|n| guild.channel(&format!("bed-{n}"), 0)).collect();
@@ -89,12 +90,26 @@ impl Crowd {
 
     /// What was shown, by room.
     fn shown(&self) -> BTreeMap<String, Vec<String>> {
-        let telegram = self.chats.iter().map(|(_, chat)| (format!("telegram {}", chat.id), self.stage.texts(chat)));
+        let telegram = self
+            .chats
+            .iter()
+            .map(|(_, chat)| (format!("telegram {}", chat.id), self.stage.texts(chat)));
         let discord = self.channels.iter().map(|channel| {
-            let texts = self.discord.shown(channel.id).into_iter().map(|shown| shown.text).collect();
+            let texts =
+                self.discord.shown(channel.id).into_iter().map(|shown| shown.text).collect();
             (format!("discord {}", channel.id), texts)
         });
         telegram.chain(discord).collect()
+    }
+
+    /// How many questions each room was asked.
+    pub(super) fn asked(&self) -> usize {
+        self.asked as usize
+    }
+
+    /// How many answers each room shows, in an order that stays.
+    pub(super) fn answered(&self) -> Vec<usize> {
+        self.shown().values().map(Vec::len).collect()
     }
 
     fn is_answered(&self) -> bool {
@@ -106,7 +121,11 @@ impl Crowd {
     pub(super) async fn is_all_answered(&self) -> Duration {
         let begun = Instant::now();
         while !self.is_answered() {
-            assert!(begun.elapsed() < Duration::from_secs(120), "not all is answered: {:#?}", self.unlike());
+            assert!(
+                begun.elapsed() < Duration::from_secs(120),
+                "not all is answered: {:#?}",
+                self.unlike()
+            );
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         let took = begun.elapsed();
@@ -125,7 +144,11 @@ impl Crowd {
                     waited.entry(room).or_insert_with(|| begun.elapsed());
                 }
             }
-            assert!(begun.elapsed() < Duration::from_secs(120), "not all is answered: {:#?}", self.unlike());
+            assert!(
+                begun.elapsed() < Duration::from_secs(120),
+                "not all is answered: {:#?}",
+                self.unlike()
+            );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         waited.into_values().collect()
@@ -134,7 +157,15 @@ impl Crowd {
     /// Every message that was to be sent on Telegram, when, and what came of it.
     fn sends(&self) -> String {
         let calls = self.stage.telegram.calls_of("sendMessage");
-        let line = |call: &telegram::Call| format!("{:?} {:?} {:?} {:?}", call.instant, call.chat(), call.text("text"), call.answer);
+        let line = |call: &telegram::Call| {
+            format!(
+                "{:?} {:?} {:?} {:?}",
+                call.instant,
+                call.chat(),
+                call.text("text"),
+                call.answer
+            )
+        };
         calls.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
@@ -164,7 +195,11 @@ impl Crowd {
         let audit = self.audit().await;
         let received = u64::from(self.asked) * self.chats.len() as u64;
         for source in audit["sources"].as_array().unwrap() {
-            assert_eq!((source["received"].as_u64(), source["answered"].as_u64()), (Some(received), Some(received)), "{audit:#}");
+            assert_eq!(
+                (source["received"].as_u64(), source["answered"].as_u64()),
+                (Some(received), Some(received)),
+                "{audit:#}"
+            );
         }
         for list in ["messages", "parts", "unexplained"] {
             assert_eq!(audit["exceptions"][list], serde_json::json!([]), "{audit:#}");
@@ -174,7 +209,8 @@ impl Crowd {
     /// What `galatea cluster status --json` tells.
     pub(super) async fn status(&self) -> Value {
         let told = self.program(&Home::new()).args(["cluster", "status", "--json"]).run().await;
-        serde_json::from_str(&told.stdout).unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
+        serde_json::from_str(&told.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
     }
 
     /// Waits until `cluster status` looks like this.
@@ -195,7 +231,12 @@ impl Crowd {
 pub(super) fn spread(status: &Value) -> Vec<usize> {
     let of = |member: &Value| {
         let leases = status["leases"].as_array().unwrap().iter();
-        leases.filter(|l| l["member"] == member["id"] && l["lease"]["part"].as_str().unwrap().starts_with("rooms:")).count()
+        leases
+            .filter(|l| {
+                l["member"] == member["id"]
+                    && l["lease"]["part"].as_str().unwrap().starts_with("rooms:")
+            })
+            .count()
     };
     status["members"].as_array().unwrap().iter().map(of).collect()
 }
@@ -213,6 +254,7 @@ impl Node {
     /// `galatea status` beside it.
     pub(super) async fn status(&self, crowd: &Crowd) -> Value {
         let told = crowd.program(&self.home).args(["status", "--json"]).run().await;
-        serde_json::from_str(&told.stdout).unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
+        serde_json::from_str(&told.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
     }
 }

@@ -35,12 +35,17 @@ async fn from_one_to_five_to_two_under_load() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn killed_workers_and_connectors_are_replaced() {
     let mut crowd = Crowd::of(4).await;
-    let (mut ingress, mut workers) = (vec![crowd.node("ingress").await, crowd.node("ingress").await], Vec::new());
+    let (mut ingress, mut workers) =
+        (vec![crowd.node("ingress").await, crowd.node("ingress").await], Vec::new());
     for _ in 0..3 {
         workers.push(crowd.node("worker").await);
     }
     crowd.discord.wait_connected(1).await;
-    crowd.wait_status("everybody at work", |status| status["idle"] == serde_json::json!([]) && spread(status).iter().sum::<usize>() == 64).await;
+    crowd
+        .wait_status("everybody at work", |status| {
+            status["idle"] == serde_json::json!([]) && spread(status).iter().sum::<usize>() == 64
+        })
+        .await;
     crowd.talk(3, Duration::from_millis(200)).await;
     let mut silences = Vec::new();
     for worker in &mut workers[..2] {
@@ -57,6 +62,11 @@ async fn killed_workers_and_connectors_are_replaced() {
     crowd.is_all_answered().await;
     silences.sort_unstable();
     let at = |percent: usize| silences[(silences.len() * percent).div_ceil(100) - 1];
-    eprintln!("takeover, from kill -9 to the next answer in a room: p50 {:?}, p99 {:?} of {}", at(50), at(99), silences.len());
+    eprintln!(
+        "takeover, from kill -9 to the next answer in a room: p50 {:?}, p99 {:?} of {}",
+        at(50),
+        at(99),
+        silences.len()
+    );
     crowd.is_accounted_for().await;
 }

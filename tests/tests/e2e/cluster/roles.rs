@@ -21,13 +21,21 @@ async fn one_connects_another_answers_and_a_third_tells() {
     // What happens in the worker is told by the third one.
     api.running.wait_for_line("answered").await;
     let status = crowd.status().await;
-    let mut roles: Vec<_> = status["members"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap().to_owned()).collect();
+    let mut roles: Vec<_> = status["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["role"].as_str().unwrap().to_owned())
+        .collect();
     roles.sort();
     assert_eq!(roles, ["api", "ingress", "worker"]);
     assert_eq!(status["idle"], serde_json::json!([]), "{status:#}");
     let states = |status: &serde_json::Value| -> Vec<String> {
         let connectors = status["agents"][0]["connectors"].as_array().unwrap().clone();
-        connectors.iter().map(|c| format!("{} {}", c["source"].as_str().unwrap(), c["state"].as_str().unwrap())).collect()
+        connectors
+            .iter()
+            .map(|c| format!("{} {}", c["source"].as_str().unwrap(), c["state"].as_str().unwrap()))
+            .collect()
     };
     let (ingress, worker) = (ingress.status(&crowd).await, worker.status(&crowd).await);
     for source in ["discord", "telegram"] {
@@ -45,7 +53,9 @@ async fn a_flooded_room_keeps_no_other_room_waiting() {
     let crowd = Crowd::of(0).await;
     let stage = &crowd.stage;
     let is_flood = |request: &Recorded| request.body["messages"].to_string().contains("flood");
-    stage.model.answer_with(move |request| if is_flood(request) { Reply::Fault(Fault::Hang) } else { Reply::text("calm as well") });
+    stage.model.answer_with(move |request| {
+        if is_flood(request) { Reply::Fault(Fault::Hang) } else { Reply::text("calm as well") }
+    });
     let _ingress = crowd.node("ingress").await;
     let _worker = crowd.node("worker").await;
     let (flooded, calm) = (stage.ann.direct(), stage.telegram.user("Cal", "calm_c"));
@@ -69,7 +79,12 @@ async fn whoever_used_a_command_is_told_when_another_process_does_not_answer() {
     dora.joins(&crowd.guild);
     let general = crowd.guild.general();
     dora.uses(&general, "ask", Some("Q1: are you there?"));
-    crowd.discord.wait_for("the answer to a command", |api| Some(()).filter(|()| api.shown(general.id).iter().any(|s| s.text == "A1"))).await;
+    crowd
+        .discord
+        .wait_for("the answer to a command", |api| {
+            Some(()).filter(|()| api.shown(general.id).iter().any(|s| s.text == "A1"))
+        })
+        .await;
     assert_eq!(crowd.discord.thinking(general.id), 0);
 }
 
@@ -77,11 +92,23 @@ async fn whoever_used_a_command_is_told_when_another_process_does_not_answer() {
 async fn a_role_needs_a_database_that_can_be_shared() {
     let stage = Stage::set().await;
     let told = stage.program().args(["start", "--role", "worker"]).run().await;
-    assert!(told.code != Some(0) && told.stderr.contains("GAL-ROLE") && told.stderr.contains("DATABASE_URL"), "{}{}", told.stdout, told.stderr);
+    assert!(
+        told.code == Some(3)
+            && told.stderr.contains("GAL-ROLE")
+            && told.stderr.contains("DATABASE_URL"),
+        "{}{}",
+        told.stdout,
+        told.stderr
+    );
     let alone = stage.program().args(["start", "--role", "all"]).spawn();
     alone.wait_for_line("ready in").await;
     let told = stage.program().args(["cluster", "status"]).run().await;
-    assert!(told.code == Some(0) && told.stdout.contains("one process"), "{}{}", told.stdout, told.stderr);
+    assert!(
+        told.code == Some(0) && told.stdout.contains("one process"),
+        "{}{}",
+        told.stdout,
+        told.stderr
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -99,6 +126,7 @@ async fn a_restart_does_not_wait_for_its_own_leases() {
     let _again = program.spawn();
     let took = crowd.is_all_answered().await;
     assert!(took < Duration::from_secs(60), "{took:?}");
-    let status = crowd.wait_status("one member with everything", |status| spread(status) == [64]).await;
+    let status =
+        crowd.wait_status("one member with everything", |status| spread(status) == [64]).await;
     assert_eq!(status["idle"], serde_json::json!([]));
 }

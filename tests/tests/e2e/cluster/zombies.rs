@@ -28,7 +28,11 @@ async fn a_paused_worker_wakes_up_and_says_nothing_twice() {
     workers[0].running.thaw();
     crowd.talk(3, Duration::from_millis(300)).await;
     crowd.is_all_answered().await;
-    crowd.wait_status("both at work again", |status| spread(status).iter().filter(|n| **n == 32).count() == 2).await;
+    crowd
+        .wait_status("both at work again", |status| {
+            spread(status).iter().filter(|n| **n == 32).count() == 2
+        })
+        .await;
     crowd.talk(1, Duration::ZERO).await;
     crowd.is_all_answered().await;
     crowd.is_accounted_for().await;
@@ -70,7 +74,11 @@ async fn a_paused_process_that_nobody_replaced_begins_anew() {
     crowd.is_all_answered().await;
     let after = crowd.wait_status("all at work again", |status| spread(status).contains(&64)).await;
     let after = epochs(&after);
-    let unchanged: Vec<&String> = after.iter().filter(|(part, epoch)| before.get(*part) == Some(epoch)).map(|(part, _)| part).collect();
+    let unchanged: Vec<&String> = after
+        .iter()
+        .filter(|(part, epoch)| before.get(*part) == Some(epoch))
+        .map(|(part, _)| part)
+        .collect();
     assert!(unchanged.is_empty(), "leases as before: {unchanged:?}");
     crowd.is_accounted_for().await;
 }
@@ -78,5 +86,9 @@ async fn a_paused_process_that_nobody_replaced_begins_anew() {
 /// How often each part has changed hands.
 fn epochs(status: &Value) -> BTreeMap<String, u64> {
     let leases = status["leases"].as_array().unwrap().iter();
-    leases.map(|l| (l["lease"]["part"].as_str().unwrap().to_owned(), l["lease"]["epoch"].as_u64().unwrap())).collect()
+    leases
+        .map(|l| {
+            (l["lease"]["part"].as_str().unwrap().to_owned(), l["lease"]["epoch"].as_u64().unwrap())
+        })
+        .collect()
 }

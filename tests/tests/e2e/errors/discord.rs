@@ -51,7 +51,11 @@ async fn is_told(scene: &Scene, code: &str, state: &str, parts: &[&str]) -> Stri
     says(&status.stdout, parts);
     let direct = scene.stage.ann.direct();
     scene.stage.ann.says(&direct, "Q1").send();
-    assert_eq!(scene.stage.wait_text(&direct, "A1").await, ["A1"], "the agent goes on without Discord");
+    assert_eq!(
+        scene.stage.wait_text(&direct, "A1").await,
+        ["A1"],
+        "the agent goes on without Discord"
+    );
     let said = scene.end(running).await.stderr;
     says(&said, &[&format!("error[{code}]: discord:")]);
     says(&said, parts);
@@ -61,10 +65,19 @@ async fn is_told(scene: &Scene, code: &str, state: &str, parts: &[&str]) -> Stri
 #[tokio::test]
 async fn what_is_no_token_is_told_by_its_shape() {
     let pasted = [
-        ("'Bot MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345'", "it begins with the word Bot"),
-        ("“MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345”", "it holds quotes"),
+        (
+            "'Bot MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345'",
+            "it begins with the word Bot",
+        ),
+        (
+            "“MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345”",
+            "it holds quotes",
+        ),
         ("canaryCANARYcanaryCANARYcanary12", "this is the client secret from the OAuth2 page"),
-        ("ca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a", "this is the application's public key"),
+        (
+            "ca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a7eca9a",
+            "this is the application's public key",
+        ),
         ("112233445566778899", "this is the application's id"),
     ];
     for (pasted, cause) in pasted {
@@ -73,8 +86,24 @@ async fn what_is_no_token_is_told_by_its_shape() {
         if pasted.len() > 18 {
             scene.canary(pasted.trim_start_matches("'Bot ").trim_matches(['“', '”', '\'']));
         }
-        let expected = ["Not a bot token", "GAL-DC-TOKEN", "cause:", cause, TOKEN_LINE, "fix:", "Reset Token: DISCORD_API_TOKEN=MTE…"];
-        let in_start = ["error[GAL-DC-TOKEN]", "Not a bot token", "cause:", cause, TOKEN_LINE, "fix:", "Reset Token: DISCORD_API_TOKEN=MTE…"];
+        let expected = [
+            "Not a bot token",
+            "GAL-DC-TOKEN",
+            "cause:",
+            cause,
+            TOKEN_LINE,
+            "fix:",
+            "Reset Token: DISCORD_API_TOKEN=MTE…",
+        ];
+        let in_start = [
+            "error[GAL-DC-TOKEN]",
+            "Not a bot token",
+            "cause:",
+            cause,
+            TOKEN_LINE,
+            "fix:",
+            "Reset Token: DISCORD_API_TOKEN=MTE…",
+        ];
         let started = scene.run(&["start"]).await;
         assert_eq!(started.code, Some(3), "{}", started.stderr);
         says(&started.stderr, &in_start);
@@ -94,12 +123,26 @@ async fn what_is_no_token_is_told_by_its_shape() {
 async fn a_refused_token_is_told_with_its_line_and_the_fix_works() {
     let (mut scene, discord, ann, _guild) = set().await;
     let right = discord.token();
-    scene.env("DISCORD_API_TOKEN", "MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.dc-wrong-canary-0123456789abcdefghijkl");
+    scene.env(
+        "DISCORD_API_TOKEN",
+        "MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.dc-wrong-canary-0123456789abcdefghijkl",
+    );
     scene.canary("dc-wrong-canary");
     let refused = || discord.calls().len();
-    let parts = ["Discord rejected this token", "cause:", "/@me answered 401: Unauthorized", TOKEN_LINE, RESET];
+    let parts = [
+        "Discord rejected this token",
+        "cause:",
+        "/@me answered 401: Unauthorized",
+        TOKEN_LINE,
+        RESET,
+    ];
     is_told(&scene, "GAL-DC-4004", "down", &parts).await;
-    assert!(discord.calls().iter().all(|c| c.answer.as_ref().is_none_or(|(status, _)| *status == 401)) && refused() <= 6, "{}", discord.story());
+    assert!(
+        discord.calls().iter().all(|c| c.answer.as_ref().is_none_or(|(status, _)| *status == 401))
+            && refused() <= 6,
+        "{}",
+        discord.story()
+    );
     assert_eq!(discord.identified(), 0, "the gateway was not troubled with it");
     scene.env("DISCORD_API_TOKEN", &right);
     let running = start(&scene, &discord).await;
@@ -115,7 +158,13 @@ async fn a_token_that_is_reset_at_work_ends_this_connector_only() {
     discord.order(Order::Close(4004));
     running.wait_for_line("error[GAL-DC-4004]").await;
     running.wait_for_line("more:").await;
-    let parts = ["Discord rejected this token", "cause: the gateway closed the connection with 4004", TOKEN_LINE, "fix:", RESET];
+    let parts = [
+        "Discord rejected this token",
+        "cause: the gateway closed the connection with 4004",
+        TOKEN_LINE,
+        "fix:",
+        RESET,
+    ];
     says(&scene.run(&["status"]).await.stdout, &parts);
     let said = scene.end(running).await.stderr;
     says(&said, &["error[GAL-DC-4004]: discord:"]);
@@ -165,10 +214,17 @@ async fn check_tells_intent_and_invitation_and_the_fix_switches_it_on() {
     scene.end(running).await;
 
     let unasked = scene.run(&["connector", "check", "discord", "--fix"]).await;
-    assert!(discord.calls_of("PATCH /applications/@me").is_empty(), "nobody agreed: {}", unasked.stdout);
+    assert!(
+        discord.calls_of("PATCH /applications/@me").is_empty(),
+        "nobody agreed: {}",
+        unasked.stdout
+    );
     let fixed = scene.run(&["connector", "check", "discord", "--fix", "--yes"]).await;
     assert_eq!(fixed.code, Some(0), "{}{}", fixed.stdout, fixed.stderr);
-    says(&scene.run(&["connector", "check", "discord"]).await.stdout, &["✓ token valid", "✓ Message Content intent is on"]);
+    says(
+        &scene.run(&["connector", "check", "discord"]).await.stdout,
+        &["✓ token valid", "✓ Message Content intent is on"],
+    );
 }
 
 #[tokio::test]
@@ -190,12 +246,21 @@ async fn may_only(permissions: u64) -> (Scene, DiscordApi, u64, String) {
     // Held back for a moment by a rate limit.
     discord.fault(Fault::new(Effect::RateLimited(Duration::from_secs(1))).on(SEND));
     let asked = ann.says(&general, &format!("{} Q1", discord.mention())).send();
-    discord.wait_for("the first send", |d| d.calls_of(SEND).first().is_some_and(|c| c.answer.is_some()).then_some(())).await;
+    discord
+        .wait_for("the first send", |d| {
+            d.calls_of(SEND).first().is_some_and(|c| c.answer.is_some()).then_some(())
+        })
+        .await;
     general.allows(permissions);
     running.wait_for_line("not delivered").await;
     ann.says(&ann.direct(), "Q2").send();
     assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A2", "elsewhere it goes on");
-    let told = scene.run(&["explain", &format!("https://discord.com/channels/{}/{}/{asked}", guild.id, general.id)]).await;
+    let told = scene
+        .run(&[
+            "explain",
+            &format!("https://discord.com/channels/{}/{}/{asked}", guild.id, general.id),
+        ])
+        .await;
     assert_eq!(told.code, Some(0), "{}", told.stderr);
     let said = scene.end(running).await.stderr;
     let link = format!("where: https://discord.com/channels/{}/{}", guild.id, general.id);
@@ -207,18 +272,42 @@ async fn may_only(permissions: u64) -> (Scene, DiscordApi, u64, String) {
 #[tokio::test]
 async fn where_it_may_not_write_the_channel_is_named() {
     let (scene, discord, general, told) = may_only(1 << 10 | 1 << 16).await;
-    says(&told, &["1 of 1 parts are not delivered", "dead", "Cannot write in #general: missing Send Messages", "GAL-DC-50013"]);
+    says(
+        &told,
+        &[
+            "1 of 1 parts are not delivered",
+            "dead",
+            "Cannot write in #general: missing Send Messages",
+            "GAL-DC-50013",
+        ],
+    );
     says(&told, &["cause: create message answered 403 Missing Permissions (50013)"]);
-    assert_eq!(discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(), 2, "nobody insists");
+    assert_eq!(
+        discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(),
+        2,
+        "nobody insists"
+    );
     says(&scene.run(&["explain", "GAL-DC-50013"]).await.stdout, &["Fix"]);
 }
 
 #[tokio::test]
 async fn where_it_may_not_look_the_channel_is_named() {
     let (scene, discord, general, told) = may_only(0).await;
-    says(&told, &["1 of 1 parts are not delivered", "dead", "Cannot see #general: missing View Channel", "GAL-DC-50001"]);
+    says(
+        &told,
+        &[
+            "1 of 1 parts are not delivered",
+            "dead",
+            "Cannot see #general: missing View Channel",
+            "GAL-DC-50001",
+        ],
+    );
     says(&told, &["cause: create message answered 403 Missing Access (50001)"]);
-    assert_eq!(discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(), 2, "nobody insists");
+    assert_eq!(
+        discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(),
+        2,
+        "nobody insists"
+    );
     says(&scene.run(&["explain", "GAL-DC-50001"]).await.stdout, &["Fix"]);
 }
 
@@ -236,7 +325,10 @@ async fn a_rate_limit_is_waited_for_and_is_no_error() {
     assert_eq!(discord.wait_shown(direct.id, 1).await[0].text, "A1");
     assert_eq!(scene.run(&["status"]).await.code, Some(0), "nothing is wrong");
     let said = scene.end(running).await.stderr;
-    assert!(!said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"), "{said}");
+    assert!(
+        !said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"),
+        "{said}"
+    );
     assert_eq!(discord.shown(direct.id).len(), 1, "delivered once");
 }
 
@@ -251,7 +343,15 @@ async fn a_rate_limit_at_the_start_is_a_countdown() {
     ann.says(&ann.direct(), "Q1").send();
     assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A1");
     let said = scene.end(running).await.stderr;
-    says(&said, &["note[GAL-DC-429]: discord: Discord asked to wait", "cause: GET /gateway/bot answered 429", "fix:", "Next try in 2 s."]);
+    says(
+        &said,
+        &[
+            "note[GAL-DC-429]: discord: Discord asked to wait",
+            "cause: GET /gateway/bot answered 429",
+            "fix:",
+            "Next try in 2 s.",
+        ],
+    );
     assert!(!said.contains("error["), "{said}");
 }
 
@@ -261,7 +361,14 @@ async fn a_page_in_place_of_the_api_is_told_with_the_address() {
     scene.canary("canary-page");
     let page = "<html><head><title>canary-page</title></head><body>nginx</body></html>";
     scene.env("DISCORD_API_ROOT", &something_else(http("200 OK", "text/html", page)).await);
-    let parts = ["the answer is not Discord's", "cause:", "at 127.0.0.1", "answered 200 and something else", ROOT_LINE, "fix: check DISCORD_API_ROOT"];
+    let parts = [
+        "the answer is not Discord's",
+        "cause:",
+        "at 127.0.0.1",
+        "answered 200 and something else",
+        ROOT_LINE,
+        "fix: check DISCORD_API_ROOT",
+    ];
     is_told(&scene, "GAL-DC-GARBAGE", "retrying", &parts).await;
 }
 
@@ -271,7 +378,13 @@ async fn an_unreachable_api_is_tried_again_and_nobody_else_is_asked() {
     let right = discord.url().to_owned();
     let nowhere = format!("http://127.0.0.1:{}", galatea_testkit::process::free_port());
     scene.env("DISCORD_API_ROOT", &nowhere);
-    let parts = ["Discord cannot be reached", "cause:", "/@me:", ROOT_LINE, "fix: check the network, the proxy variables and DISCORD_API_ROOT"];
+    let parts = [
+        "Discord cannot be reached",
+        "cause:",
+        "/@me:",
+        ROOT_LINE,
+        "fix: check the network, the proxy variables and DISCORD_API_ROOT",
+    ];
     is_told(&scene, "GAL-DC-CONNECT", "retrying", &parts).await;
     assert!(discord.calls().is_empty());
     scene.env("DISCORD_API_ROOT", &right);

@@ -16,7 +16,10 @@ async fn is_refused(file: &str, text: &str, code: &str, form: &[&str], place: &s
     let doctor = scene.run(&["doctor", "--character", file]).await;
     assert_eq!(doctor.code, Some(7));
     says(&doctor.stdout, &[code, "where:", place]);
-    assert_eq!(finding(&scene.run(&["doctor", "--json", "--character", file]).await, code)["origin"], place);
+    assert_eq!(
+        finding(&scene.run(&["doctor", "--json", "--character", file]).await, code)["origin"],
+        place
+    );
     let validate = scene.run(&["character", "validate", file]).await;
     assert_eq!(validate.code, Some(7));
     says(&validate.stdout, form);
@@ -26,35 +29,67 @@ async fn is_refused(file: &str, text: &str, code: &str, form: &[&str], place: &s
 #[tokio::test]
 async fn json_that_is_none_is_shown_with_a_caret() {
     let text = "{\n  \"name\": \"Ada\"\n  \"bio\": \"x\"\n}\n";
-    let form =
-        ["error[GAL-CHAR-SYNTAX]: a comma is missing here", "--> broken.json:2:16", "2| \"name\": \"Ada\"", "| ^", "fix: put a comma between the two items"];
+    let form = [
+        "error[GAL-CHAR-SYNTAX]: a comma is missing here",
+        "--> broken.json:2:16",
+        "2| \"name\": \"Ada\"",
+        "| ^",
+        "fix: put a comma between the two items",
+    ];
     is_refused("broken.json", text, "GAL-CHAR-SYNTAX", &form, "broken.json:2:16").await;
 }
 
 #[tokio::test]
 async fn a_value_of_the_wrong_kind_is_shown_with_a_caret() {
-    let form = ["error[GAL-CHAR-TYPE]: `bio` must be text or a list of texts, this is a number", "--> wrong.json:3:10", "3| \"bio\": 7", "| ^", "fix:"];
-    is_refused("wrong.json", "{\n  \"name\": \"Ada\",\n  \"bio\": 7\n}\n", "GAL-CHAR-TYPE", &form, "wrong.json:3:10").await;
+    let form = [
+        "error[GAL-CHAR-TYPE]: `bio` must be text or a list of texts, this is a number",
+        "--> wrong.json:3:10",
+        "3| \"bio\": 7",
+        "| ^",
+        "fix:",
+    ];
+    is_refused(
+        "wrong.json",
+        "{\n  \"name\": \"Ada\",\n  \"bio\": 7\n}\n",
+        "GAL-CHAR-TYPE",
+        &form,
+        "wrong.json:3:10",
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn toml_that_is_none_is_shown_with_a_caret() {
     let form = ["error[GAL-CHAR-SYNTAX]: not valid TOML", "--> wrong.toml:2:6", "2| bio =", "| ^"];
-    is_refused("wrong.toml", "name = \"Ada\"\nbio =\n", "GAL-CHAR-SYNTAX", &form, "wrong.toml:2:6").await;
+    is_refused("wrong.toml", "name = \"Ada\"\nbio =\n", "GAL-CHAR-SYNTAX", &form, "wrong.toml:2:6")
+        .await;
 }
 
 #[tokio::test]
 async fn a_key_that_nobody_reads_is_kept_and_told() {
     let scene = Scene::set().await;
     scene.stage.home.write("ada.json", UNKNOWN);
-    let form =
-        ["warning[GAL-CHAR-KEY]: nobody reads the field `topcs`", "--> ada.json:4:3", "4| \"topcs\": [\"tea\"]", "| ^^^^^^^", "fix: did you mean `topics`?"];
+    let form = [
+        "warning[GAL-CHAR-KEY]: nobody reads the field `topcs`",
+        "--> ada.json:4:3",
+        "4| \"topcs\": [\"tea\"]",
+        "| ^^^^^^^",
+        "fix: did you mean `topics`?",
+    ];
     let running = scene.program().args(["start", "--character", "ada.json"]).spawn();
     running.wait_for_line("ready in").await;
     says(&scene.end(running).await.stderr, &form);
     let doctor = scene.run(&["doctor", "--character", "ada.json"]).await;
     assert_eq!(doctor.code, Some(0), "it is no error: {}", doctor.stdout);
-    says(&doctor.stdout, &["nobody reads the field `topcs`", "GAL-CHAR-KEY", "where: ada.json:4:3", "fix: did you mean `topics`?"]);
+    says(
+        &doctor.stdout,
+        &[
+            "nobody reads the field `topcs`",
+            "GAL-CHAR-KEY",
+            "where: ada.json:4:3",
+            "fix: did you mean `topics`?",
+        ],
+    );
     let validate = scene.run(&["character", "validate", "ada.json"]).await;
     assert_eq!(validate.code, Some(0));
     says(&validate.stdout, &form);
@@ -63,7 +98,13 @@ async fn a_key_that_nobody_reads_is_kept_and_told() {
 #[tokio::test]
 async fn a_character_that_is_not_there_is_told_by_its_path() {
     let scene = Scene::set().await;
-    let expected = ["GAL-CHAR-FILE", "cause: No such file or directory", "where:", "characters/none.json", "fix: check the path given with --character"];
+    let expected = [
+        "GAL-CHAR-FILE",
+        "cause: No such file or directory",
+        "where:",
+        "characters/none.json",
+        "fix: check the path given with --character",
+    ];
     let refused = scene.run(&["start", "--character", "characters/none.json"]).await;
     assert_eq!(refused.code, Some(3));
     says(&refused.stderr, &["error[GAL-CHAR-FILE]: the character file none.json cannot be read"]);
@@ -93,7 +134,15 @@ async fn an_unknown_variable_is_shown_with_a_caret_and_what_was_meant() {
     says(&scene.end(running).await.stderr, &form);
     let doctor = scene.run(&["doctor"]).await;
     assert_eq!(doctor.code, Some(0), "{}", doctor.stdout);
-    says(&doctor.stdout, &["TELEGRAM_BOT_TOKN is not a setting of Galatea", "GAL-CFG-UNKNOWN", "where: .env:5:1", "fix: did you mean TELEGRAM_BOT_TOKEN?"]);
+    says(
+        &doctor.stdout,
+        &[
+            "TELEGRAM_BOT_TOKN is not a setting of Galatea",
+            "GAL-CFG-UNKNOWN",
+            "where: .env:5:1",
+            "fix: did you mean TELEGRAM_BOT_TOKEN?",
+        ],
+    );
 }
 
 #[tokio::test]
@@ -106,7 +155,10 @@ async fn a_line_that_is_no_setting_is_shown_without_its_value() {
     scene.stage.home.write(".env", &format!("{text}7000000001:AAcanary-of-a-pasted-token\n"));
     let refused = program.arg("start").run().await;
     assert_eq!(refused.code, Some(3));
-    says(&refused.stderr, &["error[GAL-CFG-ENV]: this line has no =", "--> .env:5:1", "| ^", "fix: write NAME=value"]);
+    says(
+        &refused.stderr,
+        &["error[GAL-CFG-ENV]: this line has no =", "--> .env:5:1", "| ^", "fix: write NAME=value"],
+    );
     assert!(!refused.stderr.contains("canary"), "{}", refused.stderr);
 }
 
@@ -117,8 +169,12 @@ async fn a_secrets_file_that_is_not_there_is_told_by_its_variable() {
     scene.env("OPENAI_API_KEY_FILE", "/run/secrets/none");
     let refused = scene.run(&["start"]).await;
     assert_eq!(refused.code, Some(3));
-    let expected =
-        ["the secret OPENAI_API_KEY cannot be read from /run/secrets/none", "cause: No such file", "where: OPENAI_API_KEY_FILE from .env line 5", "fix:"];
+    let expected = [
+        "the secret OPENAI_API_KEY cannot be read from /run/secrets/none",
+        "cause: No such file",
+        "where: OPENAI_API_KEY_FILE from .env line 5",
+        "fix:",
+    ];
     says(&refused.stderr, &expected);
     let doctor = scene.run(&["doctor"]).await;
     assert_eq!(doctor.code, Some(7));
@@ -131,6 +187,13 @@ async fn a_value_that_makes_no_sense_is_told_with_its_line() {
     scene.env("TELEGRAM_MODE", "canary-push");
     let refused = scene.run(&["start"]).await;
     assert_eq!(refused.code, Some(3), "{}", refused.stderr);
-    says(&refused.stderr, &["error[GAL-CFG-VALUE]: TELEGRAM_MODE is neither polling nor webhook", "where: .env line 5", "fix:"]);
+    says(
+        &refused.stderr,
+        &[
+            "error[GAL-CFG-VALUE]: TELEGRAM_MODE is neither polling nor webhook",
+            "where: .env line 5",
+            "fix:",
+        ],
+    );
     assert!(!refused.stderr.contains("canary"), "{}", refused.stderr);
 }

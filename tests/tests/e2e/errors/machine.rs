@@ -14,11 +14,22 @@ async fn a_taken_port_names_its_owner_and_is_not_dodged() {
     let refused = program.clone().arg("start").run().await;
     assert_eq!(refused.code, Some(6), "{}", refused.stderr);
     let owner = format!("({})", std::process::id());
-    let expected = ["GAL-PORT", &port, &owner, "cause: something listens on 127.0.0.1", "where: SERVER_PORT from .env line 5", "fix:", "--port"];
+    let expected = [
+        "GAL-PORT",
+        &port,
+        &owner,
+        "cause: something listens on 127.0.0.1",
+        "where: SERVER_PORT from .env line 5",
+        "fix:",
+        "--port",
+    ];
     says(&refused.stderr, &expected);
     let doctor = program.clone().arg("doctor").run().await;
     assert_eq!(doctor.code, Some(7));
-    says(&doctor.stdout, &[&owner, "GAL-PORT", "cause:", "where: SERVER_PORT from .env line 5", "fix:", "--port"]);
+    says(
+        &doctor.stdout,
+        &[&owner, "GAL-PORT", "cause:", "where: SERVER_PORT from .env line 5", "fix:", "--port"],
+    );
     let json = program.clone().args(["doctor", "--json"]).run().await;
     assert_eq!(finding(&json, "GAL-PORT")["subject"], "port");
     // What it advises works.
@@ -33,7 +44,10 @@ async fn a_port_that_is_none_is_told_with_its_line() {
     scene.env("SERVER_PORT", "canary-port");
     let refused = scene.program().without_env("SERVER_PORT").arg("start").run().await;
     assert_eq!(refused.code, Some(3), "{}", refused.stderr);
-    says(&refused.stderr, &["error[GAL-CFG-VALUE]: SERVER_PORT is not a port number", "where: .env line 5", "fix:"]);
+    says(
+        &refused.stderr,
+        &["error[GAL-CFG-VALUE]: SERVER_PORT is not a port number", "where: .env line 5", "fix:"],
+    );
     assert!(!refused.stderr.contains("canary-port"), "values are not repeated");
 }
 

@@ -32,11 +32,17 @@ impl Scene {
     pub(crate) async fn set() -> Self {
         let stage = Stage::set().await;
         let canaries = stage.canaries();
-        let lines = ["TELEGRAM_BOT_TOKEN", "TELEGRAM_API_ROOT", "OPENAI_BASE_URL", "OPENAI_API_KEY"]
-            .into_iter()
-            .zip([stage.telegram.token(), stage.telegram.url().to_owned(), stage.model.base_url(), canaries[1].clone()])
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
+        let lines =
+            ["TELEGRAM_BOT_TOKEN", "TELEGRAM_API_ROOT", "OPENAI_BASE_URL", "OPENAI_API_KEY"]
+                .into_iter()
+                .zip([
+                    stage.telegram.token(),
+                    stage.telegram.url().to_owned(),
+                    stage.model.base_url(),
+                    canaries[1].clone(),
+                ])
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect();
         Self { stage, lines, canaries }
     }
 
@@ -55,11 +61,21 @@ impl Scene {
 
     /// The program; only what says nothing about a setting's place stands in its environment.
     pub(crate) fn program(&self) -> Program {
-        let text: String = self.lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        let text: String =
+            self.lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
         let path = self.stage.home.write(".env", &text);
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
         let inherited = self.stage.program();
-        let plain = ["TELEGRAM_BOT_TOKEN", "TELEGRAM_API_ROOT", "OPENAI_BASE_URL", "OPENAI_API_KEY"].into_iter().fold(inherited, Program::without_env);
+        let plain = [
+            "TELEGRAM_BOT_TOKEN",
+            "TELEGRAM_API_ROOT",
+            "OPENAI_BASE_URL",
+            "OPENAI_API_KEY",
+            "OPENAI_SMALL_MODEL",
+            "OPENAI_LARGE_MODEL",
+        ]
+        .into_iter()
+        .fold(inherited, Program::without_env);
         plain.env("LOG_JSON_FORMAT", "false")
     }
 
@@ -89,9 +105,12 @@ impl Scene {
     /// No secret was printed or stored, and nobody saw how the program is built.
     fn assert_clean(&self, finished: &Finished) {
         for line in finished.stdout.lines().chain(finished.stderr.lines()) {
-            let hidden = self.canaries.iter().fold(line.to_owned(), |l, c| l.replace(c, "<SECRET>"));
+            let hidden =
+                self.canaries.iter().fold(line.to_owned(), |l, c| l.replace(c, "<SECRET>"));
             assert_eq!(hidden, line, "a secret was printed");
-            for trace in ["panicked at", "stack backtrace", "RUST_BACKTRACE", ".rs:", "<html", "<!DOCTYPE"] {
+            for trace in
+                ["panicked at", "stack backtrace", "RUST_BACKTRACE", ".rs:", "<html", "<!DOCTYPE"]
+            {
                 assert!(!line.contains(trace), "{trace:?} was printed: {line}");
             }
         }
@@ -117,7 +136,10 @@ pub(crate) async fn something_else(answer: String) -> String {
 
 /// An HTTP answer.
 pub(crate) fn http(status: &str, kind: &str, body: &str) -> String {
-    format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 /// Asserts that the parts come one after another, however the lines are wrapped.
@@ -137,8 +159,17 @@ pub(crate) fn says(text: &str, parts: &[&str]) {
 /// A finding of `--json`, by its code.
 #[track_caller]
 pub(crate) fn finding(finished: &Finished, code: &str) -> serde_json::Value {
-    let all: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap_or_else(|e| panic!("{e}:\n{}{}", finished.stdout, finished.stderr));
-    let lists = all["connectors"].as_array().into_iter().flatten().map(|c| &c["findings"]).chain([&all["findings"]]);
-    let found = lists.filter_map(|l| l.as_array()).flatten().find(|f| f["id"] == code && f["severity"] != "ok");
+    let all: serde_json::Value = serde_json::from_str(&finished.stdout)
+        .unwrap_or_else(|e| panic!("{e}:\n{}{}", finished.stdout, finished.stderr));
+    let lists = all["connectors"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|c| &c["findings"])
+        .chain([&all["findings"]]);
+    let found = lists
+        .filter_map(|l| l.as_array())
+        .flatten()
+        .find(|f| f["id"] == code && f["severity"] != "ok");
     found.unwrap_or_else(|| panic!("no {code}:\n{}", finished.stdout)).clone()
 }

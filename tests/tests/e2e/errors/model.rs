@@ -19,14 +19,22 @@ async fn is_told(scene: &Scene, code: &str, expected: &[&str], refuse: impl FnOn
     // Without a running one, the chat tells it by itself.
     let alone = scene.run(&["chat", "-m", "Q1"]).await;
     assert_eq!(alone.code, Some(5), "{}{}", alone.stdout, alone.stderr);
-    says(&alone.stderr, &["error[GAL-CHAT-FAILED]: the agent could not answer:", message, "fix: `galatea doctor`"]);
+    says(
+        &alone.stderr,
+        &["error[GAL-CHAT-FAILED]: the agent could not answer:", message, "fix: `galatea doctor`"],
+    );
 
     let running = scene.start().await;
     let ann = &scene.stage.ann;
     ann.says(&ann.direct(), "Q2").send();
     scene.stage.telegram.wait_shown(ann.id, 1).await;
     let shown = scene.stage.texts(&ann.direct()).join(" ");
-    assert!(shown.contains("my language model does not answer") && !shown.contains("GAL-") && !shown.contains("KEY"), "{shown}");
+    assert!(
+        shown.contains("my language model does not answer")
+            && !shown.contains("GAL-")
+            && !shown.contains("KEY"),
+        "{shown}"
+    );
     running.wait_for_line(&format!("error[{code}]")).await;
     running.wait_for_line("more:").await;
     let status = scene.run(&["status"]).await;
@@ -37,7 +45,11 @@ async fn is_told(scene: &Scene, code: &str, expected: &[&str], refuse: impl FnOn
     let said = scene.end(running).await.stderr;
     says(&said, &[&format!("error[{code}]: model:"), message, "cause:"]);
     says(&said, &[rest.last().unwrap()]);
-    assert_eq!(said.matches(&format!("error[{code}]")).count(), 1, "two messages, one trouble:\n{said}");
+    assert_eq!(
+        said.matches(&format!("error[{code}]")).count(),
+        1,
+        "two messages, one trouble:\n{said}"
+    );
 }
 
 #[tokio::test]
@@ -60,8 +72,12 @@ async fn an_unknown_model() {
     let mut scene = Scene::set().await;
     scene.env("OPENAI_LARGE_MODEL", "gpt-9");
     let refuse = || scene.stage.model.answer_with(|_| Reply::Fault(Fault::UnknownModel));
-    let expected =
-        ["has no model gpt-9", "cause:", "where: OPENAI_LARGE_MODEL from .env line 5", "fix: set OPENAI_LARGE_MODEL to a model that the model server offers"];
+    let expected = [
+        "has no model gpt-9",
+        "cause:",
+        "where: OPENAI_LARGE_MODEL from .env line 5",
+        "fix: set OPENAI_LARGE_MODEL to a model that the model server offers",
+    ];
     is_told(&scene, "GAL-MODEL-404", &expected, refuse).await;
 }
 
@@ -73,8 +89,16 @@ async fn a_model_that_is_not_pulled() {
     scene.env("OPENAI_API_KEY", "");
     scene.env("OLLAMA_API_ENDPOINT", &ollama.base_url());
     scene.env("OLLAMA_LARGE_MODEL", "llama9.9");
-    let expected = ["Ollama has not pulled the model llama9.9", "cause:", "where: OLLAMA_LARGE_MODEL from .env line 6", "fix: ollama pull llama9.9"];
-    is_told(&scene, "GAL-MODEL-404", &expected, || ollama.answer_with(|_| Reply::Fault(Fault::UnknownModel))).await;
+    let expected = [
+        "Ollama has not pulled the model llama9.9",
+        "cause:",
+        "where: OLLAMA_LARGE_MODEL from .env line 6",
+        "fix: ollama pull llama9.9",
+    ];
+    is_told(&scene, "GAL-MODEL-404", &expected, || {
+        ollama.answer_with(|_| Reply::Fault(Fault::UnknownModel))
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -83,7 +107,14 @@ async fn nobody_at_the_models_address() {
     scene.env("OPENAI_BASE_URL", &format!("http://127.0.0.1:{}/v1", free_port()));
     let doctor = scene.run(&["doctor"]).await;
     assert_eq!(doctor.code, Some(7));
-    let expected = ["nothing listens at 127.0.0.1", "GAL-MODEL-CONNECT", "cause:", "where: OPENAI_BASE_URL from .env line 3", "fix:", "OPENAI_BASE_URL"];
+    let expected = [
+        "nothing listens at 127.0.0.1",
+        "GAL-MODEL-CONNECT",
+        "cause:",
+        "where: OPENAI_BASE_URL from .env line 3",
+        "fix:",
+        "OPENAI_BASE_URL",
+    ];
     says(&doctor.stdout, &expected);
 }
 
@@ -91,11 +122,21 @@ async fn nobody_at_the_models_address() {
 async fn a_page_at_the_models_address() {
     let mut scene = Scene::set().await;
     scene.canary("canary-page");
-    let page = something_else(http("200 OK", "text/html", "<html><title>canary-page</title></html>")).await;
+    let page =
+        something_else(http("200 OK", "text/html", "<html><title>canary-page</title></html>"))
+            .await;
     scene.env("OPENAI_BASE_URL", &format!("{page}/v1"));
     let doctor = scene.run(&["doctor"]).await;
     assert_eq!(doctor.code, Some(7));
-    says(&doctor.stdout, &["something that is no model answer", "GAL-MODEL-GARBAGE", "where: OPENAI_BASE_URL from .env line 3", "fix: check OPENAI_BASE_URL"]);
+    says(
+        &doctor.stdout,
+        &[
+            "something that is no model answer",
+            "GAL-MODEL-GARBAGE",
+            "where: OPENAI_BASE_URL from .env line 3",
+            "fix: check OPENAI_BASE_URL",
+        ],
+    );
 }
 
 #[tokio::test]
@@ -105,10 +146,19 @@ async fn without_a_model_the_start_says_where_it_stays_silent() {
     scene.env("OPENAI_API_KEY", "");
     let running = scene.start().await;
     running.wait_for_line("polling").await;
-    says(&scene.end(running).await.stderr, &["offline script — pattern matching, not AI", "silent on telegram until a model is set"]);
+    let said = scene.end(running).await.stderr;
+    says(
+        &said,
+        &[
+            "offline script — pattern matching, not AI",
+            "on, and answers nobody: no model is set",
+            "galatea init",
+        ],
+    );
+    assert_eq!(said.matches("error[GAL-MODEL-NONE]").count(), 1, "said once: {said}");
     scene.env("OFFLINE_RESPONDER_PUBLIC", "true");
     let running = scene.start().await;
-    assert!(!scene.end(running).await.stderr.contains("silent on"));
+    assert!(!scene.end(running).await.stderr.contains("answers nobody"));
 }
 
 #[tokio::test]
@@ -116,7 +166,10 @@ async fn without_embeddings_it_says_how_memory_is_searched() {
     let mut scene = Scene::set().await;
     let expected = ["memory search uses keywords until an embedding model is set"];
     says(&scene.run(&["doctor"]).await.stdout, &expected);
-    assert_eq!(finding(&scene.run(&["doctor", "--json"]).await, "GAL-MODEL-EMBEDDING")["severity"], "info");
+    assert_eq!(
+        finding(&scene.run(&["doctor", "--json"]).await, "GAL-MODEL-EMBEDDING")["severity"],
+        "info"
+    );
     let running = scene.start().await;
     says(&scene.end(running).await.stderr, &expected);
     scene.env("OPENAI_EMBEDDING_MODEL", "text-embedding-3-small");

@@ -31,9 +31,30 @@ async fn a_person_who_blocked_the_bot_is_told_and_others_are_answered() {
     bob.says(&bob.direct(), "Q2").send();
     assert_eq!(scene.stage.wait_text(&bob.direct(), "A2").await, ["A2"]);
     let why = explained(&scene, ann.id, asked).await;
-    says(&why, &["1 of 1 parts are not delivered", "dead", "blocked", "cause: sendMessage answered 403 Forbidden: bot was blocked by the user"]);
-    assert_eq!(scene.stage.telegram.calls_of("sendMessage").iter().filter(|c| c.chat() == Some(ann.id)).count(), 2, "nobody insists");
-    says(&scene.run(&["explain", "GAL-TG-403"]).await.stdout, &["The person blocked the bot", "Fix"]);
+    says(
+        &why,
+        &[
+            "1 of 1 parts are not delivered",
+            "dead",
+            "blocked",
+            "cause: sendMessage answered 403 Forbidden: bot was blocked by the user",
+        ],
+    );
+    assert_eq!(
+        scene
+            .stage
+            .telegram
+            .calls_of("sendMessage")
+            .iter()
+            .filter(|c| c.chat() == Some(ann.id))
+            .count(),
+        2,
+        "nobody insists"
+    );
+    says(
+        &scene.run(&["explain", "GAL-TG-403"]).await.stdout,
+        &["The person blocked the bot", "Fix"],
+    );
     // Whoever comes back is answered again.
     ann.unblocks_bot();
     ann.says(&ann.direct(), "Q3").send();
@@ -50,12 +71,18 @@ async fn a_flood_wait_is_waited_for_and_is_no_error() {
     let asked = ann.says(&ann.direct(), "Q1").send();
     running.wait_for_line("GAL-TG-429").await;
     let waiting = explained(&scene, ann.id, asked).await;
-    says(&waiting, &["Telegram asked to wait", "cause: sendMessage answered 429 Too Many Requests"]);
+    says(
+        &waiting,
+        &["Telegram asked to wait", "cause: sendMessage answered 429 Too Many Requests"],
+    );
     // Sends to the chat before its time are violations of the server.
     assert_eq!(scene.stage.wait_text(&ann.direct(), "A1").await, ["A1"]);
     assert_eq!(scene.run(&["status"]).await.code, Some(0), "nothing is wrong");
     let said = scene.end(running).await.stderr;
-    assert!(!said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"), "{said}");
+    assert!(
+        !said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -69,7 +96,15 @@ async fn a_flood_wait_of_polling_is_a_countdown() {
     ann.says(&ann.direct(), "Q1").send();
     assert_eq!(scene.stage.wait_text(&ann.direct(), "A1").await, ["A1"]);
     let said = scene.end(running).await.stderr;
-    says(&said, &["note[GAL-TG-429]: telegram: Telegram asked to wait", "cause: getUpdates answered 429", "fix: nothing has to be done", "Next try in 2 s."]);
+    says(
+        &said,
+        &[
+            "note[GAL-TG-429]: telegram: Telegram asked to wait",
+            "cause: getUpdates answered 429",
+            "fix: nothing has to be done",
+            "Next try in 2 s.",
+        ],
+    );
     assert!(!said.contains("error["), "{said}");
 }
 
@@ -82,8 +117,15 @@ async fn a_group_that_moved_is_followed_without_a_word() {
     let mention = format!("@{}", scene.stage.telegram.bot_username());
     let asked = ask_and_hold(&scene, &group, &format!("{mention} Q1")).await;
     let new = ann.migrates(&group);
-    assert_eq!(scene.stage.wait_text(&new, "A1").await, ["A1"], "the answer to the old group arrives in the new one");
+    assert_eq!(
+        scene.stage.wait_text(&new, "A1").await,
+        ["A1"],
+        "the answer to the old group arrives in the new one"
+    );
     says(&explained(&scene, group.id, asked).await, &["answered", "sent", &new.id.to_string()]);
     let said = scene.end(running).await.stderr;
-    assert!(!said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"), "{said}");
+    assert!(
+        !said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"),
+        "{said}"
+    );
 }

@@ -25,7 +25,12 @@ async fn is_survived(answer: String, code: &str, parts: &[&str]) {
     says(&status.stdout, &["not ready", "telegram retrying", "next try in", code]);
     says(&status.stdout, parts);
     let answered = scene.run(&["chat", "-m", "Q1"]).await;
-    assert!(answered.stdout.contains("A1"), "the rest works: {}{}", answered.stdout, answered.stderr);
+    assert!(
+        answered.stdout.contains("A1"),
+        "the rest works: {}{}",
+        answered.stdout,
+        answered.stderr
+    );
     says(&scene.end(running).await.stderr, parts);
 
     // The same settings with the right address: the fix works.
@@ -41,7 +46,12 @@ async fn a_server_error_in_json() {
     is_survived(
         http("500 Internal Server Error", "application/json", body),
         "GAL-TG-CONNECT",
-        &["Telegram has a fault", "cause: getMe answered 500 Internal Server Error", "where: TELEGRAM_API_ROOT from .env line 2", "fix:"],
+        &[
+            "Telegram has a fault",
+            "cause: getMe answered 500 Internal Server Error",
+            "where: TELEGRAM_API_ROOT from .env line 2",
+            "fix:",
+        ],
     )
     .await;
 }
@@ -51,7 +61,13 @@ async fn a_proxys_page() {
     is_survived(
         http("502 Bad Gateway", "text/html", PAGE),
         "GAL-TG-CONNECT",
-        &["has a fault", "cause: getMe at 127.0.0.1", "answered 502", "where: TELEGRAM_API_ROOT from .env line 2", "fix:"],
+        &[
+            "has a fault",
+            "cause: getMe at 127.0.0.1",
+            "answered 502",
+            "where: TELEGRAM_API_ROOT from .env line 2",
+            "fix:",
+        ],
     )
     .await;
 }
@@ -61,7 +77,12 @@ async fn a_page_that_says_everything_is_fine() {
     is_survived(
         http("200 OK", "text/html", PAGE),
         "GAL-TG-GARBAGE",
-        &["the answer is not the Telegram Bot API's", "cause: getMe at 127.0.0.1", "where: TELEGRAM_API_ROOT from .env line 2", "fix: check TELEGRAM_API_ROOT"],
+        &[
+            "the answer is not the Telegram Bot API's",
+            "cause: getMe at 127.0.0.1",
+            "where: TELEGRAM_API_ROOT from .env line 2",
+            "fix: check TELEGRAM_API_ROOT",
+        ],
     )
     .await;
 }
@@ -71,24 +92,48 @@ async fn a_login_page_that_forbids() {
     is_survived(
         http("403 Forbidden", "text/html", PAGE),
         "GAL-TG-GARBAGE",
-        &["the answer is not the Telegram Bot API's", "answered 403", "where: TELEGRAM_API_ROOT from .env line 2", "fix: check TELEGRAM_API_ROOT"],
+        &[
+            "the answer is not the Telegram Bot API's",
+            "answered 403",
+            "where: TELEGRAM_API_ROOT from .env line 2",
+            "fix: check TELEGRAM_API_ROOT",
+        ],
     )
     .await;
 }
 
 #[tokio::test]
 async fn a_connection_that_is_closed() {
-    is_survived(String::new(), "GAL-TG-CONNECT", &["Telegram cannot be reached", "cause: getMe:", "where: TELEGRAM_API_ROOT from .env line 2", "fix:"]).await;
+    is_survived(
+        String::new(),
+        "GAL-TG-CONNECT",
+        &[
+            "Telegram cannot be reached",
+            "cause: getMe:",
+            "where: TELEGRAM_API_ROOT from .env line 2",
+            "fix:",
+        ],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn it_comes_up_by_itself_when_telegram_does() {
     let scene = Scene::set().await;
-    scene.stage.telegram.fault(galatea_testkit::telegram::Fault::new(galatea_testkit::telegram::Effect::Garbage).on("getMe").times(2));
+    scene.stage.telegram.fault(
+        galatea_testkit::telegram::Fault::new(galatea_testkit::telegram::Effect::Garbage)
+            .on("getMe")
+            .times(2),
+    );
     let running = scene.start().await;
     running.wait_for_line("error[GAL-TG-GARBAGE]").await;
     running.wait_for_line("polling").await;
-    assert_eq!(running.stderr().matches("error[GAL-TG-GARBAGE]").count(), 1, "two attempts, one trouble:\n{}", running.stderr());
+    assert_eq!(
+        running.stderr().matches("error[GAL-TG-GARBAGE]").count(),
+        1,
+        "two attempts, one trouble:\n{}",
+        running.stderr()
+    );
     let status = scene.run(&["status"]).await;
     assert_eq!(status.code, Some(0), "{}", status.stdout);
     scene.end(running).await;

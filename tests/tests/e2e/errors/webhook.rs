@@ -5,8 +5,13 @@ use serde_json::json;
 use super::{Scene, finding, says};
 
 /// Calls the Bot API as another program that knows the token.
-async fn other_program(scene: &Scene, method: &str, params: serde_json::Value) -> serde_json::Value {
-    let url = format!("{}/bot{}/{method}", scene.stage.telegram.url(), scene.stage.telegram.token());
+async fn other_program(
+    scene: &Scene,
+    method: &str,
+    params: serde_json::Value,
+) -> serde_json::Value {
+    let url =
+        format!("{}/bot{}/{method}", scene.stage.telegram.url(), scene.stage.telegram.token());
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     client.post(url).json(&params).send().await.unwrap().json().await.unwrap()
 }
@@ -14,12 +19,21 @@ async fn other_program(scene: &Scene, method: &str, params: serde_json::Value) -
 /// A scene with another program's webhook and a message that waits for it.
 async fn with_a_webhook() -> Scene {
     let scene = Scene::set().await;
-    assert_eq!(other_program(&scene, "setWebhook", json!({ "url": "https://127.0.0.1/canary-path" })).await["ok"], true);
+    assert_eq!(
+        other_program(&scene, "setWebhook", json!({ "url": "https://127.0.0.1/canary-path" }))
+            .await["ok"],
+        true
+    );
     scene
 }
 
-const OWNED: &[&str] =
-    &["A webhook to 127.0.0.1 owns this bot", "cause: getWebhookInfo names it", "where: TELEGRAM_BOT_TOKEN from .env line 1", "fix:", "--fix"];
+const OWNED: &[&str] = &[
+    "A webhook to 127.0.0.1 owns this bot",
+    "cause: getWebhookInfo names it",
+    "where: TELEGRAM_BOT_TOKEN from .env line 1",
+    "fix:",
+    "--fix",
+];
 
 #[tokio::test]
 async fn a_webhook_in_the_way_is_named_by_its_host() {
@@ -29,7 +43,8 @@ async fn a_webhook_in_the_way_is_named_by_its_host() {
     assert_eq!(check.code, Some(7));
     says(&check.stdout, &["GAL-TG-WEBHOOK"]);
     says(&check.stdout, OWNED);
-    let found = finding(&scene.run(&["connector", "check", "telegram", "--json"]).await, "GAL-TG-WEBHOOK");
+    let found =
+        finding(&scene.run(&["connector", "check", "telegram", "--json"]).await, "GAL-TG-WEBHOOK");
     assert_eq!(found["repair"], "Remove the webhook to 127.0.0.1?");
     says(&scene.run(&["doctor"]).await.stdout, OWNED);
     let running = scene.start().await;
@@ -43,22 +58,36 @@ async fn a_webhook_in_the_way_is_named_by_its_host() {
 #[tokio::test]
 async fn without_an_answer_nothing_is_removed() {
     let scene = with_a_webhook().await;
-    for args in [&["connector", "check", "telegram", "--fix"][..], &["doctor", "--fix"], &["--no-input", "doctor", "--fix", "--json"]] {
+    for args in [
+        &["connector", "check", "telegram", "--fix"][..],
+        &["doctor", "--fix"],
+        &["--no-input", "doctor", "--fix", "--json"],
+    ] {
         let refused = scene.run(args).await;
         assert_eq!(refused.code, Some(2), "{args:?}: {}", refused.stderr);
         says(
             &refused.stderr,
-            &["error[GAL-FIX-ASK]", "Remove the webhook to 127.0.0.1?", "cause: Telegram of Eliza: A webhook to 127.0.0.1 owns this bot", "fix: add --yes"],
+            &[
+                "error[GAL-FIX-ASK]",
+                "Remove the webhook to 127.0.0.1?",
+                "cause: Telegram of Eliza: A webhook to 127.0.0.1 owns this bot",
+                "fix: add --yes",
+            ],
         );
     }
     let alone = scene.run(&["connector", "check", "telegram", "--yes"]).await;
     assert!(alone.stdout.contains("owns this bot"), "{}", alone.stdout);
-    assert!(scene.stage.telegram.calls_of("deleteWebhook").is_empty(), "--yes without --fix changes nothing");
+    assert!(
+        scene.stage.telegram.calls_of("deleteWebhook").is_empty(),
+        "--yes without --fix changes nothing"
+    );
 }
 
 #[tokio::test]
 async fn an_agreed_repair_removes_the_webhook_keeps_what_waits_and_looks_again() {
-    for args in [&["connector", "check", "telegram", "--fix", "--yes"][..], &["doctor", "--fix", "--yes"]] {
+    for args in
+        [&["connector", "check", "telegram", "--fix", "--yes"][..], &["doctor", "--fix", "--yes"]]
+    {
         let scene = with_a_webhook().await;
         let ann = &scene.stage.ann;
         ann.says(&ann.direct(), "Q1 while the other one had it").send();
@@ -66,13 +95,84 @@ async fn an_agreed_repair_removes_the_webhook_keeps_what_waits_and_looks_again()
         assert_eq!(fixed.code, Some(0), "{}{}", fixed.stdout, fixed.stderr);
         says(&fixed.stdout, &["done: Remove the webhook to 127.0.0.1", "no webhook in the way"]);
         let calls = scene.stage.telegram.calls_of("deleteWebhook");
-        assert!(calls.len() == 1 && calls[0].is_ok() && calls[0].params.get("drop_pending_updates").is_none_or(|drop| *drop == false), "{calls:?}");
+        assert!(
+            calls.len() == 1
+                && calls[0].is_ok()
+                && calls[0].params.get("drop_pending_updates").is_none_or(|drop| *drop == false),
+            "{calls:?}"
+        );
         let again = scene.run(args).await;
-        assert_eq!((again.code, scene.stage.telegram.calls_of("deleteWebhook").len()), (Some(0), 1), "there is nothing left to do");
+        assert_eq!(
+            (again.code, scene.stage.telegram.calls_of("deleteWebhook").len()),
+            (Some(0), 1),
+            "there is nothing left to do"
+        );
         let running = scene.start().await;
         assert_eq!(scene.stage.wait_text(&ann.direct(), "A1").await, ["A1"]);
         scene.end(running).await;
     }
+}
+
+#[tokio::test]
+async fn a_repair_while_the_program_runs_is_noticed_without_a_restart() {
+    let scene = with_a_webhook().await;
+    let running = scene.start().await;
+    running.wait_for_line("error[GAL-TG-WEBHOOK]").await;
+    let ann = &scene.stage.ann;
+    ann.says(&ann.direct(), "Q1 while it was parked").send();
+    assert_eq!(scene.run(&["status"]).await.code, Some(1));
+    let fixed = scene.run(&["connector", "check", "telegram", "--fix", "--yes"]).await;
+    assert_eq!(fixed.code, Some(0), "{}{}", fixed.stdout, fixed.stderr);
+    // It looks again 30 s after it was parked.
+    running.wait_for_line("polling").await;
+    assert_eq!(scene.stage.wait_text(&ann.direct(), "A1").await, ["A1"]);
+    let status = scene.run(&["status"]).await;
+    assert_eq!(status.code, Some(0), "{}", status.stdout);
+    scene.end(running).await;
+}
+
+/// Lines of warnings and errors with a text.
+fn warnings(output: &str, text: &str) -> Vec<String> {
+    let is_loud = |line: &&str| {
+        let read: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        matches!(read["level"].as_str(), Some("WARN" | "ERROR"))
+    };
+    output.lines().filter(is_loud).filter(|line| line.contains(text)).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn a_connector_that_fails_is_told_once() {
+    // What needs a person, as a person reads it and as a machine does.
+    let scene = with_a_webhook().await;
+    let running = scene.start().await;
+    running.wait_for_line("more:").await;
+    let said = scene.end(running).await.stderr;
+    assert_eq!(said.matches("GAL-TG-WEBHOOK]").count(), 1, "{said}");
+    let mut running = scene.stage.program().arg("start").spawn();
+    running.wait_for_line("stopped:").await;
+    running.terminate();
+    let said = running.finish().await.stderr;
+    assert_eq!(warnings(&said, "GAL-TG-WEBHOOK").len(), 1, "{said}");
+
+    // What is tried again: the first failure is told, the further ones are for whoever looks closer.
+    let nowhere = format!("http://127.0.0.1:{}", galatea_testkit::process::free_port());
+    let mut running = scene
+        .stage
+        .program()
+        .env("TELEGRAM_API_ROOT", nowhere)
+        .env("LOG_LEVEL", "debug")
+        .arg("start")
+        .spawn();
+    let three = async {
+        while running.output().matches("ended; starting again").count() < 3 {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), three).await.unwrap();
+    running.terminate();
+    let said = running.finish().await.stderr;
+    let told = warnings(&said, "not connected");
+    assert_eq!((told.len(), warnings(&said, "starting again").len()), (1, 0), "{said}");
 }
 
 #[tokio::test]
@@ -89,9 +189,19 @@ async fn a_second_poller_is_told_and_does_not_end_it() {
     let scene = Scene::set().await;
     let running = scene.start().await;
     running.wait_for_line("polling").await;
-    scene.stage.telegram.wait_for("a poll", |t| (!t.calls_of("getUpdates").is_empty()).then_some(())).await;
-    let url = format!("{}/bot{}/getUpdates", scene.stage.telegram.url(), scene.stage.telegram.token());
-    let other = reqwest::Client::builder().no_proxy().build().unwrap().post(url).json(&json!({ "timeout": 50 }));
+    scene
+        .stage
+        .telegram
+        .wait_for("a poll", |t| (!t.calls_of("getUpdates").is_empty()).then_some(()))
+        .await;
+    let url =
+        format!("{}/bot{}/getUpdates", scene.stage.telegram.url(), scene.stage.telegram.token());
+    let other = reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .unwrap()
+        .post(url)
+        .json(&json!({ "timeout": 50 }));
     let poll = tokio::spawn(other.send());
     running.wait_for_line("error[GAL-TG-409]").await;
     running.wait_for_line("more:").await;
@@ -115,13 +225,18 @@ async fn a_second_poller_is_told_and_does_not_end_it() {
 async fn privacy_mode_is_told_with_the_way_to_change_it() {
     let scene = Scene::set().await;
     scene.stage.telegram.set_privacy(true);
-    let expected =
-        ["privacy mode is on: in groups it sees commands, replies and @mentions", "fix: fine for a helper; to change: @BotFather → /setprivacy → Disable"];
+    let expected = [
+        "privacy mode is on: in groups it sees commands, replies and @mentions",
+        "fix: fine for a helper; to change: @BotFather → /setprivacy → Disable",
+    ];
     let check = scene.run(&["connector", "check", "telegram"]).await;
     assert_eq!(check.code, Some(0), "it is no fault: {}", check.stdout);
     says(&check.stdout, &expected);
     says(&scene.run(&["doctor"]).await.stdout, &expected);
-    assert_eq!(finding(&scene.run(&["doctor", "--json"]).await, "GAL-TG-PRIVACY")["severity"], "info");
+    assert_eq!(
+        finding(&scene.run(&["doctor", "--json"]).await, "GAL-TG-PRIVACY")["severity"],
+        "info"
+    );
     let running = scene.start().await;
     running.wait_for_line("privacy mode is on").await;
     scene.end(running).await;

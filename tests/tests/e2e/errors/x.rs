@@ -76,7 +76,11 @@ async fn what_is_no_access_token_is_told_by_its_shape() {
     let (mut scene, x) = set().await;
     scene.env("TWITTER_ACCESS_TOKEN", "canaryCANARYcanaryCANARYcanary");
     scene.canary("canaryCANARY");
-    let parts = ["Not an access token of X; expected digits, a dash", KEYS_LINE, "fix: console.x.com → your app → Keys and tokens"];
+    let parts = [
+        "Not an access token of X; expected digits, a dash",
+        KEYS_LINE,
+        "fix: console.x.com → your app → Keys and tokens",
+    ];
     let started = scene.run(&["start"]).await;
     assert_eq!(started.code, Some(3), "{}", started.stderr);
     says(&started.stderr, &["error[GAL-X-TOKEN]"]);
@@ -95,7 +99,14 @@ async fn a_key_that_is_missing_is_named() {
     scene.env("TWITTER_ACCESS_TOKEN_SECRET", "");
     let started = scene.run(&["start"]).await;
     assert_eq!(started.code, Some(3), "{}", started.stderr);
-    says(&started.stderr, &["error[GAL-CFG-VALUE]", "X needs four keys, and some are missing", "fix: set TWITTER_ACCESS_TOKEN_SECRET"]);
+    says(
+        &started.stderr,
+        &[
+            "error[GAL-CFG-VALUE]",
+            "X needs four keys, and some are missing",
+            "fix: set TWITTER_ACCESS_TOKEN_SECRET",
+        ],
+    );
     assert!(x.calls().is_empty());
 }
 
@@ -117,37 +128,65 @@ async fn keys_that_do_not_match_are_told() {
 #[tokio::test]
 async fn a_clock_that_is_off_is_told_with_the_difference() {
     let (mut scene, _x) = set().await;
-    let body = r#"{"title":"Unauthorized","type":"about:blank","status":401,"detail":"Unauthorized"}"#;
+    let body =
+        r#"{"title":"Unauthorized","type":"about:blank","status":401,"detail":"Unauthorized"}"#;
     let refusal = http("401 Unauthorized", "application/problem+json", body);
     // Years ahead of any machine that runs this.
-    let answer = refusal.replacen("Connection: close", "Date: Fri, 01 Jan 2100 00:00:00 GMT\r\nConnection: close", 1);
+    let answer = refusal.replacen(
+        "Connection: close",
+        "Date: Fri, 01 Jan 2100 00:00:00 GMT\r\nConnection: close",
+        1,
+    );
     scene.env("TWITTER_API_ROOT", &something_else(answer).await);
-    let parts = ["this machine's clock is off by", "s", "cause: GET /2/users/me answered 401", KEYS_LINE, "fix: set this machine's clock"];
+    let parts = [
+        "this machine's clock is off by",
+        "s",
+        "cause: GET /2/users/me answered 401",
+        KEYS_LINE,
+        "fix: set this machine's clock",
+    ];
     is_told(&scene, "GAL-X-401", "down", &parts).await;
 }
 
+/// What X says with every answer is a warning; a post that X refuses proves it, and is tried once.
 #[tokio::test]
-async fn a_read_only_token_is_told_before_anything_is_posted() {
+async fn a_read_only_token_is_a_warning_until_x_refuses_a_post() {
     let (scene, x) = set().await;
     x.set_access(Access::Read);
     let parts = [
         "✓ keys sign correctly: @galatea_test",
-        "✗ the access token is read-only",
+        "! the access token is read-only",
         "GAL-X-403-PERM",
         "cause: X says x-access-level: read",
         KEYS_LINE,
         "fix: console.x.com → your app → User authentication settings → Read and write; then regenerate access token and secret",
         "cap $1.00/day: mention read $0.001*, post $0.015, with link $0.20, reply when summoned $0.01",
     ];
-    check_says(&scene, "GAL-X-403-PERM", &parts).await;
+    let check = scene.run(&["connector", "check", "x", "--yes"]).await;
+    assert_eq!(check.code, Some(0), "{}{}", check.stdout, check.stderr);
+    says(&check.stdout, &parts);
+    let found = finding(
+        &scene.run(&["connector", "check", "x", "--yes", "--json"]).await,
+        "GAL-X-403-PERM",
+    );
+    assert_eq!(found["severity"], "warning");
     let running = start(&scene, &x).await;
     running.wait_for_line("works in part: the access token is read-only").await;
     let asked = x.user("Ann", "ann_x").posts("@galatea_test Q1");
     running.wait_for_line("not delivered").await;
-    says(&explained(&scene, asked).await, &["dead", "the access token is read-only", "GAL-X-403-PERM", KEYS_LINE, "fix:"]);
+    says(
+        &explained(&scene, asked).await,
+        &["dead", "the access token is read-only", "GAL-X-403-PERM", KEYS_LINE, "fix:"],
+    );
     let said = scene.end(running).await.stderr;
-    says(&said, &["GAL-X-403-PERM", "console.x.com → your app → User authentication settings → Read and write"]);
-    assert!(x.calls_of(SEND).is_empty(), "X was not asked in vain");
+    says(
+        &said,
+        &[
+            "GAL-X-403-PERM",
+            "console.x.com → your app → User authentication settings → Read and write",
+        ],
+    );
+    assert_eq!(x.calls_of(SEND).len(), 1, "X is asked once");
 }
 
 #[tokio::test]
@@ -155,12 +194,27 @@ async fn check_asks_before_it_pays_and_tells_dry_run_and_cap() {
     let (mut scene, x) = set().await;
     scene.env("TWITTER_DRY_RUN", "");
     let unasked = scene.run(&["connector", "check", "x"]).await;
-    says(&unasked.stdout, &["not asked whether it works. This makes one paid read (about $0.01).", "fix: `galatea connector check x --yes` asks"]);
+    says(
+        &unasked.stdout,
+        &[
+            "not asked whether it works. This makes one paid read (about $0.01).",
+            "fix: `galatea connector check x --yes` asks",
+        ],
+    );
     assert!(x.calls().is_empty(), "nobody agreed to pay");
     let check = scene.run(&["connector", "check", "x", "--yes"]).await;
     assert_eq!(check.code, Some(0), "{}", check.stdout);
     let cap = "cap $1.00/day: mention read $0.001*, post $0.015, with link $0.20, reply when summoned $0.01";
-    says(&check.stdout, &["✓ keys sign correctly: @galatea_test", "! posting is a dry run until TWITTER_DRY_RUN=false", "GAL-X-DRY-RUN", "fix:", cap]);
+    says(
+        &check.stdout,
+        &[
+            "✓ keys sign correctly: @galatea_test",
+            "! posting is a dry run until TWITTER_DRY_RUN=false",
+            "GAL-X-DRY-RUN",
+            "fix:",
+            cap,
+        ],
+    );
     assert_eq!(x.calls().len(), 1, "one paid read");
 }
 
@@ -196,9 +250,18 @@ async fn without_credits_it_pauses_with_one_alert() {
     scene.stage.wait_text(&direct, "A1").await;
     let said = scene.end(running).await.stderr;
     assert_eq!(said.matches("X refuses to go on").count(), 1, "one alert: {said}");
-    let refused = x.calls().iter().filter(|c| c.answer.as_ref().is_some_and(|(status, _)| *status == 402)).count();
+    let refused = x
+        .calls()
+        .iter()
+        .filter(|c| c.answer.as_ref().is_some_and(|(status, _)| *status == 402))
+        .count();
     assert_eq!(refused, 1, "X is left alone: {}", x.story());
-    let parts = ["No credits at X: reading and posting pause", "cause: GET /2/users/me answered 402", KEYS_LINE, "fix: add credits in console.x.com"];
+    let parts = [
+        "No credits at X: reading and posting pause",
+        "cause: GET /2/users/me answered 402",
+        KEYS_LINE,
+        "fix: add credits in console.x.com",
+    ];
     check_says(&scene, "GAL-X-402", &parts).await;
 }
 
@@ -225,7 +288,10 @@ async fn what_nobody_summoned_is_not_sent() {
     ann.deletes(asked);
     let running = scene.start().await;
     running.wait_for_line("not delivered").await;
-    says(&explained(&scene, asked).await, &["dead", "Not sent: X permits replies only when mentioned", "GAL-X-NOT-SUMMONED", "fix:"]);
+    says(
+        &explained(&scene, asked).await,
+        &["dead", "Not sent: X permits replies only when mentioned", "GAL-X-NOT-SUMMONED", "fix:"],
+    );
     scene.end(running).await;
     assert_eq!(x.calls_of(SEND).len(), 1, "told before it was sent: {}", x.story());
     says(&scene.run(&["explain", "GAL-X-NOT-SUMMONED"]).await.stdout, &["Fix"]);
@@ -236,11 +302,24 @@ async fn what_x_takes_for_unsummoned_is_told_alike() {
     let (scene, x) = set().await;
     let running = start(&scene, &x).await;
     let detail = "Reply to this conversation is not allowed because you have not been mentioned or otherwise engaged by the author.";
-    x.fault(Fault::new(Effect::Refuse(403, json!({ "title": "Forbidden", "type": "about:blank", "status": 403, "detail": detail }))).on(SEND));
+    x.fault(
+        Fault::new(Effect::Refuse(
+            403,
+            json!({ "title": "Forbidden", "type": "about:blank", "status": 403, "detail": detail }),
+        ))
+        .on(SEND),
+    );
     let asked = x.user("Ann", "ann_x").posts("@galatea_test Q1");
     running.wait_for_line("not delivered").await;
     let told = explained(&scene, asked).await;
-    says(&told, &["dead", "Not sent: X permits replies only when mentioned", "cause: POST /2/tweets answered 403 Reply to this conversation"]);
+    says(
+        &told,
+        &[
+            "dead",
+            "Not sent: X permits replies only when mentioned",
+            "cause: POST /2/tweets answered 403 Reply to this conversation",
+        ],
+    );
     scene.end(running).await;
     assert_eq!(x.calls_of(SEND).len(), 1, "nobody insists");
 }
@@ -252,12 +331,18 @@ async fn a_limit_of_posting_is_waited_for_and_is_no_error() {
     x.fault(Fault::new(Effect::RateLimited(4)).on(SEND));
     let asked = x.user("Ann", "ann_x").posts("@galatea_test Q1");
     running.wait_for_line("GAL-X-429").await;
-    says(&explained(&scene, asked).await, &["X asked to wait", "cause: POST /2/tweets answered 429"]);
+    says(
+        &explained(&scene, asked).await,
+        &["X asked to wait", "cause: POST /2/tweets answered 429"],
+    );
     // Posts before the time are violations of the server.
     assert_eq!(x.wait_shown(1).await[0].text, "A1");
     assert_eq!(scene.run(&["status"]).await.code, Some(0), "nothing is wrong");
     let said = scene.end(running).await.stderr;
-    assert!(!said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"), "{said}");
+    assert!(
+        !said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"),
+        "{said}"
+    );
     assert_eq!((x.shown().len(), x.calls_of(SEND).len()), (1, 2), "delivered once");
 }
 
@@ -271,7 +356,15 @@ async fn a_limit_of_reading_is_a_countdown() {
     x.user("Ann", "ann_x").posts("@galatea_test Q1");
     assert_eq!(x.wait_shown(1).await[0].text, "A1");
     let said = scene.end(running).await.stderr;
-    says(&said, &["note[GAL-X-429]: x: X asked to wait", "cause: GET /2/users/:id/mentions answered 429", "fix:", "Next try in"]);
+    says(
+        &said,
+        &[
+            "note[GAL-X-429]: x: X asked to wait",
+            "cause: GET /2/users/:id/mentions answered 429",
+            "fix:",
+            "Next try in",
+        ],
+    );
     assert!(!said.contains("error["), "{said}");
 }
 
@@ -281,15 +374,29 @@ async fn a_page_in_place_of_the_api_is_told_with_the_address() {
     scene.canary("canary-page");
     let page = "<html><head><title>canary-page</title></head><body>nginx</body></html>";
     scene.env("TWITTER_API_ROOT", &something_else(http("200 OK", "text/html", page)).await);
-    let parts = ["the answer is not the X API's", "cause: GET /2/users/me at 127.0.0.1", "answered 200", ROOT_LINE, "fix: check TWITTER_API_ROOT"];
+    let parts = [
+        "the answer is not the X API's",
+        "cause: GET /2/users/me at 127.0.0.1",
+        "answered 200",
+        ROOT_LINE,
+        "fix: check TWITTER_API_ROOT",
+    ];
     is_told(&scene, "GAL-X-GARBAGE", "retrying", &parts).await;
 }
 
 #[tokio::test]
 async fn an_unreachable_api_is_tried_again() {
     let (mut scene, x) = set().await;
-    scene.env("TWITTER_API_ROOT", &format!("http://127.0.0.1:{}", galatea_testkit::process::free_port()));
-    let parts = ["X cannot be reached", "cause: GET /2/users/me:", ROOT_LINE, "fix: check the network, the proxy variables and TWITTER_API_ROOT"];
+    scene.env(
+        "TWITTER_API_ROOT",
+        &format!("http://127.0.0.1:{}", galatea_testkit::process::free_port()),
+    );
+    let parts = [
+        "X cannot be reached",
+        "cause: GET /2/users/me:",
+        ROOT_LINE,
+        "fix: check the network, the proxy variables and TWITTER_API_ROOT",
+    ];
     is_told(&scene, "GAL-X-CONNECT", "retrying", &parts).await;
     assert!(x.calls().is_empty());
 }

@@ -21,16 +21,24 @@ async fn trap() -> (String, mpsc::UnboundedReceiver<String>) {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut bytes = [0; 512];
             let count = stream.read(&mut bytes).await.unwrap_or(0);
-            let _ = caught.send(String::from_utf8_lossy(&bytes[..count]).lines().next().unwrap_or_default().to_owned());
+            let _ = caught.send(
+                String::from_utf8_lossy(&bytes[..count])
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            );
         }
     });
     (address, seen)
 }
 
 fn trapped(program: Program, trap: &str) -> Program {
-    let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+    let names =
+        ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
     let program = names.into_iter().fold(program, |program, name| program.env(name, trap));
-    program.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1")
+    // Each attempt of a connector is logged at this level.
+    program.env("LOG_LEVEL", "debug").env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1")
 }
 
 /// Remote ends of the program's sockets that are not on this machine; sockets that look for a name server count.
@@ -38,14 +46,32 @@ fn elsewhere(galatea: &Running) -> Vec<String> {
     let pid = galatea.pid().unwrap();
     let own: Vec<String> = std::fs::read_dir(format!("/proc/{pid}/fd"))
         .unwrap()
-        .filter_map(|fd| Some(std::fs::read_link(fd.ok()?.path()).ok()?.to_str()?.strip_prefix("socket:[")?.trim_end_matches(']').to_owned()))
+        .filter_map(|fd| {
+            Some(
+                std::fs::read_link(fd.ok()?.path())
+                    .ok()?
+                    .to_str()?
+                    .strip_prefix("socket:[")?
+                    .trim_end_matches(']')
+                    .to_owned(),
+            )
+        })
         .collect();
-    let tables = ["tcp", "tcp6", "udp", "udp6"].map(|table| std::fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default());
+    let tables = ["tcp", "tcp6", "udp", "udp6"].map(|table| {
+        std::fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default()
+    });
     let remote = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let (remote, inode) = (*fields.get(2)?, *fields.get(9)?);
-        let here = ["0100007F:", "00000000:", "00000000000000000000000001000000:", "00000000000000000000000000000000:", "0000000000000000FFFF00000100007F:"];
-        (own.iter().any(|i| i == inode) && !here.iter().any(|h| remote.starts_with(h))).then(|| remote.to_owned())
+        let here = [
+            "0100007F:",
+            "00000000:",
+            "00000000000000000000000001000000:",
+            "00000000000000000000000000000000:",
+            "0000000000000000FFFF00000100007F:",
+        ];
+        (own.iter().any(|i| i == inode) && !here.iter().any(|h| remote.starts_with(h)))
+            .then(|| remote.to_owned())
     };
     tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(remote).collect()
 }
@@ -59,7 +85,9 @@ async fn fails(galatea: &Running, line: &str, times: usize) {
             pause.tick().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap_or_else(|_| panic!("{}", galatea.output()));
+    tokio::time::timeout(Duration::from_secs(30), waiting)
+        .await
+        .unwrap_or_else(|_| panic!("{}", galatea.output()));
 }
 
 #[tokio::test]
@@ -102,7 +130,8 @@ async fn the_trap_catches() {
     let stage = discord::Stage::set().await;
     let (trap, mut caught) = trap().await;
     let elsewhere = format!("http://discord.invalid:{}", free_port());
-    let galatea = trapped(stage.program(), &trap).env("DISCORD_API_ROOT", elsewhere).arg("start").spawn();
+    let galatea =
+        trapped(stage.program(), &trap).env("DISCORD_API_ROOT", elsewhere).arg("start").spawn();
     let seen = tokio::time::timeout(Duration::from_secs(20), caught.recv()).await.ok().flatten();
     assert!(seen.is_some_and(|line| line.contains("discord.invalid")), "{}", galatea.output());
 }

@@ -16,19 +16,30 @@ const TOKEN: &str = "POST /2/oauth2/token";
 
 async fn set() -> (Stage, XApi, Program) {
     let (stage, api) = (Stage::set().await, XApi::start().await);
-    let program = with_x(stage.program(), &api).env("TWITTER_DRY_RUN", "false").env("TWITTER_DAILY_SPEND_LIMIT", "20");
+    let program = with_x(stage.program(), &api)
+        .env("TWITTER_DRY_RUN", "false")
+        .env("TWITTER_DAILY_SPEND_LIMIT", "20");
     (stage, api, program)
 }
 
 /// `Q7` is answered under itself; the answers are all there are so far.
 async fn answers(api: &XApi, n: u32) {
-    let asked = api.user(&format!("Ann {n}"), &format!("ann_{n}")).posts(&format!("@galatea_test Q{n}"));
-    let look = |x: &galatea_testkit::x::Handle| x.shown().iter().any(|p| p.text == format!("A{n}") && p.reply_to == Some(asked)).then_some(());
+    let asked =
+        api.user(&format!("Ann {n}"), &format!("ann_{n}")).posts(&format!("@galatea_test Q{n}"));
+    let look = |x: &galatea_testkit::x::Handle| {
+        x.shown()
+            .iter()
+            .any(|p| p.text == format!("A{n}") && p.reply_to == Some(asked))
+            .then_some(())
+    };
     api.wait_for(&format!("A{n}"), look).await;
 }
 
 fn refusals(api: &XApi, status: u16) -> usize {
-    api.calls().iter().filter(|c| c.answer.as_ref().is_some_and(|(told, _)| *told == status)).count()
+    api.calls()
+        .iter()
+        .filter(|c| c.answer.as_ref().is_some_and(|(told, _)| *told == status))
+        .count()
 }
 
 /// With this fault on the first post, Q1 and Q2 are each answered once.
@@ -113,7 +124,8 @@ async fn a_suspended_account_makes_no_storm() {
 
 /// Somebody logged in with a browser. The program with the settings of that.
 async fn logged_in() -> (Stage, XApi, Program) {
-    let (stage, redirect) = (Stage::set().await, format!("http://127.0.0.1:{}/callback", free_port()));
+    let (stage, redirect) =
+        (Stage::set().await, format!("http://127.0.0.1:{}/callback", free_port()));
     let api = XApi::with(Options { redirect: redirect.clone(), ..Options::default() }).await;
     let program = stage
         .program()
@@ -153,7 +165,11 @@ async fn tokens_that_rotate_survive_a_kill() {
     api.expire_tokens();
     let _again = start(program).await;
     answers(&api, 5).await;
-    assert_eq!((api.refreshed(), api.shown().len()), (4, 5), "the newest refresh token was on the disk");
+    assert_eq!(
+        (api.refreshed(), api.shown().len()),
+        (4, 5),
+        "the newest refresh token was on the disk"
+    );
 }
 
 #[tokio::test]
@@ -165,7 +181,10 @@ async fn a_kill_right_after_a_renewal_costs_no_login() {
     let seen = api.calls_of(LOOK).len();
     api.expire_tokens();
     api.fault(Fault::new(Effect::Hang).on(LOOK).nth(2));
-    api.wait_for("the renewal", |x| (x.refreshed() == 1 && x.calls_of(LOOK).len() >= seen + 2).then_some(())).await;
+    api.wait_for("the renewal", |x| {
+        (x.refreshed() == 1 && x.calls_of(LOOK).len() >= seen + 2).then_some(())
+    })
+    .await;
     kill(galatea).await;
     let _again = start(program).await;
     answers(&api, 2).await;
@@ -201,7 +220,12 @@ async fn a_renewal_whose_answer_was_lost_asks_for_a_login_once_and_loses_nothing
     stage.ann.says(&direct, "Q3").send();
     stage.wait_text(&direct, "A3").await;
     let status = program.clone().arg("status").run().await;
-    assert!(status.stdout.contains("GAL-X-LOGIN") && status.stdout.contains("galatea connector login x"), "{}", status.stdout);
+    assert!(
+        status.stdout.contains("GAL-X-LOGIN")
+            && status.stdout.contains("galatea connector login x"),
+        "{}",
+        status.stdout
+    );
     let renewals = api.calls_of(TOKEN).len() - 1;
     assert!(renewals <= 3, "no storm: {renewals} renewals");
     galatea.terminate();
@@ -211,7 +235,9 @@ async fn a_renewal_whose_answer_was_lost_asks_for_a_login_once_and_loses_nothing
     // The fix works, and what was asked meanwhile is answered.
     log_in(&program, &api).await;
     let _again = start(program).await;
-    let look = |x: &galatea_testkit::x::Handle| x.shown().iter().any(|p| p.text == "A2" && p.reply_to == Some(asked)).then_some(());
+    let look = |x: &galatea_testkit::x::Handle| {
+        x.shown().iter().any(|p| p.text == "A2" && p.reply_to == Some(asked)).then_some(())
+    };
     api.wait_for("A2", look).await;
     assert_eq!(api.shown().len(), 2);
 }

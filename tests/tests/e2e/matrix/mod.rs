@@ -2,6 +2,7 @@
 //! order, and the audit says so.
 
 mod point;
+mod removal;
 mod world;
 
 use std::time::Instant;
@@ -20,7 +21,8 @@ const SIDE_BY_SIDE: usize = 8;
 /// The crashes of one run.
 fn cells() -> Vec<Vec<Point>> {
     let on_the_way = LINE.into_iter().flat_map(|p| [vec![p], vec![p, p]]);
-    let taking_up = TAKING_UP.into_iter().flat_map(|(first, p)| [vec![first, p], vec![first, p, p]]);
+    let taking_up =
+        TAKING_UP.into_iter().flat_map(|(first, p)| [vec![first, p], vec![first, p, p]]);
     on_the_way.chain(taking_up).chain(MIXED.map(|pair| pair.to_vec())).collect()
 }
 
@@ -58,25 +60,42 @@ async fn all(platform: Platform, store: Store) {
         let name = crashes.iter().map(Point::to_string).collect::<Vec<_>>().join(", then ");
         // A thread and a runtime each: one that fails does not end the others, and one whose database is removed does not hold them up.
         let ended = tokio::task::spawn_blocking(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(cell(platform, store, crashes));
         });
         let ended = ended.await;
-        ended.err().map(|error| format!("{platform:?}, {store:?}, killed at {name}:\n{}", told(error)))
+        ended
+            .err()
+            .map(|error| format!("{platform:?}, {store:?}, killed at {name}:\n{}", told(error)))
     });
-    let failed: Vec<String> = stream::iter(runs).buffer_unordered(SIDE_BY_SIDE).filter_map(std::future::ready).collect().await;
+    let failed: Vec<String> = stream::iter(runs)
+        .buffer_unordered(SIDE_BY_SIDE)
+        .filter_map(std::future::ready)
+        .collect()
+        .await;
     eprintln!("{platform:?}, {store:?}: {count} cells in {:.1} s", begun.elapsed().as_secs_f64());
-    assert!(failed.is_empty(), "{} of {count} cells failed\n\n{}", failed.len(), failed.join("\n\n"));
+    assert!(
+        failed.is_empty(),
+        "{} of {count} cells failed\n\n{}",
+        failed.len(),
+        failed.join("\n\n")
+    );
 }
 
 fn told(error: tokio::task::JoinError) -> String {
     let Ok(panic) = error.try_into_panic() else { return "cancelled".to_owned() };
-    panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|&s| s.to_owned())).unwrap_or_default()
+    panic
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| panic.downcast_ref::<&str>().map(|&s| s.to_owned()))
+        .unwrap_or_default()
 }
 
 macro_rules! matrix {
     ($($name:ident: $platform:ident, $store:ident;)*) => {$(
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        #[ignore = "takes minutes; `cargo xtask matrix` runs it, in CI after the other tests"]
         async fn $name() {
             all(Platform::$platform, Store::$store).await;
         }

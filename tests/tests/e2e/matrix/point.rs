@@ -53,6 +53,10 @@ pub(crate) const TAKING_UP: [(Point, Point); 4] = [
     (Point::Inside("send.before"), Point::Inside("find.not_there")),
 ];
 
+/// The points around the commit of a batch that changes what is stored: edits, deletions, moved Rooms.
+pub(crate) const MUTATING: [Point; 2] =
+    [Point::Inside("mutate.before"), Point::Inside("mutate.after")];
+
 /// Crashes at different points, one after another.
 pub(crate) const MIXED: [[Point; 2]; 4] = [
     [Point::Inside("ingest.after"), Point::Inside("commit.after")],

@@ -84,11 +84,18 @@ impl Scene {
 
     fn say(&mut self, room: usize, text: &str) {
         match self {
-            Self::Telegram { api, ann, rooms } => drop(ann.says(&rooms[room], &format!("@{} {text}", api.bot_username())).send()),
-            Self::Discord { api, ann, rooms } => drop(ann.says(&rooms[room], &format!("{} {text}", api.mention())).send()),
+            Self::Telegram { api, ann, rooms } => {
+                ann.says(&rooms[room], &format!("@{} {text}", api.bot_username())).send();
+            }
+            Self::Discord { api, ann, rooms } => {
+                ann.says(&rooms[room], &format!("{} {text}", api.mention())).send();
+            }
             Self::X { people, roots, .. } => {
                 let text = format!("@galatea_test {text}");
-                let said = roots[room].map_or_else(|| people[room].posts(&text), |root| people[room].replies(root, &text));
+                let said = roots[room].map_or_else(
+                    || people[room].posts(&text),
+                    |root| people[room].replies(root, &text),
+                );
                 roots[room].get_or_insert(said);
             }
         }
@@ -96,9 +103,18 @@ impl Scene {
 
     fn shown(&self, room: usize) -> Vec<String> {
         match self {
-            Self::Telegram { api, rooms, .. } => api.shown(rooms[room].id).into_iter().map(|m| m.text).collect(),
-            Self::Discord { api, rooms, .. } => api.shown(rooms[room].id).into_iter().map(|m| m.text).collect(),
-            Self::X { api, roots, .. } => api.shown().into_iter().filter(|p| Some(p.conversation) == roots[room]).map(|p| p.text).collect(),
+            Self::Telegram { api, rooms, .. } => {
+                api.shown(rooms[room].id).into_iter().map(|m| m.text).collect()
+            }
+            Self::Discord { api, rooms, .. } => {
+                api.shown(rooms[room].id).into_iter().map(|m| m.text).collect()
+            }
+            Self::X { api, roots, .. } => api
+                .shown()
+                .into_iter()
+                .filter(|p| Some(p.conversation) == roots[room])
+                .map(|p| p.text)
+                .collect(),
         }
     }
 
@@ -114,7 +130,8 @@ impl Scene {
 
 impl World {
     pub(crate) async fn set(platform: Platform, store: Store) -> Self {
-        let database = if store == Store::Postgres { Some(postgres::Database::fresh().await) } else { None };
+        let database =
+            if store == Store::Postgres { Some(postgres::Database::fresh().await) } else { None };
         let (scene, model) = (Scene::set(platform).await, OpenAiServer::start(KEY).await.unwrap());
         model.answer_with(truth::answer);
         Self { scene, model, home: Home::new(), database, asked: [Vec::new(), Vec::new()], next: 1 }
@@ -132,9 +149,15 @@ impl World {
             None => program,
         };
         match &self.scene {
-            Scene::Telegram { api, .. } => program.env("TELEGRAM_BOT_TOKEN", api.token()).env("TELEGRAM_API_ROOT", api.url()),
-            Scene::Discord { api, .. } => program.env("DISCORD_API_TOKEN", api.token()).env("DISCORD_API_ROOT", api.url()),
-            Scene::X { api, .. } => with_x(program, api).env("TWITTER_DRY_RUN", "false").env("TWITTER_DAILY_SPEND_LIMIT", "20"),
+            Scene::Telegram { api, .. } => {
+                program.env("TELEGRAM_BOT_TOKEN", api.token()).env("TELEGRAM_API_ROOT", api.url())
+            }
+            Scene::Discord { api, .. } => {
+                program.env("DISCORD_API_TOKEN", api.token()).env("DISCORD_API_ROOT", api.url())
+            }
+            Scene::X { api, .. } => with_x(program, api)
+                .env("TWITTER_DRY_RUN", "false")
+                .env("TWITTER_DAILY_SPEND_LIMIT", "20"),
         }
     }
 
@@ -155,7 +178,8 @@ impl World {
     /// Asks a question in each room, `long` ones with an answer of two parts.
     pub(crate) fn ask(&mut self, long: bool) {
         for room in 0..2 {
-            let question = Question { number: self.next, words: if long { self.scene.long() } else { 1 } };
+            let question =
+                Question { number: self.next, words: if long { self.scene.long() } else { 1 } };
             self.next += 1;
             self.asked[room].push(question);
             self.scene.say(room, &question.text());
@@ -174,7 +198,8 @@ impl World {
 
     pub(crate) async fn audit(&self) -> Value {
         let done = self.program().args(["audit", "--json"]).run().await;
-        serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("audit: {}{}", done.stdout, done.stderr))
+        serde_json::from_str(&done.stdout)
+            .unwrap_or_else(|_| panic!("audit: {}{}", done.stdout, done.stderr))
     }
 
     /// Lets the platform stop at the next message it is given.
@@ -213,11 +238,24 @@ impl World {
     /// Sends that came so far, and of these the answered ones; and how many messages there are.
     pub(crate) fn sends(&self) -> Sends {
         let shown = (0..2).map(|room| self.scene.shown(room).len()).sum();
-        let count = |answers: Vec<bool>| Sends { came: answers.len(), answered: answers.iter().filter(|a| **a).count(), shown };
+        let count = |answers: Vec<bool>| Sends {
+            came: answers.len(),
+            answered: answers.iter().filter(|a| **a).count(),
+            shown,
+        };
         match &self.scene {
-            Scene::Telegram { api, .. } => count(api.calls_of("sendMessage").iter().map(|c| c.answer.is_some()).collect()),
-            Scene::Discord { api, .. } => count(api.calls_of("POST /channels/{}/messages").iter().map(|c| c.answer.is_some()).collect()),
-            Scene::X { api, .. } => count(api.calls_of("POST /2/tweets").iter().map(|c| c.answer.is_some()).collect()),
+            Scene::Telegram { api, .. } => {
+                count(api.calls_of("sendMessage").iter().map(|c| c.answer.is_some()).collect())
+            }
+            Scene::Discord { api, .. } => count(
+                api.calls_of("POST /channels/{}/messages")
+                    .iter()
+                    .map(|c| c.answer.is_some())
+                    .collect(),
+            ),
+            Scene::X { api, .. } => {
+                count(api.calls_of("POST /2/tweets").iter().map(|c| c.answer.is_some()).collect())
+            }
         }
     }
 

@@ -27,15 +27,28 @@ impl Accounts {
     async fn set() -> Self {
         let bot = |n: u8| {
             let token = format!("700000002{n}:AAaccount-canary-{n}-account-canary-{n}xxx");
-            BotApi::with(telegram::Options { token, bot_username: format!("account{n}_test_bot"), ..telegram::Options::default() })
+            BotApi::with(telegram::Options {
+                token,
+                bot_username: format!("account{n}_test_bot"),
+                ..telegram::Options::default()
+            })
         };
         let application = |n: u64| {
             let usual = discord::Options::default();
-            DiscordApi::with(discord::Options { bot: usual.bot + n, application: usual.application + n, ..usual })
+            DiscordApi::with(discord::Options {
+                bot: usual.bot + n,
+                application: usual.application + n,
+                ..usual
+            })
         };
         let telegram = [bot(1).await, bot(2).await];
         let anns = [telegram[0].user("Ann", "ann_b"), telegram[1].user("Ann", "ann_b")];
-        Self { stage: Stage::set().await, telegram, discord: [application(0).await, application(7).await], anns }
+        Self {
+            stage: Stage::set().await,
+            telegram,
+            discord: [application(0).await, application(7).await],
+            anns,
+        }
     }
 
     fn program(&self) -> Program {
@@ -73,20 +86,31 @@ impl Accounts {
         let direct = who.direct();
         who.says(&direct, &format!("Q{n}")).send();
         let last = format!("A{n}");
-        let look = |d: &discord::Handle| d.shown(direct.id).last().filter(|m| m.text == last).map(drop);
+        let look =
+            |d: &discord::Handle| d.shown(direct.id).last().filter(|m| m.text == last).map(drop);
         self.discord[account].wait_for(&last, look).await;
     }
 
     async fn connectors(&self) -> Vec<(String, String, String)> {
         let told = self.program().args(["status", "--json"]).run().await;
-        let status: Value = serde_json::from_str(&told.stdout).unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr));
+        let status: Value = serde_json::from_str(&told.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr));
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        status["agents"][0]["connectors"].as_array().unwrap().iter().map(|c| (text(&c["source"]), text(&c["account"]), text(&c["state"]))).collect()
+        status["agents"][0]["connectors"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|c| (text(&c["source"]), text(&c["account"]), text(&c["state"])))
+            .collect()
     }
 }
 
 fn state<'a>(connectors: &'a [(String, String, String)], account: &str) -> &'a str {
-    &connectors.iter().find(|(_, id, _)| id == account).unwrap_or_else(|| panic!("{account} is not among {connectors:?}")).2
+    &connectors
+        .iter()
+        .find(|(_, id, _)| id == account)
+        .unwrap_or_else(|| panic!("{account} is not among {connectors:?}"))
+        .2
 }
 
 #[tokio::test]
@@ -96,7 +120,12 @@ async fn every_account_answers_what_it_is_asked_and_keeps_its_own_cursor() {
     let mut galatea = all.run(all.program()).await;
     all.discord[0].wait_connected(1).await;
     all.discord[1].wait_connected(1).await;
-    tokio::join!(all.telegram_answers(0, 1), all.telegram_answers(1, 2), all.discord_answers(&doras[0], 0, 3), all.discord_answers(&doras[1], 1, 4),);
+    tokio::join!(
+        all.telegram_answers(0, 1),
+        all.telegram_answers(1, 2),
+        all.discord_answers(&doras[0], 0, 3),
+        all.discord_answers(&doras[1], 1, 4),
+    );
     // Each was said once, by the account that was asked.
     let on_telegram = [0, 1].map(|n| all.telegram[n].shown(all.anns[n].direct().id).len());
     let on_discord = [0, 1].map(|n| all.discord[n].shown(doras[n].direct().id).len());
@@ -117,25 +146,43 @@ async fn every_account_answers_what_it_is_asked_and_keeps_its_own_cursor() {
     let database = Database::open(all.stage.home.path()).await;
     let rows = database.rows("SELECT source, account, count(*) || '' FROM inbox WHERE state = 'done' GROUP BY source, account ORDER BY source, account").await;
     let counts: Vec<_> = rows.iter().map(|row| (row[0].as_str(), row[2].as_str())).collect();
-    assert_eq!(counts, [("discord", "1"), ("discord", "1"), ("telegram", "2"), ("telegram", "2")], "{rows:?}");
-    let cursors = database.rows("SELECT DISTINCT account FROM cursors WHERE source = 'telegram'").await;
+    assert_eq!(
+        counts,
+        [("discord", "1"), ("discord", "1"), ("telegram", "2"), ("telegram", "2")],
+        "{rows:?}"
+    );
+    let cursors =
+        database.rows("SELECT DISTINCT account FROM cursors WHERE source = 'telegram'").await;
     assert_eq!(cursors.len(), 2, "{cursors:?}");
 
     // The other way round: ids stay what they are, so that nothing counts as known or is lost.
     let ([t1, t2], telegram_root) = (&all.telegram, "TELEGRAM_API_ROOT");
     let turned = all.program().env("TELEGRAM_BOT_TOKEN", t2.token()).env(telegram_root, t2.url());
-    let turned = turned.env("TELEGRAM_BOT_TOKEN_2", t1.token()).env("TELEGRAM_API_ROOT_2", t1.url());
+    let turned =
+        turned.env("TELEGRAM_BOT_TOKEN_2", t1.token()).env("TELEGRAM_API_ROOT_2", t1.url());
     let _galatea = all.run(turned).await;
     tokio::join!(all.telegram_answers(0, 7), all.telegram_answers(1, 8));
-    let prompts: String = all.stage.model.requests().iter().map(|r| r.body["messages"].to_string()).filter(|p| p.contains("Q8")).collect();
-    assert!(prompts.contains("Q2") && !prompts.contains("Q1"), "the second account remembers its own conversation: {prompts}");
+    let prompts: String = all
+        .stage
+        .model
+        .requests()
+        .iter()
+        .map(|r| r.body["messages"].to_string())
+        .filter(|p| p.contains("Q8"))
+        .collect();
+    assert!(
+        prompts.contains("Q2") && !prompts.contains("Q1"),
+        "the second account remembers its own conversation: {prompts}"
+    );
 }
 
 #[tokio::test]
 async fn an_account_that_is_refused_touches_no_other() {
     let all = Accounts::set().await;
     let doras = [0, 1].map(|n| all.discord[n].user("Dora", "dora_d"));
-    let wrong = all.program().env("TELEGRAM_BOT_TOKEN_2", "7000000022:AAwrong-canary-wrong-canary-wrong-xx");
+    let wrong = all
+        .program()
+        .env("TELEGRAM_BOT_TOKEN_2", "7000000022:AAwrong-canary-wrong-canary-wrong-xx");
     let galatea = all.run(wrong).await;
     galatea.wait_for_line("telegram  stopped").await;
     all.discord[0].wait_connected(1).await;
@@ -145,7 +192,12 @@ async fn an_account_that_is_refused_touches_no_other() {
     tokio::join!(all.telegram_answers(0, 1), all.discord_answers(&doras[1], 1, 2));
     let connectors = all.connectors().await;
     let discord = [0, 1].map(|n| all.discord[n].bot_id().to_string());
-    let states = [state(&connectors, "7000000021"), state(&connectors, "7000000022"), state(&connectors, &discord[0]), state(&connectors, &discord[1])];
+    let states = [
+        state(&connectors, "7000000021"),
+        state(&connectors, "7000000022"),
+        state(&connectors, &discord[0]),
+        state(&connectors, &discord[1]),
+    ];
     assert_eq!(states, ["up", "down", "down", "up"], "{connectors:?}");
 }
 
@@ -161,6 +213,12 @@ async fn an_account_may_have_a_policy_of_its_own() {
     assert_eq!(galatea.finish().await.code, Some(0));
     assert!(all.telegram[1].shown(shut.direct().id).is_empty());
     let database = Database::open(all.stage.home.path()).await;
-    let states = database.rows("SELECT account, state, verdict ->> '$.change.setting' FROM inbox ORDER BY account").await;
-    assert_eq!(states, [["7000000021", "done", ""], ["7000000022", "skipped", "TELEGRAM_DM_POLICY_2"]], "message {asked}");
+    let states = database
+        .rows("SELECT account, state, verdict ->> '$.change.setting' FROM inbox ORDER BY account")
+        .await;
+    assert_eq!(
+        states,
+        [["7000000021", "done", ""], ["7000000022", "skipped", "TELEGRAM_DM_POLICY_2"]],
+        "message {asked}"
+    );
 }

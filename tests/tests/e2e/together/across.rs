@@ -41,10 +41,24 @@ async fn an_owner_posts_from_telegram_to_discord_and_x() {
     let on_discord = json!({ "target": "#general", "source": "discord", "text": "Ann on Telegram says **hello**" });
     let on_x = json!({ "target": asked.to_string(), "text": "Ann on Telegram says hello" });
     let later = speaks_elsewhere(&all.stage.model, &[on_discord.clone(), on_x]);
+    let ann = "Ann (ann_b on telegram)";
     let wish = all.stage.ann.says(&direct, "Tell the garden and X that I say hello").send();
     tokio::join!(
-        all.wait_discord(&general, "Ann on Telegram says **hello**"),
-        all.wait_x(asked, "Ann on Telegram says hello"),
+        all.discord.wait_for("the message on Discord", |d| {
+            d.shown(general.id)
+                .last()
+                .filter(|m| {
+                    m.text == format!("**From {ann}:**\n\n> Ann on Telegram says **hello**")
+                })
+                .map(drop)
+        }),
+        all.x.wait_for("the post", |x| {
+            let said = |p: &galatea_testkit::x::Shown| {
+                p.text.starts_with(&format!("From {ann}:"))
+                    && p.text.ends_with("> Ann on Telegram says hello")
+            };
+            x.shown().iter().any(|p| said(p) && p.reply_to == Some(asked)).then_some(())
+        }),
         all.stage.wait_text(&direct, "That is what I did."),
     );
     assert_eq!(results(&later).matches("SEND_MESSAGE worked").count(), 2, "{}", results(&later));
@@ -72,9 +86,18 @@ async fn an_owner_posts_from_telegram_to_discord_and_x() {
     let later = speaks_elsewhere(&all.stage.model, &[on_discord, nothing]);
     let wish = all.stage.ann.says(&direct, "Once more").send();
     all.stage.telegram.wait_shown(direct.id, 2).await;
-    assert!(results(&later).contains("SEND_MESSAGE failed: nothing was said: discord is not connected"), "{}", results(&later));
+    assert!(
+        results(&later).contains("SEND_MESSAGE failed: nothing was said: discord is not connected"),
+        "{}",
+        results(&later)
+    );
     let told = all.explain(&format!("{}:{wish}", direct.id)).await;
-    assert!(told.contains("failed") && told.contains("discord is not connected") && told.contains("nothing was said on x"), "{told}");
+    assert!(
+        told.contains("failed")
+            && told.contains("discord is not connected")
+            && told.contains("nothing was said on x"),
+        "{told}"
+    );
     assert_eq!((all.discord.shown(general.id).len(), all.x.shown().len()), (2, 2));
 }
 
@@ -82,16 +105,28 @@ async fn an_owner_posts_from_telegram_to_discord_and_x() {
 #[tokio::test]
 async fn from_every_platform_to_every_other_and_each_place_remembers() {
     let all = Everywhere::set().await;
-    let owners = format!("telegram:{},discord:{},x:{}", all.stage.ann.id, all.dora.id, all.xenia.id);
-    let _galatea = all.run(all.program().env("AGENT_OWNERS", owners)).await;
+    let owners =
+        format!("telegram:{},discord:{},x:{}", all.stage.ann.id, all.dora.id, all.xenia.id);
+    // What others said in these places would have each wish confirmed first; that has tests of its own.
+    let _galatea = all
+        .run(all.program().env("AGENT_OWNERS", owners).env("ACTION_CONFIRMATION", "never"))
+        .await;
     let (on_telegram, on_discord) = (all.stage.ann.direct(), all.dora.direct());
     all.telegram_answers(1).await;
     all.discord_answers(2).await;
     let on_x = all.x_answers(3).await;
     let said = |target: String, source: &str, text: &str| json!({ "target": target, "source": source, "text": text });
-    let places = [(on_telegram.id.to_string(), "telegram"), (on_discord.id.to_string(), "discord"), (on_x.to_string(), "x")];
+    let places = [
+        (on_telegram.id.to_string(), "telegram"),
+        (on_discord.id.to_string(), "discord"),
+        (on_x.to_string(), "x"),
+    ];
     for (n, (_, from)) in places.iter().enumerate() {
-        let others: Vec<Value> = places.iter().filter(|(_, to)| to != from).map(|(room, to)| said(room.clone(), to, &format!("plum{n} from {from}"))).collect();
+        let others: Vec<Value> = places
+            .iter()
+            .filter(|(_, to)| to != from)
+            .map(|(room, to)| said(room.clone(), to, &format!("plum{n} from {from}")))
+            .collect();
         let later = speaks_elsewhere(&all.stage.model, &others);
         match *from {
             "telegram" => drop(all.stage.ann.says(&on_telegram, "Tell the others").send()),
@@ -99,16 +134,37 @@ async fn from_every_platform_to_every_other_and_each_place_remembers() {
             _ => drop(all.xenia.posts("@galatea_test Tell the others")),
         }
         let text = format!("plum{n} from {from}");
-        let telegram = async { all.stage.telegram.wait_for(&text, |t| t.shown(on_telegram.id).iter().any(|m| m.text == text).then_some(())).await };
-        let discord = async { all.discord.wait_for(&text, |d| d.shown(on_discord.id).iter().any(|m| m.text == text).then_some(())).await };
-        let x = async { all.x.wait_for(&text, |x| x.shown().iter().any(|p| p.text == text).then_some(())).await };
+        let telegram = async {
+            all.stage
+                .telegram
+                .wait_for(&text, |t| {
+                    t.shown(on_telegram.id).iter().any(|m| m.text.contains(&text)).then_some(())
+                })
+                .await
+        };
+        let discord = async {
+            all.discord
+                .wait_for(&text, |d| {
+                    d.shown(on_discord.id).iter().any(|m| m.text.contains(&text)).then_some(())
+                })
+                .await
+        };
+        let x = async {
+            all.x
+                .wait_for(&text, |x| x.shown().iter().any(|p| p.text.contains(&text)).then_some(()))
+                .await
+        };
         match *from {
             "telegram" => drop(tokio::join!(discord, x)),
             "discord" => drop(tokio::join!(telegram, x)),
             _ => drop(tokio::join!(telegram, discord)),
         }
         let worked = |model: &OpenAiServer| model.requests().len();
-        assert!(worked(&all.stage.model) > 0 && !results(&later).contains("SEND_MESSAGE failed"), "{}", results(&later));
+        assert!(
+            worked(&all.stage.model) > 0 && !results(&later).contains("SEND_MESSAGE failed"),
+            "{}",
+            results(&later)
+        );
     }
     // Asked where it was said, it knows.
     all.stage.model_wakes();
@@ -118,11 +174,20 @@ async fn from_every_platform_to_every_other_and_each_place_remembers() {
     let again = all.xenia.replies(on_x, &format!("@galatea_test Q{}", asked_after[2]));
     all.wait_x(again, "A9").await;
     for ((_, place), question) in places.iter().zip(asked_after) {
-        let prompts: Vec<String> =
-            all.stage.model.requests().iter().map(|r| r.body["messages"].to_string()).filter(|p| p.contains(&format!("Q{question}"))).collect();
+        let prompts: Vec<String> = all
+            .stage
+            .model
+            .requests()
+            .iter()
+            .map(|r| r.body["messages"].to_string())
+            .filter(|p| p.contains(&format!("Q{question}")))
+            .collect();
         for (n, (_, from)) in places.iter().enumerate().filter(|(_, (_, from))| from != place) {
             let told = format!("plum{n} from {from}");
-            assert!(prompts.iter().any(|p| p.contains(&told)), "on {place} it does not know that it said {told:?} there");
+            assert!(
+                prompts.iter().any(|p| p.contains(&told)),
+                "on {place} it does not know that it said {told:?} there"
+            );
         }
     }
 }

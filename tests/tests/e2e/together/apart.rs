@@ -17,23 +17,40 @@ async fn discord_dies_and_the_others_go_on() {
     tokio::join!(all.telegram_answers(2), all.x_answers(3));
     let status = all.status().await;
     let (state, code, fix) = state_of(&status, "discord");
-    assert_eq!((state, code, status["ready"].as_bool()), ("down", "GAL-DC-4004", Some(false)), "{status}");
+    assert_eq!(
+        (state, code, status["ready"].as_bool()),
+        ("down", "GAL-DC-4004", Some(false)),
+        "{status}"
+    );
     assert!(fix.contains("Reset Token"), "{status}");
-    assert_eq!((state_of(&status, "telegram").0, state_of(&status, "x").0), ("up", "up"), "{status}");
+    assert_eq!(
+        (state_of(&status, "telegram").0, state_of(&status, "x").0),
+        ("up", "up"),
+        "{status}"
+    );
     assert_eq!(all.discord.identified(), 1, "nothing knocks again");
 }
 
 #[tokio::test]
 async fn telegram_refuses_the_token_and_the_others_go_on() {
     let all = Everywhere::set().await;
-    let galatea = all.run(all.program().env("TELEGRAM_BOT_TOKEN", "7000000001:AAwrong-canary-wrong-canary-wrong-xx")).await;
+    let galatea = all
+        .run(
+            all.program()
+                .env("TELEGRAM_BOT_TOKEN", "7000000001:AAwrong-canary-wrong-canary-wrong-xx"),
+        )
+        .await;
     galatea.wait_for_line("telegram  stopped").await;
     tokio::join!(all.discord_answers(1), all.x_answers(2));
     let status = all.status().await;
     let (state, code, fix) = state_of(&status, "telegram");
     assert_eq!((state, code), ("down", "GAL-TG-401"), "{status}");
     assert!(fix.contains("@BotFather"), "{status}");
-    assert_eq!((state_of(&status, "discord").0, state_of(&status, "x").0), ("up", "up"), "{status}");
+    assert_eq!(
+        (state_of(&status, "discord").0, state_of(&status, "x").0),
+        ("up", "up"),
+        "{status}"
+    );
     assert_eq!(all.stage.telegram.calls_of("getUpdates").len(), 0, "nothing knocks again");
 }
 
@@ -59,7 +76,9 @@ async fn discord_hangs_on_a_send_and_the_others_go_on() {
     all.discord.fault(discord::Fault::new(discord::Effect::Hang).on(SEND));
     let direct = all.dora.direct();
     all.dora.says(&direct, "Q1").send();
-    all.discord.wait_for("the hanging send", |d| (!d.calls_of(SEND).is_empty()).then_some(())).await;
+    all.discord
+        .wait_for("the hanging send", |d| (!d.calls_of(SEND).is_empty()).then_some(()))
+        .await;
     tokio::join!(all.telegram_answers(2), all.x_answers(3));
     all.wait_discord(&direct, "A1").await;
     assert_eq!(all.discord.shown(direct.id).len(), 1, "said once");
@@ -74,7 +93,11 @@ async fn x_bans_the_account_and_the_others_go_on() {
     all.x.wait_calls("POST /2/tweets", 1).await;
     tokio::join!(all.telegram_answers(2), all.discord_answers(3));
     let status = all.status().await;
-    assert_eq!((state_of(&status, "telegram").0, state_of(&status, "discord").0), ("up", "up"), "{status}");
+    assert_eq!(
+        (state_of(&status, "telegram").0, state_of(&status, "discord").0),
+        ("up", "up"),
+        "{status}"
+    );
     assert!(all.x.shown().is_empty());
     galatea.terminate();
     galatea.finish().await;

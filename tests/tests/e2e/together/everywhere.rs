@@ -24,7 +24,8 @@ pub(super) struct Everywhere {
 
 impl Everywhere {
     pub(super) async fn set() -> Self {
-        let (stage, discord, x) = (Stage::set().await, DiscordApi::start().await, XApi::start().await);
+        let (stage, discord, x) =
+            (Stage::set().await, DiscordApi::start().await, XApi::start().await);
         let dora = discord.user("Dora", "dora_d");
         let guild = discord.guild("Garden", &[&dora]);
         let xenia = x.user("Xenia", "xenia_x");
@@ -66,7 +67,8 @@ impl Everywhere {
     /// What `galatea status --json` tells.
     pub(super) async fn status(&self) -> Value {
         let told = self.program().args(["status", "--json"]).run().await;
-        serde_json::from_str(&told.stdout).unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
+        serde_json::from_str(&told.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
     }
 
     /// What `galatea explain` tells.
@@ -99,27 +101,38 @@ impl Everywhere {
 
     /// Waits until the last word in a channel is this; its message's id.
     pub(super) async fn wait_discord(&self, channel: &discord::Channel, last: &str) -> u64 {
-        let look = |d: &discord::Handle| d.shown(channel.id).last().filter(|m| m.text == last).map(|m| m.id);
+        let look = |d: &discord::Handle| {
+            d.shown(channel.id).last().filter(|m| m.text == last).map(|m| m.id)
+        };
         self.discord.wait_for(&format!("{last:?} in channel {}", channel.id), look).await
     }
 
     /// Waits until a post is answered so; the answer's id.
     pub(super) async fn wait_x(&self, asked: u64, text: &str) -> u64 {
-        let look = |x: &galatea_testkit::x::Handle| x.shown().into_iter().find(|p| p.text == text && p.reply_to == Some(asked)).map(|p| p.id);
+        let look = |x: &galatea_testkit::x::Handle| {
+            x.shown()
+                .into_iter()
+                .find(|p| p.text == text && p.reply_to == Some(asked))
+                .map(|p| p.id)
+        };
         self.x.wait_for(&format!("{text:?} under {asked}"), look).await
     }
 }
 
 /// Waits until the last word in a chat is this.
 pub(super) async fn wait_telegram(api: &BotApi, chat: &Chat, last: &str) {
-    let look = |t: &galatea_testkit::telegram::Handle| t.shown(chat.id).last().filter(|m| m.text == last).map(drop);
+    let look = |t: &galatea_testkit::telegram::Handle| {
+        t.shown(chat.id).last().filter(|m| m.text == last).map(drop)
+    };
     api.wait_for(&format!("{last:?} in chat {}", chat.id), look).await;
 }
 
 /// State, code and fix of a platform, of what `galatea status --json` tells.
 pub(super) fn state_of<'a>(status: &'a Value, source: &str) -> (&'a str, &'a str, &'a str) {
     let list = |value: &'a Value| value.as_array().into_iter().flatten();
-    let connector = list(&status["agents"]).flat_map(|a| list(&a["connectors"])).find(|c| c["source"] == source);
+    let connector = list(&status["agents"])
+        .flat_map(|a| list(&a["connectors"]))
+        .find(|c| c["source"] == source);
     let reason = list(&status["reasons"]).find(|r| r["subject"] == format!("connector {source}"));
     let part = |name: &str| reason.and_then(|r| r[name].as_str()).unwrap_or_default();
     (connector.and_then(|c| c["state"].as_str()).unwrap_or_default(), part("code"), part("fix"))

@@ -20,18 +20,30 @@ async fn long_answers_and_code_arrive_whole_everywhere_at_once() {
     all.dora.says(&channel, "tell me everything").send();
     let asked = all.xenia.posts("@galatea_test tell me everything");
     let (telegram, discord, x) = tokio::join!(
-        all.stage.telegram.wait_for("the end", |t| Some(t.shown(chat.id)).filter(|s| s.last().is_some_and(|m| m.text.ends_with("The end.")))),
-        all.discord.wait_for("the end", |d| Some(d.shown(channel.id)).filter(|s| s.last().is_some_and(|m| m.text.ends_with("The end.")))),
-        all.x.wait_for("the end", |x| Some(x.shown()).filter(|s| s.last().is_some_and(|p| p.text.ends_with("The end.")))),
+        all.stage.telegram.wait_for("the end", |t| Some(t.shown(chat.id))
+            .filter(|s| s.last().is_some_and(|m| m.text.ends_with("The end.")))),
+        all.discord.wait_for("the end", |d| Some(d.shown(channel.id))
+            .filter(|s| s.last().is_some_and(|m| m.text.ends_with("The end.")))),
+        all.x.wait_for("the end", |x| Some(x.shown())
+            .filter(|s| s.last().is_some_and(|p| p.text.ends_with("The end.")))),
     );
 
     let heard = |texts: &mut dyn Iterator<Item = &str>| -> Vec<String> {
-        texts.flat_map(str::split_whitespace).filter(|w| w.starts_with("word")).map(str::to_owned).collect()
+        texts
+            .flat_map(str::split_whitespace)
+            .filter(|w| w.starts_with("word"))
+            .map(str::to_owned)
+            .collect()
     };
     // Telegram: 4,096 each; a block that goes on is a block of the same language again.
     assert!(telegram.iter().all(|m| m.text.encode_utf16().count() <= 4_096));
     assert_eq!(heard(&mut telegram.iter().map(|m| m.text.as_str())), words);
-    let blocks: Vec<_> = telegram.iter().flat_map(|m| m.entities.iter().filter(|e| e["type"] == "pre").map(|e| (m.text.as_str(), e))).collect();
+    let blocks: Vec<_> = telegram
+        .iter()
+        .flat_map(|m| {
+            m.entities.iter().filter(|e| e["type"] == "pre").map(|e| (m.text.as_str(), e))
+        })
+        .collect();
     assert!(blocks.len() > 1 && blocks.iter().all(|(_, e)| e["language"] == "rust"), "{blocks:?}");
     let within = blocks.iter().flat_map(|(text, e)| {
         // All of it is ASCII, so that UTF-16 units are bytes.
@@ -41,11 +53,22 @@ async fn long_answers_and_code_arrive_whole_everywhere_at_once() {
     assert_eq!(within.filter(|l| !l.is_empty()).collect::<Vec<_>>(), lines);
 
     // Discord: 2,000 each, every fence closed where it was opened.
-    assert!(discord.iter().all(|m| m.text.chars().count() <= 2_000 && m.text.matches("```").count() % 2 == 0));
+    assert!(
+        discord
+            .iter()
+            .all(|m| m.text.chars().count() <= 2_000 && m.text.matches("```").count() % 2 == 0)
+    );
     assert_eq!(heard(&mut discord.iter().map(|m| m.text.as_str())), words);
     let blocks: Vec<_> = discord.iter().flat_map(|m| &m.code).collect();
-    assert!(blocks.len() > 1 && discord.iter().map(|m| m.text.matches("```rust\n").count()).sum::<usize>() == blocks.len());
-    assert_eq!(blocks.iter().flat_map(|c| c.lines()).filter(|l| !l.is_empty()).collect::<Vec<_>>(), lines);
+    assert!(
+        blocks.len() > 1
+            && discord.iter().map(|m| m.text.matches("```rust\n").count()).sum::<usize>()
+                == blocks.len()
+    );
+    assert_eq!(
+        blocks.iter().flat_map(|c| c.lines()).filter(|l| !l.is_empty()).collect::<Vec<_>>(),
+        lines
+    );
 
     // X: a thread, each post below the one before; the server refuses what weighs more than 280.
     assert_eq!(x[0].reply_to, Some(asked));

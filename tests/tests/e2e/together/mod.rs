@@ -4,6 +4,7 @@ mod accounts;
 mod across;
 mod apart;
 mod everywhere;
+mod handles;
 mod long;
 mod secrets;
 mod side_by_side;

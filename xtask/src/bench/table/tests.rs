@@ -8,7 +8,16 @@ fn spread(p50: u64, p99: u64) -> Spread {
 }
 
 fn load(per_second: f64, wait: Spread, statements: Option<f64>) -> Load {
-    Load { answers: 12_345, per_second, wait, cpu: 0.3, servers_cpu: 0.25, statements, ack: None, misplaced: 0 }
+    Load {
+        answers: 12_345,
+        per_second,
+        wait,
+        cpu: 0.3,
+        servers_cpu: 0.25,
+        statements,
+        ack: None,
+        misplaced: 0,
+    }
 }
 
 fn figures() -> Figures {
@@ -26,7 +35,11 @@ fn figures() -> Figures {
         after_load: 20.0,
         rested: 20.0,
     };
-    let discord = OnPlatform { one_room: load(700.0, spread(1_100, 4_000), Some(6.5)), idle: 15.0, ..telegram.clone() };
+    let discord = OnPlatform {
+        one_room: load(700.0, spread(1_100, 4_000), Some(6.5)),
+        idle: 15.0,
+        ..telegram.clone()
+    };
     Figures { telegram, discord, memory: Memory { one: 10.0, many: 14.9 }, size: 11.5 }
 }
 
@@ -36,51 +49,119 @@ fn cells<'a>(table: &'a str, what: &str) -> Vec<&'a str> {
 }
 
 fn machine() -> Machine {
-    Machine { cores: 2, processor: "Some CPU".into(), kernel: "6.1.0".into(), load: "3.50".into(), flush: spread(900, 2_000), stall: Duration::from_millis(3) }
+    Machine {
+        cores: 2,
+        processor: "Some CPU".into(),
+        kernel: "6.1.0".into(),
+        load: "3.50".into(),
+        flush: spread(900, 2_000),
+        stall: Duration::from_millis(3),
+    }
 }
 
 fn table() -> String {
     let machine = machine();
-    let how = Circumstances { version: "galatea 0.1.0".into(), own_build: true, optimised: true, quick: false, starts: 10 };
+    let how = Circumstances {
+        version: "galatea 0.1.0".into(),
+        own_build: true,
+        optimised: true,
+        quick: false,
+        starts: 10,
+    };
     render(&figures(), &machine, &how)
 }
 
 #[test]
 fn figures_stand_beside_targets_and_peers() {
     let table = table();
-    assert_eq!(cells(&table, "p50, one room"), ["**0.95 ms**", "**1.10 ms**", "≤ 1.00 ms", "Telegram", "3.8 ms", "1.3 ms", "35 ms", "0.07 ms"]);
-    assert_eq!(cells(&table, "p99, one room")[..4], ["**5.40 ms**", "**4.00 ms**", "≤ 5.00 ms", "Discord"]);
-    assert_eq!(cells(&table, "answers/s, 100 rooms, one question each")[..4], ["**1,500**", "**1,500**", "≥ 1,500", "yes"]);
+    assert_eq!(
+        cells(&table, "p50, one room"),
+        [
+            "**0.95 ms**",
+            "**1.10 ms**",
+            "≤ 1.00 ms",
+            "Telegram",
+            "3.8 ms",
+            "1.3 ms",
+            "35 ms",
+            "0.07 ms"
+        ]
+    );
+    assert_eq!(
+        cells(&table, "p99, one room")[..4],
+        ["**5.40 ms**", "**4.00 ms**", "≤ 5.00 ms", "Discord"]
+    );
+    assert_eq!(
+        cells(&table, "answers/s, 100 rooms, one question each")[..4],
+        ["**1,500**", "**1,500**", "≥ 1,500", "yes"]
+    );
     assert_eq!(cells(&table, "answers/s, 100 rooms, flood")[0], "**1,234,567**");
-    assert_eq!(cells(&table, "p99, 100 rooms at half that pace")[..4], ["**51 ms**", "**51 ms**", "≤ 50 ms", "no"]);
-    assert_eq!(cells(&table, "answers out of turn or twice, 1,000 rooms at once")[..4], ["**0**", "**0**", "≤ 0", "yes"]);
-    assert_eq!(cells(&table, "SQL statements per answer, one room")[..4], ["**6.0**", "**6.5**", "≤ 6.0", "Telegram"]);
-    assert_eq!(cells(&table, "per further agent")[..4], ["**0.10 MiB**", "the same", "≤ 0.10 MiB", "yes"]);
-    assert_eq!(cells(&table, "restart to `/readyz` 200")[..4], ["**62 ms**", "**62 ms**", "≤ 50 ms", "no"]);
-    assert_eq!(cells(&table, "idle memory, one agent on the platform")[..2], ["**14.2 MiB**", "**15.0 MiB**"]);
+    assert_eq!(
+        cells(&table, "p99, 100 rooms at half that pace")[..4],
+        ["**51 ms**", "**51 ms**", "≤ 50 ms", "no"]
+    );
+    assert_eq!(
+        cells(&table, "answers out of turn or twice, 1,000 rooms at once")[..4],
+        ["**0**", "**0**", "≤ 0", "yes"]
+    );
+    assert_eq!(
+        cells(&table, "SQL statements per answer, one room")[..4],
+        ["**6.0**", "**6.5**", "≤ 6.0", "Telegram"]
+    );
+    assert_eq!(
+        cells(&table, "per further agent")[..4],
+        ["**0.10 MiB**", "the same", "≤ 0.10 MiB", "yes"]
+    );
+    assert_eq!(
+        cells(&table, "restart to `/readyz` 200")[..4],
+        ["**62 ms**", "**62 ms**", "≤ 50 ms", "no"]
+    );
+    assert_eq!(
+        cells(&table, "idle memory, one agent on the platform")[..2],
+        ["**14.2 MiB**", "**15.0 MiB**"]
+    );
 }
 
 #[test]
 fn what_was_not_measured_is_neither_met_nor_missed() {
-    assert_eq!(cells(&table(), "SQL statements per answer, flood")[..4], ["not told", "not told", "≤ 6.0", "–"]);
+    assert_eq!(
+        cells(&table(), "SQL statements per answer, flood")[..4],
+        ["not told", "not told", "≤ 6.0", "–"]
+    );
 }
 
 #[test]
 fn every_row_has_the_columns_of_the_head() {
     let table = table();
-    let counts: Vec<usize> = table.lines().filter(|line| line.starts_with('|')).map(|line| line.matches('|').count()).collect();
+    let counts: Vec<usize> = table
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .map(|line| line.matches('|').count())
+        .collect();
     assert!(counts.len() > 15 && counts.iter().all(|n| *n == 10), "{table}");
 }
 
 #[test]
 fn the_machine_and_a_doubtful_run_are_told() {
     let table = table();
-    for part in ["2 cores (Some CPU)", "Linux 6.1.0", "p50 0.90 ms, p99 2.00 ms, and 3.00 ms at worst", "load average 3.50", "release build"] {
+    for part in [
+        "2 cores (Some CPU)",
+        "Linux 6.1.0",
+        "p50 0.90 ms, p99 2.00 ms, and 3.00 ms at worst",
+        "load average 3.50",
+        "release build",
+    ] {
         assert!(table.contains(part), "{part}: {table}");
     }
     assert!(!table.contains("without optimisation") && !table.contains("--quick"));
     let machine = machine();
-    let how = Circumstances { version: "galatea 0.1.0".into(), own_build: false, optimised: false, quick: true, starts: 3 };
+    let how = Circumstances {
+        version: "galatea 0.1.0".into(),
+        own_build: false,
+        optimised: false,
+        quick: true,
+        starts: 3,
+    };
     let doubtful = render(&figures(), &machine, &how);
     for part in ["--binary", "--quick", "without optimisation"] {
         assert!(doubtful.contains(part), "{part}: {doubtful}");

@@ -28,7 +28,13 @@ pub(crate) struct Login {
 
 impl Login {
     /// Makes up state and verifier, and the page's address with both.
-    pub(crate) fn begin(app: App, root: String, authorize: &Url, redirect: Url, file: TokenFile) -> Self {
+    pub(crate) fn begin(
+        app: App,
+        root: String,
+        authorize: &Url,
+        redirect: Url,
+        file: TokenFile,
+    ) -> Self {
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let state = CsrfToken::new_random();
         let mut page = authorize.clone();
@@ -46,19 +52,28 @@ impl Login {
     /// The code in what was pasted: the whole address, its query, or the code alone.
     fn code(&self, answer: &str) -> Result<String> {
         let answer = answer.trim();
-        let wrong =
-            |what: &'static str| Error::invalid(what).with_code(codes::LOGIN).with_fix("open the page again and paste the whole address the browser ends at");
+        let wrong = |what: &'static str| {
+            Error::invalid(what)
+                .with_code(codes::LOGIN)
+                .with_fix("open the page again and paste the whole address the browser ends at")
+        };
         let query = match answer.split_once('?') {
             Some((_, query)) => query,
             None if answer.contains('=') => answer,
-            None if !answer.is_empty() && !answer.contains(char::is_whitespace) => return Ok(answer.to_owned()),
+            None if !answer.is_empty() && !answer.contains(char::is_whitespace) => {
+                return Ok(answer.to_owned());
+            }
             None => return Err(wrong("this is neither an address nor a code")),
         };
         let query = query.split('#').next().unwrap_or(query);
-        let pairs: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-        let value = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let pairs: Vec<(String, String)> =
+            url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let value =
+            |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         if let Some(error) = value("error") {
-            return Err(wrong("X was not allowed to log in").with("x", galatea_http::shorten(error, 60)));
+            return Err(
+                wrong("X was not allowed to log in").with("x", galatea_http::shorten(error, 60))
+            );
         }
         // RFC 6749 §10.12: an answer to somebody else's login must not become ours.
         if value("state") != Some(self.state.secret()) {
@@ -77,10 +92,17 @@ impl Login {
             id: String,
             username: String,
         }
-        let request = self.app.http.get(&format!("{}/2/users/me", self.root)).bearer(&tokens.access_token);
-        let response = request.send().await.map_err(|e| Failure::Transport(e).into_error("GET /2/users/me"))?;
+        let request =
+            self.app.http.get(&format!("{}/2/users/me", self.root)).bearer(&tokens.access_token);
+        let response = request
+            .send()
+            .await
+            .map_err(|e| Failure::Transport(e).into_error("GET /2/users/me"))?;
         let (status, place) = (response.status(), response.place().to_owned());
-        let body = response.bytes().await.map_err(|e| Failure::Transport(e).into_error("GET /2/users/me"))?;
+        let body = response
+            .bytes()
+            .await
+            .map_err(|e| Failure::Transport(e).into_error("GET /2/users/me"))?;
         match serde_json::from_slice::<Answer>(&body) {
             Ok(answer) if status == 200 => Ok((answer.data.id, answer.data.username)),
             _ => Err(match Problem::read(status, &body) {

@@ -28,16 +28,28 @@ impl Auth {
     ///
     /// # Errors
     /// `Unauthorized` with `GAL-X-LOGIN` without a login.
-    pub(crate) async fn proof(&self, method: &str, url: &str, query: &[(&str, &str)], now: Timestamp, refused: Option<&SecretString>) -> Result<Proof> {
+    pub(crate) async fn proof(
+        &self,
+        method: &str,
+        url: &str,
+        query: &[(&str, &str)],
+        now: Timestamp,
+        refused: Option<&SecretString>,
+    ) -> Result<Proof> {
         use galatea_core::ExposeSecret;
         match self {
-            Self::OAuth1(keys) => Ok(Proof { header: keys.header(method, url, query, now), bearer: None }),
+            Self::OAuth1(keys) => {
+                Ok(Proof { header: keys.header(method, url, query, now), bearer: None })
+            }
             Self::OAuth2(session) => {
                 let token = match refused {
                     Some(refused) => session.another(refused).await?,
                     None => session.access_token().await?,
                 };
-                Ok(Proof { header: SecretString::from(format!("Bearer {}", token.expose_secret())), bearer: Some(token) })
+                Ok(Proof {
+                    header: SecretString::from(format!("Bearer {}", token.expose_secret())),
+                    bearer: Some(token),
+                })
             }
         }
     }

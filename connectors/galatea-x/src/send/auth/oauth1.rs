@@ -14,12 +14,27 @@ pub(crate) struct Keys {
 
 impl Keys {
     /// The `Authorization` header of one request. JSON and multipart bodies are not signed (RFC 5849 §3.4.1.3.1).
-    pub(crate) fn header(&self, method: &str, url: &str, query: &[(&str, &str)], now: Timestamp) -> SecretString {
+    pub(crate) fn header(
+        &self,
+        method: &str,
+        url: &str,
+        query: &[(&str, &str)],
+        now: Timestamp,
+    ) -> SecretString {
         self.signed(method, url, query, now, None)
     }
 
-    fn signed(&self, method: &str, url: &str, query: &[(&str, &str)], now: Timestamp, nonce: Option<&str>) -> SecretString {
-        let pair = |id: &SecretString, secret: &SecretString| Credentials::new(id.expose_secret().to_owned(), secret.expose_secret().to_owned());
+    fn signed(
+        &self,
+        method: &str,
+        url: &str,
+        query: &[(&str, &str)],
+        now: Timestamp,
+        nonce: Option<&str>,
+    ) -> SecretString {
+        let pair = |id: &SecretString, secret: &SecretString| {
+            Credentials::new(id.expose_secret().to_owned(), secret.expose_secret().to_owned())
+        };
         let mut builder = Builder::new(pair(&self.api_key, &self.api_secret), HmacSha1);
         builder.token(pair(&self.token, &self.token_secret));
         builder.version(true);
@@ -44,7 +59,10 @@ mod tests {
             token: "370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb".to_owned().into(),
             token_secret: "LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE".to_owned().into(),
         };
-        let parameters = [("include_entities", "true"), ("status", "Hello Ladies + Gentlemen, a signed OAuth request!")];
+        let parameters = [
+            ("include_entities", "true"),
+            ("status", "Hello Ladies + Gentlemen, a signed OAuth request!"),
+        ];
         let header = keys.signed(
             "POST",
             "https://api.twitter.com/1.1/statuses/update.json",
@@ -54,16 +72,30 @@ mod tests {
         );
         let header = header.expose_secret();
         assert!(header.starts_with("OAuth "), "{header}");
-        assert!(header.contains(r#"oauth_signature="hCtSmYh%2BiHYCEqBWrE7C7hYmtUk%3D""#), "{header}");
-        assert!(header.contains(r#"oauth_timestamp="1318622958""#) && header.contains(r#"oauth_version="1.0""#));
+        assert!(
+            header.contains(r#"oauth_signature="hCtSmYh%2BiHYCEqBWrE7C7hYmtUk%3D""#),
+            "{header}"
+        );
+        assert!(
+            header.contains(r#"oauth_timestamp="1318622958""#)
+                && header.contains(r#"oauth_version="1.0""#)
+        );
         assert!(!header.contains("status="), "parameters of the request are signed, not repeated");
     }
 
     #[test]
     fn no_two_requests_have_the_same_nonce() {
-        let keys =
-            Keys { api_key: "a".to_owned().into(), api_secret: "b".to_owned().into(), token: "1-c".to_owned().into(), token_secret: "d".to_owned().into() };
-        let header = || keys.header("GET", "https://api.x.com/2/users/me", &[], Timestamp(1_000_000)).expose_secret().to_owned();
+        let keys = Keys {
+            api_key: "a".to_owned().into(),
+            api_secret: "b".to_owned().into(),
+            token: "1-c".to_owned().into(),
+            token_secret: "d".to_owned().into(),
+        };
+        let header = || {
+            keys.header("GET", "https://api.x.com/2/users/me", &[], Timestamp(1_000_000))
+                .expose_secret()
+                .to_owned()
+        };
         assert_ne!(header(), header());
     }
 }

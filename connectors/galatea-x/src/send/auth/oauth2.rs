@@ -57,7 +57,9 @@ struct Known {
 
 /// No login yet, or one that ended.
 pub(crate) fn login_needed(why: &'static str) -> Error {
-    Error::new(ErrorKind::Unauthorized, why).with_code(codes::LOGIN).with_fix("`galatea connector login x`, then start again")
+    Error::new(ErrorKind::Unauthorized, why)
+        .with_code(codes::LOGIN)
+        .with_fix("`galatea connector login x`, then start again")
 }
 
 impl App {
@@ -73,23 +75,32 @@ impl App {
         } else {
             pairs.push(("client_id", &self.client_id));
         }
-        let response = request.form(&pairs).send().await.map_err(|e| Failure::Transport(e).into_error("oauth2/token"))?;
+        let response = request
+            .form(&pairs)
+            .send()
+            .await
+            .map_err(|e| Failure::Transport(e).into_error("oauth2/token"))?;
         let (status, place) = (response.status(), response.place().to_owned());
-        let body = response.bytes().await.map_err(|e| Failure::Transport(e).into_error("oauth2/token"))?;
+        let body =
+            response.bytes().await.map_err(|e| Failure::Transport(e).into_error("oauth2/token"))?;
         if status != 200 {
             return Err(match Problem::read(status, &body) {
                 // invalid_grant and invalid_request: the code or token is spent, invalid_client: the app is not known (RFC 6749 §5.2).
                 Some(problem) if matches!(status, 400 | 401) => {
-                    login_needed("X does not accept the login any more").with("x", galatea_http::shorten(&problem.detail, 120))
+                    login_needed("X does not accept the login any more")
+                        .with("x", galatea_http::shorten(&problem.detail, 120))
                 }
                 Some(problem) => Failure::Refused(Box::new(problem)).into_error("oauth2/token"),
                 None => Failure::Garbage { status, place }.into_error("oauth2/token"),
             });
         }
         // The parser's words would repeat parts of the answer.
-        let granted: Granted = serde_json::from_slice(&body).map_err(|_| Failure::Garbage { status, place }.into_error("oauth2/token"))?;
+        let granted: Granted = serde_json::from_slice(&body)
+            .map_err(|_| Failure::Garbage { status, place }.into_error("oauth2/token"))?;
         let Some(refresh_token) = granted.refresh_token else {
-            return Err(login_needed("X gave no refresh token: the scope offline.access is missing"));
+            return Err(login_needed(
+                "X gave no refresh token: the scope offline.access is missing",
+            ));
         };
         Ok(Tokens {
             access_token: granted.access_token,
@@ -135,21 +146,31 @@ impl Session {
 impl Renewal {
     async fn token(&self, refused: Option<&SecretString>) -> Result<SecretString> {
         let mut known = self.known.lock().await;
-        let good = |t: &Tokens| self.app.clock.now().plus(MARGIN) < t.expires_at && refused.is_none_or(|r| r.expose_secret() != t.access_token.expose_secret());
+        let good = |t: &Tokens| {
+            self.app.clock.now().plus(MARGIN) < t.expires_at
+                && refused.is_none_or(|r| r.expose_secret() != t.access_token.expose_secret())
+        };
         if let Some(known) = known.as_mut().filter(|known| good(&known.tokens)) {
             known.store(&self.file);
             return Ok(known.tokens.access_token.clone());
         }
         let file = self.file.clone();
-        let lock =
-            tokio::task::spawn_blocking(move || file.lock()).await.map_err(|e| Error::unexpected("waiting for the tokens of X ended").with("cause", e))??;
+        let lock = tokio::task::spawn_blocking(move || file.lock()).await.map_err(|e| {
+            Error::unexpected("waiting for the tokens of X ended").with("cause", e)
+        })??;
         let last = match known.as_ref().filter(|known| !known.stored) {
             // X has forgotten those in the file.
             Some(unstored) => unstored.tokens.clone(),
             // Another process may have renewed them, or logged in.
-            None => self.file.read()?.ok_or_else(|| login_needed("nobody has logged in to X yet"))?,
+            None => {
+                self.file.read()?.ok_or_else(|| login_needed("nobody has logged in to X yet"))?
+            }
         };
-        let mut fresh = if good(&last) { Known { tokens: last, stored: true } } else { self.renew(last).await? };
+        let mut fresh = if good(&last) {
+            Known { tokens: last, stored: true }
+        } else {
+            self.renew(last).await?
+        };
         // Before anybody uses it: X has forgotten the old one already.
         fresh.store(&self.file);
         drop(lock);
@@ -159,14 +180,18 @@ impl Renewal {
     }
 
     async fn renew(&self, old: Tokens) -> Result<Known> {
-        let pairs = [("grant_type", "refresh_token"), ("refresh_token", old.refresh_token.expose_secret())];
+        let pairs =
+            [("grant_type", "refresh_token"), ("refresh_token", old.refresh_token.expose_secret())];
         let granted = self.app.grant(&pairs).await.map_err(|error| match error.retry() {
             // Nothing was posted, whatever became of the renewal.
             Retry::Never => error,
             _ => error.with_sent(Sent::No),
         })?;
         tracing::debug!("the tokens of X were renewed");
-        Ok(Known { tokens: Tokens { user_id: old.user_id, user_name: old.user_name, ..granted }, stored: false })
+        Ok(Known {
+            tokens: Tokens { user_id: old.user_id, user_name: old.user_name, ..granted },
+            stored: false,
+        })
     }
 }
 
@@ -178,7 +203,9 @@ impl Known {
         }
         match file.write(&self.tokens) {
             Ok(()) => self.stored = true,
-            Err(error) => tracing::error!(code = codes::LOGIN, error = %error.report(), "the login of X is not on disk: it would end with this process"),
+            Err(error) => {
+                tracing::error!(code = codes::LOGIN, error = %error.report(), "the login of X is not on disk: it would end with this process")
+            }
         }
     }
 }

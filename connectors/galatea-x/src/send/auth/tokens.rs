@@ -52,11 +52,17 @@ impl TokenFile {
         let bytes = match std::fs::read(&self.0) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(Error::unexpected("the tokens of X cannot be read").with_code(codes::LOGIN).with("cause", e.kind())),
+            Err(e) => {
+                return Err(Error::unexpected("the tokens of X cannot be read")
+                    .with_code(codes::LOGIN)
+                    .with("cause", e.kind()));
+            }
         };
         // The parser's words would repeat parts of the file.
         serde_json::from_slice(&bytes).map(Some).map_err(|_| {
-            Error::invalid("the file with the tokens of X is broken").with_code(codes::LOGIN).with_fix("log in again: `galatea connector login x`")
+            Error::invalid("the file with the tokens of X is broken")
+                .with_code(codes::LOGIN)
+                .with_fix("log in again: `galatea connector login x`")
         })
     }
 
@@ -65,17 +71,26 @@ impl TokenFile {
     /// # Errors
     /// `Unexpected` when the disk refuses; the old ones are still there then.
     pub(crate) fn write(&self, tokens: &Tokens) -> Result<()> {
-        let bytes = serde_json::to_vec_pretty(tokens).map_err(|_| Error::unexpected("the tokens of X cannot be written as JSON"))?;
+        let bytes = serde_json::to_vec_pretty(tokens)
+            .map_err(|_| Error::unexpected("the tokens of X cannot be written as JSON"))?;
         keep::replace(&self.0, &bytes, true)
     }
 
     /// Keeps other processes from refreshing meanwhile: a second refresh with the same token would end the login. Blocks.
     pub(crate) fn lock(&self) -> Result<File> {
-        let failed = |e: std::io::Error| Error::unexpected("the tokens of X cannot be locked").with_code(codes::LOGIN).with("cause", e.kind());
+        let failed = |e: std::io::Error| {
+            Error::unexpected("the tokens of X cannot be locked")
+                .with_code(codes::LOGIN)
+                .with("cause", e.kind())
+        };
         if let Some(folder) = self.0.parent() {
             keep::make(folder).map_err(failed)?;
         }
-        let file = keep::private().create(true).append(true).open(self.0.with_extension("lock")).map_err(failed)?;
+        let file = keep::private()
+            .create(true)
+            .append(true)
+            .open(self.0.with_extension("lock"))
+            .map_err(failed)?;
         file.lock().map_err(failed)?;
         Ok(file)
     }

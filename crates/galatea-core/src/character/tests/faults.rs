@@ -4,7 +4,7 @@ use super::{error, errors, loaded};
 use crate::{
     Error, ErrorKind,
     character::{CODES, MAX_SIZE, load, load_bytes},
-    connector::Severity,
+    finding::Severity,
 };
 
 #[test]
@@ -29,26 +29,71 @@ fn wrong_types_are_refused_where_they_stand() {
         (r#""style": ["a"]"#, "GAL-CHAR-TYPE", "`style` must be an object"),
         (r#""style": {"chat": "a"}"#, "GAL-CHAR-TYPE", "`style.chat` must be a list"),
         (r#""settings": []"#, "GAL-CHAR-TYPE", "`settings` must be an object"),
-        (r#""secrets": {"A": {}}"#, "GAL-CHAR-TYPE", "`secrets.A` must be text, a number or a switch"),
+        (
+            r#""secrets": {"A": {}}"#,
+            "GAL-CHAR-TYPE",
+            "`secrets.A` must be text, a number or a switch",
+        ),
         (r#""settings": {"secrets": {"A": []}}"#, "GAL-CHAR-TYPE", "`settings.secrets.A`"),
-        (r#""templates": {"replyTemplate": 1}"#, "GAL-CHAR-TYPE", "`templates.replyTemplate` must be text"),
-        (r#""plugins": [{}]"#, "GAL-CHAR-TYPE", "`plugins[0]` must be text"),
+        (
+            r#""templates": {"replyTemplate": 1}"#,
+            "GAL-CHAR-TYPE",
+            "`templates.replyTemplate` must be text",
+        ),
         (r#""knowledge": [7]"#, "GAL-CHAR-TYPE", "`knowledge[0]` must be text, a file or a folder"),
-        (r#""knowledge": [{"shared": true}]"#, "GAL-CHAR-MISSING", "names neither a file nor a folder"),
-        (r#""knowledge": [{"path": "a", "shared": "yes"}]"#, "GAL-CHAR-TYPE", "`knowledge[0].shared`"),
+        (
+            r#""knowledge": [{"shared": true}]"#,
+            "GAL-CHAR-MISSING",
+            "names neither a file nor a folder",
+        ),
+        (
+            r#""knowledge": [{"path": "a", "shared": "yes"}]"#,
+            "GAL-CHAR-TYPE",
+            "`knowledge[0].shared`",
+        ),
         (r#""messageExamples": {}"#, "GAL-CHAR-TYPE", "`messageExamples` must be a list"),
-        (r#""messageExamples": [{"name": "a"}]"#, "GAL-CHAR-TYPE", "`messageExamples[0]` must be a list"),
-        (r#""messageExamples": [["hi"]]"#, "GAL-CHAR-TYPE", "`messageExamples[0][0]` must be an object"),
-        (r#""messageExamples": [[{"name": "a"}]]"#, "GAL-CHAR-MISSING", "does not say what is said"),
-        (r#""messageExamples": [[{"content": {}}]]"#, "GAL-CHAR-MISSING", "does not say who speaks"),
-        (r#""messageExamples": [[{"name": "a", "content": "hi"}]]"#, "GAL-CHAR-TYPE", "`messageExamples[0][0].content` must be an object"),
-        (r#""messageExamples": [[{"name": "a", "content": {"text": 5}}]]"#, "GAL-CHAR-TYPE", "a string is expected"),
+        (
+            r#""messageExamples": [{"name": "a"}]"#,
+            "GAL-CHAR-TYPE",
+            "`messageExamples[0]` must be a list",
+        ),
+        (
+            r#""messageExamples": [["hi"]]"#,
+            "GAL-CHAR-TYPE",
+            "`messageExamples[0][0]` must be an object",
+        ),
+        (
+            r#""messageExamples": [[{"name": "a"}]]"#,
+            "GAL-CHAR-MISSING",
+            "does not say what is said",
+        ),
+        (
+            r#""messageExamples": [[{"content": {}}]]"#,
+            "GAL-CHAR-MISSING",
+            "does not say who speaks",
+        ),
+        (
+            r#""messageExamples": [[{"name": "a", "content": "hi"}]]"#,
+            "GAL-CHAR-TYPE",
+            "`messageExamples[0][0].content` must be an object",
+        ),
+        (
+            r#""messageExamples": [[{"name": "a", "content": {"text": 5}}]]"#,
+            "GAL-CHAR-TYPE",
+            "a string is expected",
+        ),
         (r#""modelProvider": 5"#, "GAL-CHAR-TYPE", "`modelProvider` must be text"),
         (r#""lore": {}"#, "GAL-CHAR-TYPE", "`lore` must be text or a list"),
-        (r#""clientConfig": {"discord": 5}"#, "GAL-CHAR-TYPE", "`clientConfig.discord` must be an object"),
+        (
+            r#""clientConfig": {"discord": 5}"#,
+            "GAL-CHAR-TYPE",
+            "`clientConfig.discord` must be an object",
+        ),
         (r#""name": " ""#, "GAL-CHAR-EMPTY", "the name is empty"),
     ] {
-        let rest = if field.contains("\"name\": 7") || field.contains("\"name\": \"") && !field.contains("Examples") {
+        let rest = if field.contains("\"name\": 7")
+            || field.contains("\"name\": \"") && !field.contains("Examples")
+        {
             "\"bio\": \"b\""
         } else {
             "\"name\": \"N\", \"bio\": \"b\""
@@ -68,10 +113,19 @@ fn every_fault_is_told_not_only_the_first() {
 #[test]
 fn name_and_bio_must_be_there() {
     let found = errors("{}");
-    assert_eq!(found.iter().map(|d| d.message.as_str()).collect::<Vec<_>>(), ["`name` is missing", "`bio` is missing"]);
+    assert_eq!(
+        found.iter().map(|d| d.message.as_str()).collect::<Vec<_>>(),
+        ["`name` is missing", "`bio` is missing"]
+    );
     assert_eq!(error(r#"{"name": "N", "bio": null}"#).code, "GAL-CHAR-MISSING");
-    assert_eq!(error(r#"{"nmae": "N", "bio": "b"}"#).help.as_deref(), Some("rename `nmae` to `name`"));
-    assert_eq!(loaded(r#"{"name": "N", "lore": ["grew up here"]}"#).character.bio, ["grew up here"]);
+    assert_eq!(
+        error(r#"{"nmae": "N", "bio": "b"}"#).help.as_deref(),
+        Some("rename `nmae` to `name`")
+    );
+    assert_eq!(
+        loaded(r#"{"name": "N", "lore": ["grew up here"]}"#).character.bio,
+        ["grew up here"]
+    );
     assert_eq!(loaded(r#"{"name": "N", "bio": []}"#).warnings[0].code, "GAL-CHAR-EMPTY");
 }
 
@@ -106,17 +160,35 @@ fn broken_json_is_refused_at_the_fault() {
 #[test]
 fn broken_toml_is_refused_at_the_fault() {
     let refused = load("c.toml", "name = \"N\"\nbio = \n").unwrap_err();
-    assert_eq!((refused.diagnostics[0].code, refused.diagnostics[0].line), ("GAL-CHAR-SYNTAX", 2), "{refused}");
+    assert_eq!(
+        (refused.diagnostics[0].code, refused.diagnostics[0].line),
+        ("GAL-CHAR-SYNTAX", 2),
+        "{refused}"
+    );
     let refused = load("c.toml", "name = \"N\"\nbio = 5\n").unwrap_err();
-    assert_eq!((refused.diagnostics[0].code, refused.diagnostics[0].line, refused.diagnostics[0].column), ("GAL-CHAR-TYPE", 2, 7), "{refused}");
+    assert_eq!(
+        (refused.diagnostics[0].code, refused.diagnostics[0].line, refused.diagnostics[0].column),
+        ("GAL-CHAR-TYPE", 2, 7),
+        "{refused}"
+    );
     let refused = load("c.toml", "name = \"N\"\nbio = \"b\"\n[settings]\nx = nan\n").unwrap_err();
-    assert_eq!((refused.diagnostics[0].code, refused.diagnostics[0].line), ("GAL-CHAR-VALUE", 4), "{refused}");
+    assert_eq!(
+        (refused.diagnostics[0].code, refused.diagnostics[0].line),
+        ("GAL-CHAR-VALUE", 4),
+        "{refused}"
+    );
 }
 
 #[test]
 fn misspelt_fields_are_remarked_and_kept() {
-    let loaded = loaded("{\"name\": \"N\", \"bio\": \"b\",\n  \"adjetives\": [\"x\"], \"style\": {\"chats\": [\"y\"]}, \"mood\": 7}");
-    let told: Vec<_> = loaded.warnings.iter().map(|d| (d.code, d.line, d.column, d.help.as_deref().unwrap())).collect();
+    let loaded = loaded(
+        "{\"name\": \"N\", \"bio\": \"b\",\n  \"adjetives\": [\"x\"], \"style\": {\"chats\": [\"y\"]}, \"mood\": 7}",
+    );
+    let told: Vec<_> = loaded
+        .warnings
+        .iter()
+        .map(|d| (d.code, d.line, d.column, d.help.as_deref().unwrap()))
+        .collect();
     assert_eq!(
         told,
         [
@@ -135,13 +207,25 @@ fn other_remarks() {
     let codes = |text: &str| loaded(text).warnings.iter().map(|d| d.code).collect::<Vec<_>>();
     assert_eq!(codes(r#"{"name": "A", "name": "B", "bio": "b"}"#), ["GAL-CHAR-TWICE"]);
     assert_eq!(loaded(r#"{"name": "A", "name": "B", "bio": "b"}"#).character.name, "B");
-    assert_eq!(codes("{\"name\": \"A\", // me\n\"bio\": [\"b\",],}"), ["GAL-CHAR-LOOSE", "GAL-CHAR-LOOSE"]);
+    assert_eq!(
+        codes("{\"name\": \"A\", // me\n\"bio\": [\"b\",],}"),
+        ["GAL-CHAR-LOOSE", "GAL-CHAR-LOOSE"]
+    );
     assert_eq!(codes("{\"name\": \"A\", \"bio\": \"a\tb\"}"), ["GAL-CHAR-LOOSE"]);
     assert_eq!(codes(r#"{"name": "A", "bio": "b", "id": "me"}"#), ["GAL-CHAR-ID"]);
-    assert_eq!(codes(r#"{"name": "A", "bio": "b", "id": "b850bc30-45f8-0041-a00a-83df46d8555d"}"#), [""; 0]);
-    assert_eq!(codes(r#"{"name": "A", "bio": "b", "templates": {"replyTemplat": ""}}"#), ["GAL-CHAR-KEY"]);
+    assert_eq!(
+        codes(r#"{"name": "A", "bio": "b", "id": "b850bc30-45f8-0041-a00a-83df46d8555d"}"#),
+        [""; 0]
+    );
+    assert_eq!(
+        codes(r#"{"name": "A", "bio": "b", "templates": {"replyTemplat": ""}}"#),
+        ["GAL-CHAR-KEY"]
+    );
     let iv = "0123456789abcdef0123456789abcdef";
-    assert_eq!(codes(&format!(r#"{{"name": "A", "bio": "b", "secrets": {{"K": "{iv}:{iv}"}}}}"#)), ["GAL-CHAR-ENCRYPTED"]);
+    assert_eq!(
+        codes(&format!(r#"{{"name": "A", "bio": "b", "secrets": {{"K": "{iv}:{iv}"}}}}"#)),
+        ["GAL-CHAR-ENCRYPTED"]
+    );
     assert_eq!(codes(r#"{"name": "A", "bio": "b", "secrets": {"K": "123456:AAHdq"}}"#), [""; 0]);
 }
 
@@ -149,18 +233,37 @@ fn other_remarks() {
 fn sizes_depth_and_encodings_are_bounded() {
     let big = format!("{{\"name\": \"N\", \"bio\": \"{}\"}}", "x".repeat(MAX_SIZE));
     assert_eq!(error(&big).code, "GAL-CHAR-SIZE");
-    for text in [format!("{{\"a\": {}", "[".repeat(100_000)), format!("{{\"name\": \"N\", \"bio\": \"b\", \"a\": {}{}}}", "[".repeat(65), "]".repeat(65))] {
+    for text in [
+        format!("{{\"a\": {}", "[".repeat(100_000)),
+        format!("{{\"name\": \"N\", \"bio\": \"b\", \"a\": {}{}}}", "[".repeat(65), "]".repeat(65)),
+    ] {
         assert_eq!(error(&text).code, "GAL-CHAR-DEEP");
     }
-    assert!(load("c.toml", &format!("name = \"N\"\nbio = \"b\"\na = {}{}", "[".repeat(70), "]".repeat(70))).is_err());
+    assert!(
+        load(
+            "c.toml",
+            &format!("name = \"N\"\nbio = \"b\"\na = {}{}", "[".repeat(70), "]".repeat(70))
+        )
+        .is_err()
+    );
     for half in ["\\ud83d", "\\udd16", "\\ud83dx", "\\ud83d\\ud83d"] {
-        assert_eq!(error(&format!("{{\"name\": \"N\", \"bio\": \"{half}\"}}")).code, "GAL-CHAR-TEXT", "{half}");
+        assert_eq!(
+            error(&format!("{{\"name\": \"N\", \"bio\": \"{half}\"}}")).code,
+            "GAL-CHAR-TEXT",
+            "{half}"
+        );
     }
     assert_eq!(loaded(r#"{"name": "\ud83e\udd16", "bio": "b"}"#).character.name, "🤖");
     let bom = "\u{FEFF}{\"name\": \"N\", \"bio\": \"b\"}";
     assert_eq!(load_bytes("c.json", bom.as_bytes()).unwrap().character.name, "N");
-    assert_eq!(load_bytes("c.json", b"{\n\xff}").unwrap_err().diagnostics[0].message, "line 2 is not UTF-8 text");
-    assert_eq!(load_bytes("c.json", b"\xff\xfe{\0").unwrap_err().diagnostics[0].message, "the file is UTF-16");
+    assert_eq!(
+        load_bytes("c.json", b"{\n\xff}").unwrap_err().diagnostics[0].message,
+        "line 2 is not UTF-8 text"
+    );
+    assert_eq!(
+        load_bytes("c.json", b"\xff\xfe{\0").unwrap_err().diagnostics[0].message,
+        "the file is UTF-16"
+    );
 }
 
 #[test]
@@ -187,5 +290,8 @@ fn every_code_is_explained_once() {
     let count = codes.len();
     codes.dedup();
     assert_eq!(codes.len(), count);
-    assert!(CODES.iter().all(|e| e.code.starts_with("GAL-CHAR-") && !e.title.is_empty() && !e.cause.is_empty() && !e.fix.is_empty()));
+    assert!(CODES.iter().all(|e| e.code.starts_with("GAL-CHAR-")
+        && !e.title.is_empty()
+        && !e.cause.is_empty()
+        && !e.fix.is_empty()));
 }

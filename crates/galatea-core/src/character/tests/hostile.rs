@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::V0;
 use crate::{
     character::{Diagnostic, convert, keys, load, load_bytes},
-    connector::Severity,
+    finding::Severity,
 };
 
 const TOML: &str = include_str!("../../../../../characters/gardener.toml");
@@ -17,7 +17,8 @@ fn check(name: &str, text: &str) {
             assert!(loaded.warnings.iter().all(|d| d.severity != Severity::Error));
             assert!(!loaded.character.name.is_empty());
             let converted = convert(&loaded.character);
-            let again = load("again.json", &converted).unwrap_or_else(|refused| panic!("{refused}\n{converted}"));
+            let again = load("again.json", &converted)
+                .unwrap_or_else(|refused| panic!("{refused}\n{converted}"));
             assert_eq!(convert(&again.character), converted, "converting twice changes something");
             loaded.warnings
         }
@@ -33,9 +34,18 @@ fn placed(diagnostic: &Diagnostic, text: &str) {
     let shown = diagnostic.to_string();
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
     if diagnostic.line > 0 {
-        let line = text.strip_prefix('\u{FEFF}').unwrap_or(text).split('\n').nth(diagnostic.line - 1).expect("the line exists");
+        let line = text
+            .strip_prefix('\u{FEFF}')
+            .unwrap_or(text)
+            .split('\n')
+            .nth(diagnostic.line - 1)
+            .expect("the line exists");
         assert!(diagnostic.column <= line.chars().count() + 1, "{shown}");
-        assert!(diagnostic.caret + diagnostic.width <= diagnostic.snippet.chars().count().max(diagnostic.caret + 1), "{shown}");
+        assert!(
+            diagnostic.caret + diagnostic.width
+                <= diagnostic.snippet.chars().count().max(diagnostic.caret + 1),
+            "{shown}"
+        );
         assert!(diagnostic.snippet.chars().count() <= 98, "{shown}");
     }
 }
@@ -104,7 +114,8 @@ fn any_value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 24, 5, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..5).prop_map(Value::from),
-            vec((field(), inner), 0..5).prop_map(|entries| Value::Object(entries.into_iter().collect::<Map<_, _>>())),
+            vec((field(), inner), 0..5)
+                .prop_map(|entries| Value::Object(entries.into_iter().collect::<Map<_, _>>())),
         ]
     })
 }
@@ -128,7 +139,11 @@ fn field() -> impl Strategy<Value = String> {
         "unmapped",
         "settings",
     ];
-    prop_oneof![proptest::sample::select(keys::FIELDS).prop_map(str::to_owned), proptest::sample::select(old.to_vec()).prop_map(str::to_owned), any_text(),]
+    prop_oneof![
+        proptest::sample::select(keys::FIELDS).prop_map(str::to_owned),
+        proptest::sample::select(old.to_vec()).prop_map(str::to_owned),
+        any_text(),
+    ]
 }
 
 /// Every text and number in a value.

@@ -5,9 +5,10 @@ mod files;
 mod formats;
 mod hostile;
 mod privacy;
+mod strangers;
 
 use super::{Diagnostic, Loaded, load};
-use crate::connector::Severity;
+use crate::finding::Severity;
 
 /// A file of the oldest format, with most of its fields.
 const V0: &str = include_str!("fixtures/v0.json");

@@ -13,7 +13,10 @@ fn a_stored_character_holds_no_secret() {
     assert!(!stored.contains("hush"), "{stored}");
     assert!(stored.contains("seen") && stored.contains("200"), "{stored}");
     let built: Character = serde_json::from_str(TEXT).unwrap();
-    assert!(!serde_json::to_string(&built).unwrap().contains("hush"), "also when it was not read by the loader");
+    assert!(
+        !serde_json::to_string(&built).unwrap().contains("hush"),
+        "also when it was not read by the loader"
+    );
 }
 
 #[test]

@@ -27,7 +27,11 @@ impl<'a> Span<'a> {
     fn trim(self) -> Self {
         let left = self.text.trim_start();
         let skipped = self.text.len() - left.len();
-        Self { text: left.trim_end(), before: self.before + self.text[..skipped].chars().count(), ..self }
+        Self {
+            text: left.trim_end(),
+            before: self.before + self.text[..skipped].chars().count(),
+            ..self
+        }
     }
 
     fn split(self, separator: &str) -> Option<(Self, Self)> {
@@ -42,11 +46,20 @@ impl<'a> Span<'a> {
     }
 
     fn required(self, what: &str) -> Result<&'a str, Fault> {
-        if self.text.is_empty() { Err(self.fault(format!("{what} is missing"))) } else { Ok(self.text) }
+        if self.text.is_empty() {
+            Err(self.fault(format!("{what} is missing")))
+        } else {
+            Ok(self.text)
+        }
     }
 
     fn words(self) -> Vec<String> {
-        self.text.to_lowercase().split([',', ' ', '\t']).filter(|w| !w.is_empty()).map(str::to_owned).collect()
+        self.text
+            .to_lowercase()
+            .split([',', ' ', '\t'])
+            .filter(|w| !w.is_empty())
+            .map(str::to_owned)
+            .collect()
     }
 }
 
@@ -88,7 +101,9 @@ impl<'a> Parser<'a> {
             self.step(line, section, Step::Next)?;
             return Ok(section);
         }
-        let (name, value) = line.split(":").ok_or_else(|| line.fault("expected a directive such as `say: text`"))?;
+        let (name, value) = line
+            .split(":")
+            .ok_or_else(|| line.fault("expected a directive such as `say: text`"))?;
         let (name, argument) = match name.text.split_once(char::is_whitespace) {
             Some((name, argument)) => (name, argument.trim()),
             None => (name.text, ""),
@@ -133,7 +148,8 @@ impl<'a> Parser<'a> {
                 self.step(line, section, Step::Goto(key))?;
             }
             ("restate", "") => {
-                let (text, key) = value.split("=>").ok_or_else(|| value.fault("expected `text => keyword`"))?;
+                let (text, key) =
+                    value.split("=>").ok_or_else(|| value.fault("expected `text => keyword`"))?;
                 let key_name = key.required("the keyword")?.to_lowercase();
                 let template = template(text, self.elements(line, section)?)?;
                 self.jumps.push((key, key_name.clone()));
@@ -145,7 +161,9 @@ impl<'a> Parser<'a> {
     }
 
     fn key(&mut self, value: Span<'a>, rank: &str) -> Result<Section, Fault> {
-        let rank = rank.parse().map_err(|_| value.fault("the rank before the colon is not a whole number"))?;
+        let rank = rank
+            .parse()
+            .map_err(|_| value.fault("the rank before the colon is not a whole number"))?;
         if let Some((word, same)) = value.split("=") {
             let word_text = word.required("the word")?.to_lowercase();
             self.aliases.push((same, word_text, same.required("the keyword")?.to_lowercase()));
@@ -175,7 +193,9 @@ impl<'a> Parser<'a> {
         let pattern = self.pattern(value)?;
         let choice = self.script.choices;
         self.script.choices += 1;
-        let rule = self.rule(section).ok_or_else(|| value.fault("`match` belongs under a `key` or the `memory`"))?;
+        let rule = self
+            .rule(section)
+            .ok_or_else(|| value.fault("`match` belongs under a `key` or the `memory`"))?;
         rule.matches.push(Match { pattern, steps: Vec::new(), choice });
         Ok(())
     }
@@ -209,7 +229,12 @@ impl<'a> Parser<'a> {
             if tokens.len() > MAX_TOKENS {
                 return Err(here.fault(format!("a pattern has at most {MAX_TOKENS} elements")));
             }
-            rest = Span { text: &rest.text[end..], before: rest.before + here.text.chars().count(), ..rest }.trim();
+            rest = Span {
+                text: &rest.text[end..],
+                before: rest.before + here.text.chars().count(),
+                ..rest
+            }
+            .trim();
         }
         Ok(tokens)
     }
@@ -220,8 +245,17 @@ impl<'a> Parser<'a> {
                 self.classes.push((span, class.trim().to_owned()));
                 return Ok(Token::Class(class.trim().to_owned()));
             }
-            let list: Vec<String> = inner.strip_prefix('*').unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
-            return if list.is_empty() { Err(span.fault("expected (*word word) or (/CLASS)")) } else { Ok(Token::OneOf(list)) };
+            let list: Vec<String> = inner
+                .strip_prefix('*')
+                .unwrap_or_default()
+                .split_whitespace()
+                .map(str::to_lowercase)
+                .collect();
+            return if list.is_empty() {
+                Err(span.fault("expected (*word word) or (/CLASS)"))
+            } else {
+                Ok(Token::OneOf(list))
+            };
         }
         if span.text.bytes().all(|b| b.is_ascii_digit()) {
             return match span.text.parse() {
@@ -235,15 +269,21 @@ impl<'a> Parser<'a> {
 
     fn finish(mut self, last: usize) -> Result<Script, Fault> {
         for (span, word, same) in self.aliases {
-            let at = *self.script.keys.get(&same).ok_or_else(|| span.fault(format!("there is no keyword `{same}` above or below")))?;
+            let at = *self.script.keys.get(&same).ok_or_else(|| {
+                span.fault(format!("there is no keyword `{same}` above or below"))
+            })?;
             if self.script.keys.insert(word.clone(), at).is_some() {
                 return Err(span.fault(format!("`{word}` has rules already")));
             }
         }
-        if let Some((span, key)) = self.jumps.into_iter().find(|(_, key)| !self.script.keys.contains_key(key)) {
+        if let Some((span, key)) =
+            self.jumps.into_iter().find(|(_, key)| !self.script.keys.contains_key(key))
+        {
             return Err(span.fault(format!("there is no keyword `{key}`")));
         }
-        if let Some((span, class)) = self.classes.into_iter().find(|(_, class)| !self.script.classes.contains_key(class)) {
+        if let Some((span, class)) =
+            self.classes.into_iter().find(|(_, class)| !self.script.classes.contains_key(class))
+        {
             return Err(span.fault(format!("there is no class `{class}`")));
         }
         let end = |what: &str| Fault { line: last, column: 1, what: what.to_owned() };
@@ -253,10 +293,14 @@ impl<'a> Parser<'a> {
         if self.script.none.is_empty() {
             return Err(end("there is no `none` with something to say"));
         }
-        let silent =
-            self.script.rules.iter().chain(&self.script.memory).find(|rule| rule.matches.is_empty() || rule.matches.iter().any(|m| m.steps.is_empty()));
+        let silent = self.script.rules.iter().chain(&self.script.memory).find(|rule| {
+            rule.matches.is_empty() || rule.matches.iter().any(|m| m.steps.is_empty())
+        });
         if let Some(rule) = silent {
-            return Err(end(&format!("the rules of `{}` lack a `match` or something to say", rule.key)));
+            return Err(end(&format!(
+                "the rules of `{}` lack a `match` or something to say",
+                rule.key
+            )));
         }
         for list in [&mut self.script.pre, &mut self.script.post, &mut self.script.post_end] {
             // The longest phrase wins, so that `i am` goes before `i`.
@@ -267,7 +311,8 @@ impl<'a> Parser<'a> {
 }
 
 fn substitution(value: Span<'_>) -> Result<Substitution, Fault> {
-    let (from, to) = value.split("=").ok_or_else(|| value.fault("expected `words = other words`"))?;
+    let (from, to) =
+        value.split("=").ok_or_else(|| value.fault("expected `words = other words`"))?;
     from.required("what is replaced")?;
     Ok(Substitution { from: from.words(), to: to.text.split_whitespace().map(Word::new).collect() })
 }
@@ -280,7 +325,10 @@ fn template(value: Span<'_>, elements: usize) -> Result<Template, Fault> {
         let (text, after) = rest.text.split_at(at);
         let place = Span { text: after, before: rest.before + text.chars().count(), ..rest };
         let end = after.find('}').ok_or_else(|| place.fault("`{` without `}`"))?;
-        let number: usize = after[1..end].trim().parse().map_err(|_| place.fault("expected a number between the braces"))?;
+        let number: usize = after[1..end]
+            .trim()
+            .parse()
+            .map_err(|_| place.fault("expected a number between the braces"))?;
         if number == 0 || number > elements {
             return Err(place.fault(format!("the pattern above has {elements} elements")));
         }
@@ -288,7 +336,11 @@ fn template(value: Span<'_>, elements: usize) -> Result<Template, Fault> {
             pieces.push(Piece::Text(text.to_owned()));
         }
         pieces.push(Piece::Part(number - 1));
-        rest = Span { text: &after[end + 1..], before: place.before + after[..=end].chars().count(), ..rest };
+        rest = Span {
+            text: &after[end + 1..],
+            before: place.before + after[..=end].chars().count(),
+            ..rest
+        };
     }
     if !rest.text.is_empty() {
         pieces.push(Piece::Text(rest.text.to_owned()));

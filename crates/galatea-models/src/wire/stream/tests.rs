@@ -12,7 +12,11 @@ use crate::wire::{Auth, Names, Times, codes};
 struct Words(TextAnswer);
 
 impl Gather for Words {
-    fn take(&mut self, frame: &str, _: &(dyn for<'t> Fn(&'t str) + Send + Sync)) -> Result<Progress, Fail> {
+    fn take(
+        &mut self,
+        frame: &str,
+        _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<Progress, Fail> {
         self.0.text.push_str(frame);
         Ok(if frame.is_empty() { Progress::Nothing } else { Progress::More })
     }
@@ -29,7 +33,14 @@ async fn read(frames: Vec<&'static str>) -> Result<TextAnswer> {
     let patience = Duration::from_millis(400);
     let names = Names { provider: "p", label: "P", key: "K", url: "U" };
     let times = Times { first: patience, idle: patience, total: Duration::from_secs(60) };
-    let endpoint = Endpoint::new(HttpClient::new(HttpOptions::default()).unwrap(), names, "https://host/v1", Auth::None, times).unwrap();
+    let endpoint = Endpoint::new(
+        HttpClient::new(HttpOptions::default()).unwrap(),
+        names,
+        "https://host/v1",
+        Auth::None,
+        times,
+    )
+    .unwrap();
     let frames = stream::iter(frames).then(|frame| async move {
         tokio::time::sleep(Duration::from_millis(50)).await;
         Ok(frame.to_owned())
@@ -43,7 +54,10 @@ async fn frames_that_hold_nothing_are_silence() {
     let first = read(pings.clone()).await.unwrap_err();
     assert_eq!((first.code(), first.message()), (Some(codes::TIMEOUT), "P gave no answer in time"));
     let idle = read([vec!["word"], pings].concat()).await.unwrap_err();
-    assert_eq!((idle.code(), idle.message()), (Some(codes::TIMEOUT), "P stopped in the middle of its answer"));
+    assert_eq!(
+        (idle.code(), idle.message()),
+        (Some(codes::TIMEOUT), "P stopped in the middle of its answer")
+    );
 }
 
 #[tokio::test]
@@ -54,7 +68,9 @@ async fn a_slow_answer_with_pings_in_between_is_read_to_its_end() {
 
 #[tokio::test]
 async fn the_parser_sees_one_line_at_a_time() {
-    let pieces = ["da", "ta: a\n\nda", "ta: ", "b", "\r\n\r", "\ndata: c\rdata", ": d"].map(|piece| Ok(Bytes::from_static(piece.as_bytes())));
-    let seen: Vec<_> = single_lines(stream::iter(pieces).boxed()).map(|piece| piece.unwrap()).collect().await;
+    let pieces = ["da", "ta: a\n\nda", "ta: ", "b", "\r\n\r", "\ndata: c\rdata", ": d"]
+        .map(|piece| Ok(Bytes::from_static(piece.as_bytes())));
+    let seen: Vec<_> =
+        single_lines(stream::iter(pieces).boxed()).map(|piece| piece.unwrap()).collect().await;
     assert_eq!(seen, ["data: a\n", "\n", "data: b\r\n", "\r\n", "data: c\r", "data: d"]);
 }

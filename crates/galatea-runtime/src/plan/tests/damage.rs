@@ -70,7 +70,9 @@ fn rubble() -> impl Strategy<Value = String> {
 
 fn sound(parsed: &Parsed) -> Result<(), TestCaseError> {
     prop_assert_eq!(parsed.plan.text.trim(), &parsed.plan.text);
-    prop_assert!(parsed.plan.actions.len() <= MAX_ACTIONS && parsed.plan.providers.len() <= MAX_PROVIDERS);
+    prop_assert!(
+        parsed.plan.actions.len() <= MAX_ACTIONS && parsed.plan.providers.len() <= MAX_PROVIDERS
+    );
     prop_assert!(parsed.plan.actions.iter().all(|a| a.params.is_object()));
     prop_assert!(parsed.plan.text.is_empty() || parsed.usable);
     prop_assert!(parsed.plan.text.is_empty() || !parsed.plan.actions.is_empty());
@@ -171,7 +173,15 @@ fn hostile_repetition_ends() {
     ];
     for pattern in patterns {
         let text = pattern.repeat(SIZE / pattern.len());
-        for front in ["", "x", "<response><text>", "<response><actions>", "{\"text\":\"", "{\"actions\":", "{'a':"] {
+        for front in [
+            "",
+            "x",
+            "<response><text>",
+            "<response><actions>",
+            "{\"text\":\"",
+            "{\"actions\":",
+            "{'a':",
+        ] {
             let parsed = said(&format!("{front}{text}"));
             assert!(parsed.plan.actions.iter().all(|a| a.params.is_object()));
         }
@@ -184,12 +194,23 @@ fn hostile_repetition_ends() {
 fn deep_nesting_is_bounded() {
     let json = format!("{{\"text\":\"hi\",\"params\":{}", "{\"a\":[".repeat(100_000));
     assert_eq!(said(&json).plan.text, "hi");
-    let xml = format!("<response><text>hi</text><params>{}</params></response>", "<a>".repeat(100_000));
+    let xml =
+        format!("<response><text>hi</text><params>{}</params></response>", "<a>".repeat(100_000));
     let parsed = said(&xml);
     assert_eq!(parsed.plan.text, "hi");
     fn depth(value: &Value) -> usize {
-        1 + value.as_object().into_iter().flat_map(|m| m.values()).chain(value.as_array().into_iter().flatten()).map(depth).max().unwrap_or(0)
+        1 + value
+            .as_object()
+            .into_iter()
+            .flat_map(|m| m.values())
+            .chain(value.as_array().into_iter().flatten())
+            .map(depth)
+            .max()
+            .unwrap_or(0)
     }
-    let parsed = said(&format!("<response><actions>MUTE_ROOM</actions><params>{}</params></response>", "<a>".repeat(1_000)));
+    let parsed = said(&format!(
+        "<response><actions>MUTE_ROOM</actions><params>{}</params></response>",
+        "<a>".repeat(1_000)
+    ));
     assert!(depth(&parsed.plan.actions[0].params) < 20);
 }

@@ -50,7 +50,10 @@ fn xml_actions_with_arguments_in_every_known_shape() {
 #[test]
 fn xml_damaged() {
     for (xml, text) in [
-        ("```xml\n<response><thought>t</thought><actions>REPLY</actions><text>hi</text></response>\n```", "hi"),
+        (
+            "```xml\n<response><thought>t</thought><actions>REPLY</actions><text>hi</text></response>\n```",
+            "hi",
+        ),
         ("<response><thought>t</thought><actions>REPLY</actions><text>hi", "hi"),
         ("<response><text>hi</te", "hi"),
         ("<response><text>hi &am", "hi"),
@@ -60,11 +63,20 @@ fn xml_damaged() {
         ("<response>Hello <b>you</b></response>", "Hello <b>you</b>"),
         ("<response><thought>t</thought>Hello</response>", "Hello"),
         ("<response><thought>t</thought><actions>REPLY</actions></response>\nHello", "Hello"),
-        ("Sure, here you go:\n<response><thought>t</thought><text>hi</text></response>\nAnything else?", "hi"),
+        (
+            "Sure, here you go:\n<response><thought>t</thought><text>hi</text></response>\nAnything else?",
+            "hi",
+        ),
         ("<response><text><![CDATA[<b>x</b> && y]]></text></response>", "<b>x</b> && y"),
         ("<RESPONSE><Text>hi</Text></RESPONSE>", "hi"),
-        ("<response><text>Write <text>x</text> like so</text><actions>REPLY</actions></response>", "Write <text>x</text> like so"),
-        ("<response><emotion>happy</emotion><text>hi</text><emotion>sad</emotion></response>", "hi"),
+        (
+            "<response><text>Write <text>x</text> like so</text><actions>REPLY</actions></response>",
+            "Write <text>x</text> like so",
+        ),
+        (
+            "<response><emotion>happy</emotion><text>hi</text><emotion>sad</emotion></response>",
+            "hi",
+        ),
         ("hi there</response>", "hi there"),
     ] {
         let parsed = said(xml);
@@ -98,7 +110,10 @@ fn json_in_every_known_shape() {
 fn json_damaged_strings() {
     for (json, text) in [
         ("{\"text\": \"two\nlines\", \"actions\": [\"REPLY\"]}", "two\nlines"),
-        (r#"{"text": "He said "hi" to me, "ok"", "actions": ["REPLY"]}"#, r#"He said "hi" to me, "ok""#),
+        (
+            r#"{"text": "He said "hi" to me, "ok"", "actions": ["REPLY"]}"#,
+            r#"He said "hi" to me, "ok""#,
+        ),
         ("{'text': 'it's fine', 'actions': ['REPLY']}", "it's fine"),
         (r#"{"text": "\(x\) and \ud83d\ude00", "actions": ["REPLY",]}"#, "\\(x\\) and 😀"),
         (r#"{"text": "cut of"#, "cut of"),
@@ -150,7 +165,11 @@ fn reasoning_is_never_shown() {
         assert_eq!(parsed.plan.text, text, "{answer}");
         assert!(parsed.plan.thought.is_some(), "{answer}");
     }
-    for all_thought in ["<think>and on and on", "<think>maybe <response><text>draft</text></response>", "<think>x</think>"] {
+    for all_thought in [
+        "<think>and on and on",
+        "<think>maybe <response><text>draft</text></response>",
+        "<think>x</think>",
+    ] {
         let parsed = cut(all_thought);
         assert!(!parsed.usable && parsed.plan.text.is_empty(), "{all_thought}");
         assert!(parsed.plan.thought.is_some());
@@ -191,7 +210,10 @@ fn tool_calls_are_actions() {
     assert_eq!(parsed.plan.thought.as_deref(), Some("I shall reply."));
     assert!(!parsed.repairs.is_empty());
 
-    let parsed = called("", &[("respond_to_user", r#"{"thought":"t","text":"hi","actions":["MUTE_ROOM"]}"#)]);
+    let parsed = called(
+        "",
+        &[("respond_to_user", r#"{"thought":"t","text":"hi","actions":["MUTE_ROOM"]}"#)],
+    );
     assert_eq!((parsed.plan.text.as_str(), names(&parsed)), ("hi", vec!["MUTE_ROOM"]));
 
     let parsed = called("", &[("delete_everything", "{}")]);
@@ -207,7 +229,9 @@ fn tool_calls_written_as_words_are_understood() {
     let parsed = said(r#"{"name": "SEND_MESSAGE", "arguments": {"target": "ops", "copies": "3"}}"#);
     assert_eq!(names(&parsed), ["SEND_MESSAGE"]);
     assert_eq!(parsed.plan.actions[0].params, json!({ "target": "ops", "copies": 3 }));
-    let parsed = said(r#"[{"name":"MUTE_ROOM","arguments":{}},{"name":"REPLY","arguments":{"text":"done"}}]"#);
+    let parsed = said(
+        r#"[{"name":"MUTE_ROOM","arguments":{}},{"name":"REPLY","arguments":{"text":"done"}}]"#,
+    );
     assert_eq!((names(&parsed), parsed.plan.text.as_str()), (vec!["MUTE_ROOM", "REPLY"], "done"));
 }
 
@@ -223,7 +247,11 @@ fn names_match_exactly_first_then_by_simile_then_in_part() {
         ("SEND_MESSAGES", "SEND_MESSAGE"),
         ("NONE", "REPLY"),
     ] {
-        assert_eq!(names(&said(&format!("<actions>{written}</actions><text>x</text>"))), [name], "{written}");
+        assert_eq!(
+            names(&said(&format!("<actions>{written}</actions><text>x</text>"))),
+            [name],
+            "{written}"
+        );
     }
     let parsed = said("<actions>LAUNCH, MUTE_ROOM</actions><text>x</text>");
     assert_eq!(names(&parsed), ["MUTE_ROOM"]);
@@ -235,7 +263,10 @@ fn arguments_fit_the_schema() {
     let parsed = said(
         "<response><actions><action><name>SET</name><params><ON>yes</ON><tags><tag>a</tag><tag>b</tag></tags><size>1.5</size></params></action></actions></response>",
     );
-    assert_eq!(parsed.plan.actions[0].params, json!({ "on": true, "tags": ["a", "b"], "size": 1.5 }));
+    assert_eq!(
+        parsed.plan.actions[0].params,
+        json!({ "on": true, "tags": ["a", "b"], "size": 1.5 })
+    );
     let parsed = called("", &[("SET", r#"{"on":"null","tags":"a, b","size":"2"}"#)]);
     assert_eq!(parsed.plan.actions[0].params, json!({ "on": null, "tags": ["a", "b"], "size": 2 }));
     let parsed = called("", &[("SEND_MESSAGE", r#"{"target":123}"#)]);
@@ -246,7 +277,8 @@ fn arguments_fit_the_schema() {
 fn fixed_values_are_brought_to_their_own_spelling() {
     let schema = json!({ "properties": { "role": { "$ref": "#/$defs/Role" }, "way": { "enum": ["up", "down"] } },
         "$defs": { "Role": { "oneOf": [{ "const": "ADMIN", "type": "string" }, { "const": "NONE", "type": "string" }] } } });
-    let fitted = crate::plan::coerce::object(json!({ "role": "admin", "way": "UP", "more": "x" }), &schema);
+    let fitted =
+        crate::plan::coerce::object(json!({ "role": "admin", "way": "UP", "more": "x" }), &schema);
     assert_eq!(fitted, json!({ "role": "ADMIN", "way": "up", "more": "x" }));
 }
 
@@ -263,7 +295,9 @@ fn none_with_words_speaks_and_providers_can_be_asked_for_by_a_tool() {
 
 #[test]
 fn silence_needs_no_words() {
-    let parsed = said("<response><thought>not for me</thought><actions>IGNORE</actions><text></text></response>");
+    let parsed = said(
+        "<response><thought>not for me</thought><actions>IGNORE</actions><text></text></response>",
+    );
     assert!(parsed.usable && parsed.plan.text.is_empty());
     assert!(!said("<response><actions>REPLY</actions></response>").usable);
 }
@@ -272,7 +306,10 @@ fn silence_needs_no_words() {
 fn should_respond_is_read_from_every_shape() {
     use RespondDecision::{Ignore, Respond, Stop};
     for (text, decision) in [
-        ("<response><name>Eliza</name><reasoning>x</reasoning><action>RESPOND</action></response>", Some(Respond)),
+        (
+            "<response><name>Eliza</name><reasoning>x</reasoning><action>RESPOND</action></response>",
+            Some(Respond),
+        ),
         ("<action> ignore </action>", Some(Ignore)),
         ("<response>\n<action>STOP</action>", Some(Stop)),
         ("```json\n{\"action\": \"STOP\"}\n```", Some(Stop)),
@@ -295,30 +332,68 @@ fn should_respond_is_read_from_every_shape() {
 #[test]
 fn a_call_that_was_cut_off_is_not_carried_out() {
     let read = |finish, text: &str, calls: &[(&str, &str)]| {
-        let tool_calls = calls.iter().map(|(name, arguments)| ToolCall { id: String::new(), name: (*name).into(), arguments: (*arguments).into() }).collect();
-        parse(&TextAnswer { text: text.into(), tool_calls, finish, ..TextAnswer::default() }, &known())
+        let tool_calls = calls
+            .iter()
+            .map(|(name, arguments)| ToolCall {
+                id: String::new(),
+                name: (*name).into(),
+                arguments: (*arguments).into(),
+            })
+            .collect();
+        parse(
+            &TextAnswer { text: text.into(), tool_calls, finish, ..TextAnswer::default() },
+            &known(),
+        )
     };
-    let (whole, torn) = (("MUTE_ROOM", "{}"), ("SEND_MESSAGE", r#"{"target":"ops","text":"do not de"#));
+    let (whole, torn) =
+        (("MUTE_ROOM", "{}"), ("SEND_MESSAGE", r#"{"target":"ops","text":"do not de"#));
     let parsed = read(Finish::Length, "On it.", &[whole, torn]);
     assert_eq!((names(&parsed), parsed.plan.text.as_str()), (vec!["REPLY", "MUTE_ROOM"], "On it."));
     assert_eq!(parsed.repairs, ["tool call cut off in the middle dropped"]);
     assert!(!read(Finish::Length, "", &[torn]).usable, "it is asked for again");
-    assert_eq!(names(&read(Finish::Length, "", &[("SEND_MESSAGE", r#"{"target":"ops"}"#)])), ["SEND_MESSAGE"]);
-    assert_eq!(names(&read(Finish::Tools, "", &[torn])), ["SEND_MESSAGE"], "a careless model is understood as before");
-    assert_eq!(read(Finish::Length, "", &[("REPLY", r#"{"text":"Once upon"#)]).plan.text, "Once upon");
+    assert_eq!(
+        names(&read(Finish::Length, "", &[("SEND_MESSAGE", r#"{"target":"ops"}"#)])),
+        ["SEND_MESSAGE"]
+    );
+    assert_eq!(
+        names(&read(Finish::Tools, "", &[torn])),
+        ["SEND_MESSAGE"],
+        "a careless model is understood as before"
+    );
+    assert_eq!(
+        read(Finish::Length, "", &[("REPLY", r#"{"text":"Once upon"#)]).plan.text,
+        "Once upon"
+    );
     assert_eq!(names(&read(Finish::Filtered, "On it.", &[whole, torn])), ["REPLY", "MUTE_ROOM"]);
-    assert!(!read(Finish::Length, "", &[("SEND_MESSAGE", "")]).usable, "it ends before the first argument");
+    assert!(
+        !read(Finish::Length, "", &[("SEND_MESSAGE", "")]).usable,
+        "it ends before the first argument"
+    );
     for text in [
         r#"{"thought":"t","actions":["MUTE_ROOM",{"name":"SEND_MESSAGE","params":{"target":"ops","text":"do not de"#,
         r#"{"response":{"thought":"t","actions":["MUTE_ROOM",{"name":"SEND_MESSAGE"#,
         "<response><thought>t</thought><actions><action><name>MUTE_ROOM</name></action><action><name>SEND_MESSAGE</name><params><target>ops</target><body>do not de",
     ] {
         let parsed = read(Finish::Length, text, &[]);
-        assert_eq!((names(&parsed), parsed.repairs.contains(&"action cut off in the middle dropped")), (vec!["MUTE_ROOM"], true), "{text}");
-        assert_eq!(names(&read(Finish::Stop, text, &[])), ["MUTE_ROOM", "SEND_MESSAGE"], "a careless model is understood as before: {text}");
+        assert_eq!(
+            (names(&parsed), parsed.repairs.contains(&"action cut off in the middle dropped")),
+            (vec!["MUTE_ROOM"], true),
+            "{text}"
+        );
+        assert_eq!(
+            names(&read(Finish::Stop, text, &[])),
+            ["MUTE_ROOM", "SEND_MESSAGE"],
+            "a careless model is understood as before: {text}"
+        );
     }
-    for text in [r#"{"actions":["MUTE_ROOM"],"text":"Once upon"#, "<response><actions>REPLY,MUTE_ROOM</actions><text>Once upon"] {
+    for text in [
+        r#"{"actions":["MUTE_ROOM"],"text":"Once upon"#,
+        "<response><actions>REPLY,MUTE_ROOM</actions><text>Once upon",
+    ] {
         let parsed = read(Finish::Length, text, &[]);
-        assert!(names(&parsed).contains(&"MUTE_ROOM") && parsed.plan.text == "Once upon", "the action was whole: {parsed:?}");
+        assert!(
+            names(&parsed).contains(&"MUTE_ROOM") && parsed.plan.text == "Once upon",
+            "the action was whole: {parsed:?}"
+        );
     }
 }

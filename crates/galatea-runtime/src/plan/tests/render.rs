@@ -54,15 +54,34 @@ fn piece() -> impl Strategy<Value = String> {
 
 /// Any words, trimmed, not empty.
 pub(super) fn words() -> impl Strategy<Value = String> {
-    proptest::collection::vec(piece(), 1..6).prop_map(|p| p.concat().trim().to_owned()).prop_filter("empty", |t| !t.is_empty())
+    proptest::collection::vec(piece(), 1..6)
+        .prop_map(|p| p.concat().trim().to_owned())
+        .prop_filter("empty", |t| !t.is_empty())
 }
 
 /// What a person might write without any markup of ours.
 fn plain_words() -> impl Strategy<Value = String> {
-    let harmless =
-        ["a < b", "1<2", "{ x }", "`code`", "i <3 u", "if (a<1) {}", "\n\n", "- item\n", "**bold**", "[link](https://x.y/?a=b&c)", "&lt;", "{{name}}"];
-    let piece = Union::new(vec!["[^<{`]{0,20}".boxed(), proptest::sample::select(harmless.to_vec()).prop_map(str::to_owned).boxed()]);
-    proptest::collection::vec(piece, 1..6).prop_map(|p| p.concat().trim().to_owned()).prop_filter("empty or fence", |t| !t.is_empty() && !t.starts_with("```"))
+    let harmless = [
+        "a < b",
+        "1<2",
+        "{ x }",
+        "`code`",
+        "i <3 u",
+        "if (a<1) {}",
+        "\n\n",
+        "- item\n",
+        "**bold**",
+        "[link](https://x.y/?a=b&c)",
+        "&lt;",
+        "{{name}}",
+    ];
+    let piece = Union::new(vec![
+        "[^<{`]{0,20}".boxed(),
+        proptest::sample::select(harmless.to_vec()).prop_map(str::to_owned).boxed(),
+    ]);
+    proptest::collection::vec(piece, 1..6)
+        .prop_map(|p| p.concat().trim().to_owned())
+        .prop_filter("empty or fence", |t| !t.is_empty() && !t.starts_with("```"))
 }
 
 #[derive(Debug, Clone)]
@@ -83,15 +102,28 @@ struct Sample {
 }
 
 fn sample() -> impl Strategy<Value = Sample> {
-    let actions = subsequence(vec!["REPLY", "MUTE_ROOM", "SEND_MESSAGE", "SET", "UNMUTE_ROOM"], 0..=4);
+    let actions =
+        subsequence(vec!["REPLY", "MUTE_ROOM", "SEND_MESSAGE", "SET", "UNMUTE_ROOM"], 0..=4);
     let providers = subsequence(vec!["FACTS", "WORLD", "TIME"], 0..=3);
     let order = Just(vec![0, 1, 2, 3]).prop_shuffle();
-    (words(), words(), actions, providers, order).prop_map(|(thought, text, actions, providers, order)| Sample { thought, text, actions, providers, order })
+    (words(), words(), actions, providers, order).prop_map(
+        |(thought, text, actions, providers, order)| Sample {
+            thought,
+            text,
+            actions,
+            providers,
+            order,
+        },
+    )
 }
 
 fn as_json(sample: &Sample, spaced: bool) -> Rendered {
     let gap = if spaced { "\n  " } else { "" };
-    let actions: Vec<Value> = sample.actions.iter().map(|a| if spaced { json!({ "name": a, "params": {} }) } else { json!(a) }).collect();
+    let actions: Vec<Value> = sample
+        .actions
+        .iter()
+        .map(|a| if spaced { json!({ "name": a, "params": {} }) } else { json!(a) })
+        .collect();
     let fields = [
         format!("\"thought\":{}", json!(sample.thought)),
         format!("\"text\":{}", json!(sample.text)),
@@ -132,8 +164,15 @@ fn spell(text: &str, spelling: Spelling) -> String {
 
 fn as_xml(sample: &Sample, spelling: Spelling, spaced: bool, wrapped: bool) -> Rendered {
     let gap = if spaced { "\n  " } else { "" };
-    let actions =
-        if spaced { sample.actions.iter().map(|a| format!("<action><name>{a}</name></action>")).collect::<String>() } else { sample.actions.join(", ") };
+    let actions = if spaced {
+        sample
+            .actions
+            .iter()
+            .map(|a| format!("<action><name>{a}</name></action>"))
+            .collect::<String>()
+    } else {
+        sample.actions.join(", ")
+    };
     let fields = [
         format!("<thought>{}</thought>", spell(&sample.thought, Spelling::Escaped)),
         format!("<text>{}</text>", spell(&sample.text, spelling)),
@@ -170,7 +209,8 @@ fn around() -> impl Strategy<Value = Around> {
     prop_oneof![
         Just(Around::Nothing),
         prop_oneof![Just(""), Just("json"), Just("xml")].prop_map(Around::Fence),
-        (prop_oneof![Just("think"), Just("thinking")], words().prop_map(|w| w.replace("</", ""))).prop_map(|(tag, thought)| Around::Think(tag, thought)),
+        (prop_oneof![Just("think"), Just("thinking")], words().prop_map(|w| w.replace("</", "")))
+            .prop_map(|(tag, thought)| Around::Think(tag, thought)),
         Just(Around::Prose),
         any::<prop::sample::Index>().prop_map(Around::Truncated),
         any::<prop::sample::Index>().prop_map(Around::ThinkFenceTruncated),
@@ -190,16 +230,24 @@ fn dress(rendered: &Rendered, around: &Around) -> String {
         Around::Think(tag, thought) => format!("<{tag}>{thought}</{tag}>\n\n{body}"),
         Around::Prose => format!("Sure, here is my answer:\n{body}\nHope that helps."),
         Around::Truncated(at) => cut_behind_text(rendered, *at).to_owned(),
-        Around::ThinkFenceTruncated(at) => format!("<think>hm</think>```json\n{}", cut_behind_text(rendered, *at)),
+        Around::ThinkFenceTruncated(at) => {
+            format!("<think>hm</think>```json\n{}", cut_behind_text(rendered, *at))
+        }
     }
 }
 
-fn check(parsed: &Parsed, sample: &Sample, around: &Around, format: PlanFormat) -> Result<(), TestCaseError> {
+fn check(
+    parsed: &Parsed,
+    sample: &Sample,
+    around: &Around,
+    format: PlanFormat,
+) -> Result<(), TestCaseError> {
     prop_assert_eq!(&parsed.plan.text, &sample.text);
     prop_assert_eq!(parsed.format, format);
     prop_assert!(parsed.usable);
     if !matches!(around, Around::Truncated(_) | Around::ThinkFenceTruncated(_)) {
-        let expected = if sample.actions.is_empty() { vec!["REPLY"] } else { sample.actions.clone() };
+        let expected =
+            if sample.actions.is_empty() { vec!["REPLY"] } else { sample.actions.clone() };
         prop_assert_eq!(names(parsed), expected);
         prop_assert_eq!(&parsed.plan.providers, &sample.providers);
         prop_assert!(parsed.plan.thought.as_deref().is_some_and(|t| t.contains(&sample.thought)));

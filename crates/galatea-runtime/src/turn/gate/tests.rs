@@ -11,6 +11,7 @@ struct Setup {
     message: Memory,
     envelope: Envelope,
     kind: ChannelType,
+    blocks: Vec<Block>,
     own_state: Option<ParticipantState>,
     public: bool,
     scripted: bool,
@@ -27,7 +28,11 @@ fn setup(pairs: &[(&str, &str)], text: &str, kind: ChannelType) -> Setup {
     let id = Uuid::from_u128(7);
     Setup {
         policy: Policy::from_settings(&settings, &Source::new("telegram")).unwrap(),
-        character: Character { name: "Eliza".into(), username: Some("eliza_bot".into()), ..Character::default() },
+        character: Character {
+            name: "Eliza".into(),
+            username: Some("eliza_bot".into()),
+            ..Character::default()
+        },
         message: Memory {
             id: id.into(),
             kind: MemoryKind::Messages,
@@ -39,8 +44,13 @@ fn setup(pairs: &[(&str, &str)], text: &str, kind: ChannelType) -> Setup {
             metadata: serde_json::Map::new(),
             created_at: Timestamp(SENT),
         },
-        envelope: Envelope { entity_remote: Some(RemoteId::new(42)), user_name: Some("Maria".into()), ..Envelope::default() },
+        envelope: Envelope {
+            entity_remote: Some(RemoteId::new(42)),
+            user_name: Some("Maria".into()),
+            ..Envelope::default()
+        },
         kind,
+        blocks: Vec::new(),
         own_state: None,
         public: true,
         scripted: false,
@@ -61,6 +71,8 @@ impl Setup {
             room_kind: self.kind,
             room_remote: "-100-5",
             parent_remote: Some("-100"),
+            world_remote: Some("-100"),
+            blocks: &self.blocks,
             own_state: self.own_state,
             public: self.public,
             scripted: self.scripted,
@@ -75,7 +87,9 @@ impl Setup {
 
     fn skipped_by(&self) -> (String, Option<String>) {
         match self.judge() {
-            Judged::Skip(v) | Judged::Expired(v) | Judged::Pair(v) => (v.steps.last().unwrap().rule.to_string(), v.change.map(|c| c.setting)),
+            Judged::Skip(v) | Judged::Expired(v) | Judged::Pair(v) => {
+                (v.steps.last().unwrap().rule.to_string(), v.change.map(|c| c.setting))
+            }
             other => panic!("expected silence, got {other:?}"),
         }
     }
@@ -95,17 +109,51 @@ fn direct_messages_are_open_by_default() {
 
 #[test]
 fn direct_message_policies() {
-    assert_eq!(setup(&[("DM_POLICY", "disabled")], "hi", ChannelType::Dm).skipped_by(), ("dm-policy".into(), Some("DM_POLICY".into())));
-    assert_eq!(setup(&[("DM_POLICY", "allowlist")], "hi", ChannelType::Dm).skipped_by().1.as_deref(), Some("ALLOW_FROM"));
-    for from in ["42", "@maria", "MARIA"] {
-        assert_eq!(setup(&[("DM_POLICY", "allowlist"), ("ALLOW_FROM", from)], "hi", ChannelType::Dm).answered_by(), "dm-policy");
+    assert_eq!(
+        setup(&[("DM_POLICY", "disabled")], "hi", ChannelType::Dm).skipped_by(),
+        ("dm-policy".into(), Some("DM_POLICY".into()))
+    );
+    assert_eq!(
+        setup(&[("DM_POLICY", "allowlist")], "hi", ChannelType::Dm).skipped_by().1.as_deref(),
+        Some("ALLOW_FROM")
+    );
+    for from in ["42", "@maria", "@MARIA", "[42]"] {
+        assert_eq!(
+            setup(&[("DM_POLICY", "allowlist"), ("ALLOW_FROM", from)], "hi", ChannelType::Dm)
+                .answered_by(),
+            "dm-policy"
+        );
     }
-    assert!(matches!(setup(&[("TELEGRAM_DM_POLICY", "pairing")], "hi", ChannelType::Dm).judge(), Judged::Pair(_)));
+    // An id is no handle, and a handle without @ is neither.
+    for from in ["maria", "@42", "421"] {
+        assert_eq!(
+            setup(
+                &[("DM_POLICY", "allowlist"), ("TELEGRAM_ALLOW_FROM", from)],
+                "hi",
+                ChannelType::Dm
+            )
+            .skipped_by()
+            .1
+            .as_deref(),
+            Some("TELEGRAM_ALLOW_FROM")
+        );
+    }
+    let mut digits =
+        setup(&[("DM_POLICY", "allowlist"), ("ALLOW_FROM", "4711")], "hi", ChannelType::Dm);
+    digits.envelope.user_name = Some("4711".into());
+    assert_eq!(digits.skipped_by().0, "dm-policy", "a user name made of digits is no id");
+    assert!(matches!(
+        setup(&[("TELEGRAM_DM_POLICY", "pairing")], "hi", ChannelType::Dm).judge(),
+        Judged::Pair(_)
+    ));
 }
 
 #[test]
 fn groups_answer_only_when_addressed() {
-    assert_eq!(setup(&[], "nice weather", ChannelType::Group).skipped_by(), ("group-policy".into(), Some("GROUP_POLICY".into())));
+    assert_eq!(
+        setup(&[], "nice weather", ChannelType::Group).skipped_by(),
+        ("group-policy".into(), Some("GROUP_POLICY".into()))
+    );
     assert_eq!(setup(&[], "Eliza, help", ChannelType::Group).answered_by(), "name");
     assert_eq!(setup(&[], "ask ELIZA_BOT!", ChannelType::Thread).answered_by(), "name");
     assert_eq!(setup(&[], "elizabeth is here", ChannelType::Group).skipped_by().0, "group-policy");
@@ -115,18 +163,46 @@ fn groups_answer_only_when_addressed() {
     let mut reply = setup(&[], "x", ChannelType::Group);
     reply.envelope.addressed = Addressed { mention: false, reply: true };
     assert_eq!(reply.answered_by(), "reply");
-    reply.policy = Policy::from_settings(&Settings::from_pairs([("GROUP_POLICY", "mention")]), &Source::new("telegram")).unwrap();
+    reply.policy = Policy::from_settings(
+        &Settings::from_pairs([("GROUP_POLICY", "mention")]),
+        &Source::new("telegram"),
+    )
+    .unwrap();
     assert_eq!(reply.skipped_by().0, "group-policy");
 }
 
 #[test]
 fn other_group_policies() {
-    assert_eq!(setup(&[("GROUP_POLICY", "always")], "x", ChannelType::Group).answered_by(), "group-policy");
-    assert!(matches!(setup(&[("GROUP_POLICY", "ambient")], "x", ChannelType::Group).judge(), Judged::Ask(_)));
-    assert_eq!(setup(&[("GROUP_POLICY", "disabled")], "Eliza", ChannelType::Group).skipped_by().0, "group-policy");
-    assert_eq!(setup(&[("ALWAYS_RESPOND_CHANNELS", "GROUP")], "x", ChannelType::Group).answered_by(), "always-respond");
-    assert_eq!(setup(&[("ALWAYS_RESPOND_SOURCES", "gram")], "x", ChannelType::Group).answered_by(), "always-respond");
-    assert_eq!(setup(&[("BOOTSTRAP_DEFLLMOFF", "true"), ("GROUP_POLICY", "ambient")], "x", ChannelType::Group).skipped_by().0, "follow");
+    assert_eq!(
+        setup(&[("GROUP_POLICY", "always")], "x", ChannelType::Group).answered_by(),
+        "group-policy"
+    );
+    assert!(matches!(
+        setup(&[("GROUP_POLICY", "ambient")], "x", ChannelType::Group).judge(),
+        Judged::Ask(_)
+    ));
+    assert_eq!(
+        setup(&[("GROUP_POLICY", "disabled")], "Eliza", ChannelType::Group).skipped_by().0,
+        "group-policy"
+    );
+    assert_eq!(
+        setup(&[("ALWAYS_RESPOND_CHANNELS", "GROUP")], "x", ChannelType::Group).answered_by(),
+        "always-respond"
+    );
+    assert_eq!(
+        setup(&[("ALWAYS_RESPOND_SOURCES", "gram")], "x", ChannelType::Group).answered_by(),
+        "always-respond"
+    );
+    assert_eq!(
+        setup(
+            &[("BOOTSTRAP_DEFLLMOFF", "true"), ("GROUP_POLICY", "ambient")],
+            "x",
+            ChannelType::Group
+        )
+        .skipped_by()
+        .0,
+        "follow"
+    );
 }
 
 #[test]
@@ -161,14 +237,23 @@ fn allowed_rooms_match_the_room_or_its_parent() {
         setup(&[("TELEGRAM_ALLOWED_CHATS", "[-999]")], "x", ChannelType::Dm).skipped_by(),
         ("allowed-rooms".into(), Some("TELEGRAM_ALLOWED_CHATS".into()))
     );
-    assert_eq!(setup(&[("TELEGRAM_ALLOWED_CHATS", "[-100]")], "x", ChannelType::Dm).answered_by(), "dm-policy");
-    assert_eq!(setup(&[("TELEGRAM_ALLOWED_CHATS", "-100-5")], "x", ChannelType::Dm).answered_by(), "dm-policy");
+    assert_eq!(
+        setup(&[("TELEGRAM_ALLOWED_CHATS", "[-100]")], "x", ChannelType::Dm).answered_by(),
+        "dm-policy"
+    );
+    assert_eq!(
+        setup(&[("TELEGRAM_ALLOWED_CHATS", "-100-5")], "x", ChannelType::Dm).answered_by(),
+        "dm-policy"
+    );
 }
 
 #[test]
 fn only_the_people_named_are_answered() {
     let of = |who: &str| setup(&[("TELEGRAM_TARGET_USERS", who)], "x", ChannelType::Dm);
-    assert_eq!(of("somebody-else").skipped_by(), ("target-users".into(), Some("TELEGRAM_TARGET_USERS".into())));
+    assert_eq!(
+        of("somebody-else").skipped_by(),
+        ("target-users".into(), Some("TELEGRAM_TARGET_USERS".into()))
+    );
     let sender = of("").envelope.user_name.clone().unwrap();
     assert_eq!(of(&format!("bob, @{}", sender.to_uppercase())).answered_by(), "dm-policy");
     assert_eq!(of("").answered_by(), "dm-policy");
@@ -178,7 +263,10 @@ fn only_the_people_named_are_answered() {
 fn the_script_is_silent_in_public_unless_opted_in() {
     let mut script = setup(&[], "x", ChannelType::Dm);
     script.scripted = true;
-    assert_eq!(script.skipped_by(), ("offline-script".into(), Some("OFFLINE_RESPONDER_PUBLIC".into())));
+    assert_eq!(
+        script.skipped_by(),
+        ("offline-script".into(), Some("OFFLINE_RESPONDER_PUBLIC".into()))
+    );
     script.public = false;
     assert_eq!(script.answered_by(), "dm-policy");
     let mut opted = setup(&[("OFFLINE_RESPONDER_PUBLIC", "true")], "x", ChannelType::Dm);
@@ -192,9 +280,23 @@ fn old_messages_expire_unless_their_date_is_nonsense() {
     old.now = Timestamp(SENT + 2 * 3_600_000);
     assert!(matches!(old.judge(), Judged::Expired(_)));
     let hour = Duration::from_secs(3600);
-    let ahead = Setup { now: Timestamp(SENT + 3_600_000 + 1_000), received: Timestamp(SENT + 3_600_500), ahead: hour, ..setup(&[], "x", ChannelType::Dm) };
-    assert_eq!(ahead.answered_by(), "dm-policy", "our clock was set an hour forward; it is a second old");
-    let jumped = Setup { now: Timestamp(SENT + 3 * 3_600_000), received: Timestamp(SENT + 3_600_500), ahead: hour, ..setup(&[], "x", ChannelType::Dm) };
+    let ahead = Setup {
+        now: Timestamp(SENT + 3_600_000 + 1_000),
+        received: Timestamp(SENT + 3_600_500),
+        ahead: hour,
+        ..setup(&[], "x", ChannelType::Dm)
+    };
+    assert_eq!(
+        ahead.answered_by(),
+        "dm-policy",
+        "our clock was set an hour forward; it is a second old"
+    );
+    let jumped = Setup {
+        now: Timestamp(SENT + 3 * 3_600_000),
+        received: Timestamp(SENT + 3_600_500),
+        ahead: hour,
+        ..setup(&[], "x", ChannelType::Dm)
+    };
     assert!(matches!(jumped.judge(), Judged::Expired(_)), "two hours by any clock");
     let mut nonsense = setup(&[], "x", ChannelType::Dm);
     nonsense.message.created_at = Timestamp(0);
@@ -209,4 +311,64 @@ fn ask_and_buttons_are_answered_anywhere() {
     let mut press = setup(&[], "x", ChannelType::Group);
     press.envelope.pressed = Some("1".into());
     assert_eq!(press.answered_by(), "button");
+}
+
+#[test]
+fn a_message_that_merely_contains_the_name_is_not_addressed() {
+    let contains = setup(&[], "I met Eliza in May", ChannelType::Group);
+    assert_eq!(contains.skipped_by(), ("group-policy".into(), Some("NAME_RULE".into())));
+    assert_eq!(
+        setup(&[("NAME_RULE", "anywhere")], "I met Eliza in May", ChannelType::Group).answered_by(),
+        "name"
+    );
+    assert_eq!(
+        setup(&[("TELEGRAM_NAME_RULE", "anywhere")], "I met Eliza in May", ChannelType::Group)
+            .answered_by(),
+        "name"
+    );
+    assert_eq!(setup(&[], "so, eliza, what now", ChannelType::Group).answered_by(), "name");
+}
+
+#[test]
+fn who_is_blocked_by_settings_is_not_answered() {
+    for (name, value) in [
+        ("BLOCK_PEOPLE", "42"),
+        ("TELEGRAM_BLOCK_PEOPLE", "@MARIA"),
+        ("BLOCK_ROOMS", "-100-5"),
+        ("BLOCK_ROOMS", "-100"),
+        ("BLOCK_WORLDS", "[-100]"),
+    ] {
+        let blocked = setup(&[(name, value)], "hi", ChannelType::Dm);
+        assert_eq!(blocked.skipped_by(), ("blocked".into(), Some(name.into())), "{name}={value}");
+    }
+    let mut digits = setup(&[("BLOCK_PEOPLE", "42,7")], "hi", ChannelType::Dm);
+    digits.envelope.entity_remote = Some(RemoteId::new(1));
+    digits.envelope.user_name = Some("42".into());
+    assert_eq!(digits.answered_by(), "dm-policy", "a handle made of digits is no id");
+    let mut command = setup(&[("BLOCK_PEOPLE", "42")], "/help", ChannelType::Dm);
+    command.envelope.command = Some(Command { name: "help".into(), args: String::new() });
+    assert_eq!(command.skipped_by().0, "blocked");
+}
+
+#[test]
+fn the_block_list_says_how_to_end_it() {
+    let mut blocked = setup(&[], "hi", ChannelType::Dm);
+    let entry = |kind, remote: &str| Block {
+        agent: Uuid::from_u128(7).into(),
+        source: Source::new("telegram"),
+        kind,
+        remote: RemoteId::new(remote),
+        reason: "spam".into(),
+        at: Timestamp(0),
+    };
+    blocked.blocks = vec![entry(BlockKind::Person, "7"), entry(BlockKind::Person, "@maria")];
+    assert_eq!(
+        blocked.skipped_by(),
+        ("blocked".into(), Some("galatea block rm telegram person @maria".into()))
+    );
+    blocked.blocks = vec![
+        Block { source: Source::new("discord"), ..entry(BlockKind::Person, "42") },
+        entry(BlockKind::World, "-99"),
+    ];
+    assert_eq!(blocked.answered_by(), "dm-policy");
 }

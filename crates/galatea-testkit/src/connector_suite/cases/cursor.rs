@@ -29,8 +29,11 @@ pub async fn brings_again_what_was_not_stored<H: ConnectorHarness>() -> Outcome 
     let first = scene.platform.say(&spot, Said::text("one")).await;
     scene.gateway.wait_for(|g| (!g.refused().is_empty()).then_some(())).await;
     let second = scene.platform.say(&spot, Said::text("two")).await;
-    let until_second = |g: &RecordingGateway| Some(g.messages()).filter(|all| all.iter().any(|(_, m)| m.id == second));
-    let heard: Vec<_> = scene.gateway.wait_for(until_second).await.into_iter().map(|(_, m)| m.id).collect();
+    let until_second = |g: &RecordingGateway| {
+        Some(g.messages()).filter(|all| all.iter().any(|(_, m)| m.id == second))
+    };
+    let heard: Vec<_> =
+        scene.gateway.wait_for(until_second).await.into_iter().map(|(_, m)| m.id).collect();
     assert_eq!(heard, [first, second]);
     Outcome::Holds
 }
@@ -43,7 +46,8 @@ pub async fn duplicates_are_harmless<H: ConnectorHarness>() -> Outcome {
     scene.platform.wait_acknowledged().await;
     scene.platform.redeliver().await;
     let second = scene.platform.say(&spot, Said::text("two")).await;
-    let heard: Vec<_> = scene.gateway.wait_messages(2).await.into_iter().map(|(_, m)| m.id).collect();
+    let heard: Vec<_> =
+        scene.gateway.wait_messages(2).await.into_iter().map(|(_, m)| m.id).collect();
     assert_eq!(heard, [first, second]);
     Outcome::Holds
 }
@@ -51,13 +55,17 @@ pub async fn duplicates_are_harmless<H: ConnectorHarness>() -> Outcome {
 /// What was said while the connector was away comes when it is back, once.
 pub async fn brings_what_was_said_while_away<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
-    applies_if!(scene.platform.queues_while_away(), "the platform keeps nothing for those who are away");
+    applies_if!(
+        scene.platform.queues_while_away(),
+        "the platform keeps nothing for those who are away"
+    );
     let first = scene.platform.say(&spot, Said::text("before")).await;
     scene.gateway.wait_messages(1).await;
     let (_, platform, gateway) = scene.stop().await;
     let second = platform.say(&spot, Said::text("meanwhile")).await;
     let scene = Scene::with(platform, gateway);
-    let heard: Vec<_> = scene.gateway.wait_messages(2).await.into_iter().map(|(_, m)| m.id).collect();
+    let heard: Vec<_> =
+        scene.gateway.wait_messages(2).await.into_iter().map(|(_, m)| m.id).collect();
     assert_eq!(heard, [first, second]);
     Outcome::Holds
 }

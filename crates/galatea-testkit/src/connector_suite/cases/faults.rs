@@ -18,9 +18,14 @@ struct Failed<H> {
 
 async fn failing<H: ConnectorHarness>(fault: PlatformFault) -> Failed<H> {
     let scene = Scene::<H>::start().await;
-    let spot = scene.platform.spot(crate::connector_suite::SpotKind::Direct).await.unwrap_or_else(|| panic!("every platform has direct messages"));
+    let spot = scene
+        .platform
+        .spot(crate::connector_suite::SpotKind::Direct)
+        .await
+        .unwrap_or_else(|| panic!("every platform has direct messages"));
     scene.platform.say(&spot, Said::text("hello")).await;
-    let received = scene.gateway.wait_messages(1).await.into_iter().map(|(_, message)| message.id).collect();
+    let received =
+        scene.gateway.wait_messages(1).await.into_iter().map(|(_, message)| message.id).collect();
     // One message goes well first: read-back starts from what is known.
     let sent = scene.send_text(&spot, "before").await;
     scene.platform.inject(&spot, fault).await;
@@ -31,10 +36,18 @@ async fn failing<H: ConnectorHarness>(fault: PlatformFault) -> Failed<H> {
 
 /// "Slow down" becomes `RateLimited` with the platform's time, and provably nothing was sent.
 pub async fn slow_down_is_rate_limited_with_its_time<H: ConnectorHarness>() -> Outcome {
-    let Failed { scene, spot, error, .. } = failing::<H>(PlatformFault::SlowDown(Duration::from_secs(2))).await;
-    assert_eq!((error.kind(), error.sent()), (ErrorKind::RateLimited, Sent::No), "{}", error.report());
+    let Failed { scene, spot, error, .. } =
+        failing::<H>(PlatformFault::SlowDown(Duration::from_secs(2))).await;
+    assert_eq!(
+        (error.kind(), error.sent()),
+        (ErrorKind::RateLimited, Sent::No),
+        "{}",
+        error.report()
+    );
     match error.retry() {
-        Retry::After(wait) => assert!(wait >= Duration::from_secs(2) && wait < Duration::from_secs(10), "{wait:?}"),
+        Retry::After(wait) => {
+            assert!(wait >= Duration::from_secs(2) && wait < Duration::from_secs(10), "{wait:?}")
+        }
         other => panic!("retry must be After, not {other:?}"),
     }
     assert_eq!(scene.platform.shown(&spot, 1).await.len(), 1);
@@ -53,40 +66,65 @@ pub async fn a_server_error_may_have_been_sent<H: ConnectorHarness>() -> Outcome
 pub async fn a_lost_response_may_have_been_sent<H: ConnectorHarness>() -> Outcome {
     let Failed { scene, spot, error, .. } = failing::<H>(PlatformFault::LostResponse).await;
     assert_eq!(error.sent(), Sent::Maybe, "{}", error.report());
-    assert_eq!(scene.platform.shown(&spot, 2).await.len(), 2, "the handler makes one attempt, no more");
+    assert_eq!(
+        scene.platform.shown(&spot, 2).await.len(),
+        2,
+        "the handler makes one attempt, no more"
+    );
     Outcome::Holds
 }
 
 /// "You may not write here" is final and says so.
 pub async fn a_refusal_is_final<H: ConnectorHarness>() -> Outcome {
     let Failed { scene: _scene, error, .. } = failing::<H>(PlatformFault::Forbidden).await;
-    assert_eq!((error.kind(), error.retry(), error.sent()), (ErrorKind::Forbidden, Retry::Never, Sent::No), "{}", error.report());
+    assert_eq!(
+        (error.kind(), error.retry(), error.sent()),
+        (ErrorKind::Forbidden, Retry::Never, Sent::No),
+        "{}",
+        error.report()
+    );
     Outcome::Holds
 }
 
 /// The read-back finds a message whose answer was lost, with its id.
 pub async fn finds_what_was_sent<H: ConnectorHarness>() -> Outcome {
-    let Failed { scene, spot, delivery, trail, .. } = failing::<H>(PlatformFault::LostResponse).await;
+    let Failed { scene, spot, delivery, trail, .. } =
+        failing::<H>(PlatformFault::LostResponse).await;
     applies_if!(scene.can().read_back == ReadBack::Find, "the platform has no read-back");
     scene.platform.say(&spot, Said::text("are you still there?")).await;
     scene.gateway.wait_messages(2).await;
-    let found = scene.handler().await.find(&delivery, &trail).await.unwrap_or_else(|e| panic!("find failed: {}", e.report()));
+    let found = scene
+        .handler()
+        .await
+        .find(&delivery, &trail)
+        .await
+        .unwrap_or_else(|e| panic!("find failed: {}", e.report()));
     let shown = scene.platform.shown(&spot, 2).await;
     match found {
         Found::Sent(receipt) => assert_eq!(receipt.id.as_ref(), Some(&shown[1].id)),
         other => panic!("it is there, find says {other:?}"),
     }
-    assert_eq!((shown.len(), shown[1].text.as_str()), (2, "the one in doubt"), "looking changes nothing");
+    assert_eq!(
+        (shown.len(), shown[1].text.as_str()),
+        (2, "the one in doubt"),
+        "looking changes nothing"
+    );
     Outcome::Holds
 }
 
 /// The read-back never finds what is not there.
 pub async fn finds_nothing_where_nothing_was_sent<H: ConnectorHarness>() -> Outcome {
-    let Failed { scene, spot, delivery, trail, .. } = failing::<H>(PlatformFault::ServerError).await;
+    let Failed { scene, spot, delivery, trail, .. } =
+        failing::<H>(PlatformFault::ServerError).await;
     applies_if!(scene.can().read_back == ReadBack::Find, "the platform has no read-back");
     scene.platform.say(&spot, Said::text("are you still there?")).await;
     scene.gateway.wait_messages(2).await;
-    let found = scene.handler().await.find(&delivery, &trail).await.unwrap_or_else(|e| panic!("find failed: {}", e.report()));
+    let found = scene
+        .handler()
+        .await
+        .find(&delivery, &trail)
+        .await
+        .unwrap_or_else(|e| panic!("find failed: {}", e.report()));
     assert_eq!(found, Found::NotSent);
     assert_eq!(scene.platform.shown(&spot, 1).await.len(), 1);
     Outcome::Holds

@@ -5,7 +5,9 @@ use std::time::Duration;
 use galatea_core::Health;
 
 use super::scene_with_spot;
-use crate::connector_suite::{CapturedLog, ConnectorHarness, Outcome, PlatformFault, Said, Scene, SpotKind};
+use crate::connector_suite::{
+    CapturedLog, ConnectorHarness, Outcome, PlatformFault, Said, Scene, SpotKind,
+};
 
 /// Stopping must not wait for a long poll (up to 50 s on Telegram); this is far below it and far above any scheduling delay.
 const PROMPT: Duration = Duration::from_secs(10);
@@ -17,7 +19,8 @@ pub async fn stops_promptly<H: ConnectorHarness>() -> Outcome {
     scene.gateway.wait_messages(1).await;
     scene.platform.wait_acknowledged().await;
     let stopped = tokio::time::timeout(PROMPT, scene.stop()).await;
-    let (outcome, ..) = stopped.unwrap_or_else(|_| panic!("run() did not return within {PROMPT:?} of stop"));
+    let (outcome, ..) =
+        stopped.unwrap_or_else(|_| panic!("run() did not return within {PROMPT:?} of stop"));
     outcome.unwrap_or_else(|e| panic!("a wanted stop is no failure: {}", e.report()));
     Outcome::Holds
 }
@@ -32,7 +35,11 @@ pub async fn reports_its_health<H: ConnectorHarness>() -> Outcome {
     let detail = scene.gateway.wait_for(|g| g.health().iter().find_map(up)).await;
     assert!(!detail.trim().is_empty());
     let findings = scene.connector().check().await;
-    assert!(!findings.is_empty() && findings.iter().all(|f| f.severity != galatea_core::Severity::Error), "{findings:?}");
+    assert!(
+        !findings.is_empty()
+            && findings.iter().all(|f| f.severity != galatea_core::Severity::Error),
+        "{findings:?}"
+    );
     Outcome::Holds
 }
 
@@ -43,8 +50,16 @@ pub async fn survives_an_unreachable_platform<H: ConnectorHarness>() -> Outcome 
     scene.gateway.wait_messages(1).await;
     scene.platform.set_reachable(false);
     let second = scene.platform.say(&spot, Said::text("meanwhile")).await;
-    let bad = |h: &Health| matches!(h, Health::Retrying { .. } | Health::Degraded { .. } | Health::Down { .. });
-    scene.gateway.wait_for(|g| (g.health().iter().any(bad) || !scene.failures().is_empty() || g.messages().len() > 1).then_some(())).await;
+    let bad = |h: &Health| {
+        matches!(h, Health::Retrying { .. } | Health::Degraded { .. } | Health::Down { .. })
+    };
+    scene
+        .gateway
+        .wait_for(|g| {
+            (g.health().iter().any(bad) || !scene.failures().is_empty() || g.messages().len() > 1)
+                .then_some(())
+        })
+        .await;
     scene.platform.set_reachable(true);
     let heard = scene.gateway.wait_messages(2).await;
     assert_eq!(heard[1].1.id, second);
@@ -85,7 +100,11 @@ pub async fn tells_no_secret<H: ConnectorHarness>() -> Outcome {
             assert!(
                 at.is_none(),
                 "a secret is told: {}",
-                text[at.unwrap_or(0).saturating_sub(200)..].lines().next().unwrap_or_default().replace(&canary, "<SECRET>")
+                text[at.unwrap_or(0).saturating_sub(200)..]
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .replace(&canary, "<SECRET>")
             );
         }
     }

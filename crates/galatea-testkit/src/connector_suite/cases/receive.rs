@@ -12,21 +12,33 @@ fn check_place(incoming: &Incoming, spot: &Spot) {
     assert_eq!(connection.room.kind, spot.channel, "kind of room");
     assert_eq!(connection.room.parent, spot.parent, "parent of the room");
     let speaker = connection.entity.as_ref().unwrap_or_else(|| panic!("a speaker"));
-    assert_eq!((&speaker.remote, speaker.name.as_deref(), speaker.is_bot), (&spot.speaker, Some(spot.speaker_name.as_str()), false), "speaker");
+    assert_eq!(
+        (&speaker.remote, speaker.name.as_deref(), speaker.is_bot),
+        (&spot.speaker, Some(spot.speaker_name.as_str()), false),
+        "speaker"
+    );
 }
 
 async fn hear<H: ConnectorHarness>(kind: SpotKind) -> Outcome {
     let scene = Scene::<H>::start().await;
-    let Some(spot) = scene.platform.spot(kind).await else { return Outcome::NotApplicable("the platform has no such place") };
+    let Some(spot) = scene.platform.spot(kind).await else {
+        return Outcome::NotApplicable("the platform has no such place");
+    };
     let id = scene.platform.say(&spot, Said::text("good morning 👋")).await;
     let (incoming, message) = heard(&scene, 1).await;
     check_place(&incoming, &spot);
     let only_mentions = scene.platform.hears_only_mentions();
     let text = message.content.text.as_str();
-    assert!(text == "good morning 👋" || (only_mentions && text.ends_with(" good morning 👋")), "{text:?}");
+    assert!(
+        text == "good morning 👋" || (only_mentions && text.ends_with(" good morning 👋")),
+        "{text:?}"
+    );
     assert_eq!(message.id, id);
     assert!(incoming.at.0 > 0, "the platform's time");
-    assert_eq!((message.addressed.mention, message.addressed.reply, message.reply_to), (only_mentions, false, None));
+    assert_eq!(
+        (message.addressed.mention, message.addressed.reply, message.reply_to),
+        (only_mentions, false, None)
+    );
     Outcome::Holds
 }
 
@@ -68,7 +80,10 @@ pub async fn flags_replies<H: ConnectorHarness>() -> Outcome {
     heard(&scene, 1).await;
     let ours = scene.send_text(&spot, "hello yourself").await;
     scene.platform.say(&spot, Said { reply_to: Some(ours.clone()), ..Said::text("thanks") }).await;
-    scene.platform.say(&spot, Said { reply_to: Some(theirs.clone()), ..Said::text("as I said") }).await;
+    scene
+        .platform
+        .say(&spot, Said { reply_to: Some(theirs.clone()), ..Said::text("as I said") })
+        .await;
     let (_, to_us) = heard(&scene, 2).await;
     assert_eq!((to_us.addressed.reply, to_us.reply_to), (true, Some(ours)));
     let (_, to_them) = heard(&scene, 3).await;
@@ -81,9 +96,12 @@ pub async fn tells_edits<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     let said = scene.platform.say(&spot, Said::text("tpyo")).await;
     heard(&scene, 1).await;
-    applies_if!(scene.platform.edit(&spot, &said, "typo").await, "the platform does not tell edits");
+    applies_if!(
+        scene.platform.edit(&spot, &said, "typo").await,
+        "the platform does not tell edits"
+    );
     let found = |incoming: &Incoming| match &incoming.event {
-        IncomingEvent::Edited { id, content } => Some((id.clone(), content.text.clone())),
+        IncomingEvent::Edited { id, content, .. } => Some((id.clone(), content.text.clone())),
         _ => None,
     };
     let edit = scene.gateway.wait_for(|g| g.events().iter().find_map(found)).await;
@@ -111,9 +129,14 @@ pub async fn tells_reactions<H: ConnectorHarness>() -> Outcome {
     scene.platform.say(&spot, Said::text("hello")).await;
     heard(&scene, 1).await;
     let ours = scene.send_text(&spot, "hi").await;
-    applies_if!(scene.platform.react(&spot, &ours, "👍").await, "the platform does not tell reactions");
+    applies_if!(
+        scene.platform.react(&spot, &ours, "👍").await,
+        "the platform does not tell reactions"
+    );
     let found = |incoming: &Incoming| match &incoming.event {
-        IncomingEvent::Reacted { id, added, removed } => Some((id.clone(), added.clone(), removed.clone())),
+        IncomingEvent::Reacted { id, added, removed } => {
+            Some((id.clone(), added.clone(), removed.clone()))
+        }
         _ => None,
     };
     let reaction = scene.gateway.wait_for(|g| g.events().iter().find_map(found)).await;
@@ -128,11 +151,16 @@ pub async fn tells_presses<H: ConnectorHarness>() -> Outcome {
     scene.platform.say(&spot, Said::text("hello")).await;
     heard(&scene, 1).await;
     let button = Button { text: "Yes".into(), press: Press::Data("answer:yes".into()) };
-    let ask = Outgoing::Message { content: Content { buttons: vec![vec![button]], ..Content::text("Well?") }, reply_to: None };
+    let ask = Outgoing::Message {
+        content: Content { buttons: vec![vec![button]], ..Content::text("Well?") },
+        reply_to: None,
+    };
     let ours = scene.send(&spot, &ask).await.swap_remove(0).id.unwrap_or_else(|| panic!("an id"));
     scene.platform.press(&spot, &ours, "answer:yes").await;
     let found = |incoming: &Incoming| match &incoming.event {
-        IncomingEvent::Pressed { message, data, .. } => Some((message.clone(), data.clone(), incoming.connection.room.remote.clone())),
+        IncomingEvent::Pressed { message, data, .. } => {
+            Some((message.clone(), data.clone(), incoming.connection.room.remote.clone()))
+        }
         _ => None,
     };
     let press = scene.gateway.wait_for(|g| g.events().iter().find_map(found)).await;
@@ -147,7 +175,8 @@ pub async fn keeps_order_in_a_room<H: ConnectorHarness>() -> Outcome {
     for n in 0..30 {
         said.push(scene.platform.say(&spot, Said::text(&format!("number {n}"))).await);
     }
-    let heard: Vec<_> = scene.gateway.wait_messages(30).await.into_iter().map(|(_, m)| m.id).collect();
+    let heard: Vec<_> =
+        scene.gateway.wait_messages(30).await.into_iter().map(|(_, m)| m.id).collect();
     assert_eq!(heard, said);
     Outcome::Holds
 }

@@ -29,10 +29,15 @@ pub async fn registers_its_handler_before_the_first_event<H: ConnectorHarness>()
 pub async fn encoding_is_pure<H: ConnectorHarness>() -> Outcome {
     let scene = Scene::<H>::start().await;
     let handler = scene.handler().await;
-    let text = "**bold** _it_ `code` [link](https://example.org) 👩‍👩‍👧 <b>&amp;\n\n- one\n- two\n\n> quote\n".repeat(120);
+    let text =
+        "**bold** _it_ `code` [link](https://example.org) 👩‍👩‍👧 <b>&amp;\n\n- one\n- two\n\n> quote\n"
+            .repeat(120);
     let outgoing = Outgoing::Message { content: Content::text(text), reply_to: None };
     let (one, two) = (handler.encode(&outgoing), handler.encode(&outgoing));
-    assert_eq!(one.unwrap_or_else(|e| panic!("{}", e.report())), two.unwrap_or_else(|e| panic!("{}", e.report())));
+    assert_eq!(
+        one.unwrap_or_else(|e| panic!("{}", e.report())),
+        two.unwrap_or_else(|e| panic!("{}", e.report()))
+    );
     Outcome::Holds
 }
 
@@ -44,7 +49,8 @@ pub async fn sends_text<H: ConnectorHarness>() -> Outcome {
     let id = scene.send_text(&spot, text).await;
     let shown = scene.platform.shown(&spot, 1).await;
     assert_eq!((shown[0].text.as_str(), &shown[0].id), (text, &id));
-    for kind in [crate::connector_suite::SpotKind::Group, crate::connector_suite::SpotKind::Thread] {
+    for kind in [crate::connector_suite::SpotKind::Group, crate::connector_suite::SpotKind::Thread]
+    {
         let Some(spot) = scene.platform.spot(kind).await else { continue };
         let heard = scene.gateway.messages().len();
         scene.platform.say(&spot, Said::text("hello")).await;
@@ -71,14 +77,22 @@ pub async fn sends_long_text_whole<H: ConnectorHarness>() -> Outcome {
         }
         sent += 1;
     }
-    let parts = scene.send(&spot, &Outgoing::Message { content: Content::text(&text), reply_to: None }).await;
+    let parts = scene
+        .send(&spot, &Outgoing::Message { content: Content::text(&text), reply_to: None })
+        .await;
     assert!(parts.len() > 2, "{} parts", parts.len());
     let shown = scene.platform.shown(&spot, parts.len()).await;
     assert_eq!(words(&shown), text.split_whitespace().collect::<Vec<_>>());
     let unbroken = "x".repeat(max + max / 2);
-    let parts = scene.send(&spot, &Outgoing::Message { content: Content::text(&unbroken), reply_to: None }).await;
+    let parts = scene
+        .send(&spot, &Outgoing::Message { content: Content::text(&unbroken), reply_to: None })
+        .await;
     let all = scene.platform.shown(&spot, shown.len() + parts.len()).await;
-    assert_eq!(all[shown.len()..].iter().map(|s| s.text.as_str()).collect::<String>(), unbroken, "a word longer than a message");
+    assert_eq!(
+        all[shown.len()..].iter().map(|s| s.text.as_str()).collect::<String>(),
+        unbroken,
+        "a word longer than a message"
+    );
     Outcome::Holds
 }
 
@@ -86,9 +100,12 @@ pub async fn sends_long_text_whole<H: ConnectorHarness>() -> Outcome {
 pub async fn sends_long_code_as_code<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     talking(&scene, &spot).await;
-    let lines: Vec<String> = (0..scene.can().max_text / 10).map(|n| format!("let line_{n} = \"*{n}*\";")).collect();
+    let lines: Vec<String> =
+        (0..scene.can().max_text / 10).map(|n| format!("let line_{n} = \"*{n}*\";")).collect();
     let text = format!("Look:\n\n```rust\n{}\n```\n\nThat is all.", lines.join("\n"));
-    let parts = scene.send(&spot, &Outgoing::Message { content: Content::text(text), reply_to: None }).await;
+    let parts = scene
+        .send(&spot, &Outgoing::Message { content: Content::text(text), reply_to: None })
+        .await;
     assert!(parts.len() > 1);
     let shown = scene.platform.shown(&spot, parts.len()).await;
     let expect = format!("Look: {} That is all.", lines.join(" "));
@@ -97,7 +114,11 @@ pub async fn sends_long_code_as_code<H: ConnectorHarness>() -> Outcome {
     for part in &shown {
         assert_eq!(part.text.matches("```").count() % 2, 0, "an open fence in {:?}", part.text);
     }
-    let code: Option<String> = shown.iter().map(|s| s.code.as_ref().map(|c| c.join("\n"))).collect::<Option<Vec<_>>>().map(|c| c.join("\n"));
+    let code: Option<String> = shown
+        .iter()
+        .map(|s| s.code.as_ref().map(|c| c.join("\n")))
+        .collect::<Option<Vec<_>>>()
+        .map(|c| c.join("\n"));
     if let Some(code) = code {
         let kept: Vec<_> = code.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
         assert_eq!(kept, lines, "every line is shown as code");
@@ -110,7 +131,15 @@ pub async fn replies_to_the_right_message<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     let asked = talking(&scene, &spot).await;
     scene.platform.say(&spot, Said::text("something else")).await;
-    scene.send(&spot, &Outgoing::Message { content: Content::text("to the first"), reply_to: Some(asked.clone()) }).await;
+    scene
+        .send(
+            &spot,
+            &Outgoing::Message {
+                content: Content::text("to the first"),
+                reply_to: Some(asked.clone()),
+            },
+        )
+        .await;
     assert_eq!(scene.platform.shown(&spot, 1).await[0].reply_to, Some(asked));
     Outcome::Holds
 }
@@ -159,16 +188,26 @@ pub async fn shows_buttons<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(scene.can().buttons, "the platform has no buttons");
     talking(&scene, &spot).await;
-    let data = |text: &str, data: &str| Button { text: text.into(), press: Press::Data(data.into()) };
+    let data =
+        |text: &str, data: &str| Button { text: text.into(), press: Press::Data(data.into()) };
     let link = Button { text: "Read".into(), press: Press::Url("https://example.org/".into()) };
     let buttons = vec![vec![data("Yes", "y"), data("No", &"n".repeat(64))], vec![link]];
     let long = "word ".repeat(scene.can().max_text / 3);
-    let parts = scene.send(&spot, &Outgoing::Message { content: Content { buttons, ..Content::text(long) }, reply_to: None }).await;
+    let parts = scene
+        .send(
+            &spot,
+            &Outgoing::Message {
+                content: Content { buttons, ..Content::text(long) },
+                reply_to: None,
+            },
+        )
+        .await;
     let shown = scene.platform.shown(&spot, parts.len()).await;
     let with: Vec<_> = shown.iter().filter(|s| !s.buttons.is_empty()).collect();
     assert_eq!(with.len(), 1, "buttons belong to one part");
     assert_eq!(with[0].id, shown[shown.len() - 1].id, "the last");
-    let texts: Vec<Vec<_>> = with[0].buttons.iter().map(|r| r.iter().map(|b| b.0.as_str()).collect()).collect();
+    let texts: Vec<Vec<_>> =
+        with[0].buttons.iter().map(|r| r.iter().map(|b| b.0.as_str()).collect()).collect();
     assert_eq!(texts, [vec!["Yes", "No"], vec!["Read"]]);
     Outcome::Holds
 }

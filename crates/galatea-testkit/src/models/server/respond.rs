@@ -14,13 +14,19 @@ use super::{Dialect, Route, Shared};
 use crate::models::reply::{Answer, Fault, Reply};
 
 /// Answers as scripted.
-pub(super) async fn respond<D: Dialect>(shared: &Shared<D>, route: &Route, reply: Reply, key: &str) -> Response {
+pub(super) async fn respond<D: Dialect>(
+    shared: &Shared<D>,
+    route: &Route,
+    reply: Reply,
+    key: &str,
+) -> Response {
     let dialect = &shared.dialect;
     let normal = |answer: &Answer| match route {
-        Route::Chat { .. } => dialect.answer(route, answer),
+        Route::Chat { .. } | Route::Respond { .. } => dialect.answer(route, answer),
         _ => (dialect.other(route).to_string().into_bytes(), "application/json"),
     };
-    let auto = Answer { text: "A short answer with ümläuts and 🙂.".to_owned(), ..Answer::default() };
+    let auto =
+        Answer { text: "A short answer with ümläuts and 🙂.".to_owned(), ..Answer::default() };
     if *route == Route::Unknown {
         let (status, body) = dialect.failure(&Fault::UnknownModel, route, key);
         return json(status, None, &body);
@@ -28,21 +34,32 @@ pub(super) async fn respond<D: Dialect>(shared: &Shared<D>, route: &Route, reply
     let fault = match reply {
         Reply::Auto => return whole(shared, normal(&auto)),
         Reply::Answer(answer) => return whole(shared, normal(&answer)),
+        Reply::Json(value) => {
+            return whole(shared, (value.to_string().into_bytes(), "application/json"));
+        }
         Reply::Fault(fault) => fault,
     };
     match fault {
-        Fault::Status { status, retry_after, body } => build(status, retry_after, "application/json", Body::from(body)),
+        Fault::Status { status, retry_after, body } => {
+            build(status, retry_after, "application/json", Body::from(body))
+        }
         Fault::Garbage => build(200, None, "application/json", Body::from("{\"choices\": [CANARY")),
-        Fault::Html => build(200, None, "text/html", Body::from("<!doctype html><title>Sign in</title>CANARY")),
-        Fault::OtherShape => build(200, None, "application/json", Body::from("{\"hello\": [\"CANARY\"]}")),
+        Fault::Html => {
+            build(200, None, "text/html", Body::from("<!doctype html><title>Sign in</title>CANARY"))
+        }
+        Fault::OtherShape => {
+            build(200, None, "application/json", Body::from("{\"hello\": [\"CANARY\"]}"))
+        }
         Fault::Empty => whole(shared, dialect.empty(route)),
-        Fault::WrongContentType => build(200, None, "application/octet-stream", Body::from(normal(&auto).0)),
+        Fault::WrongContentType => {
+            build(200, None, "application/octet-stream", Body::from(normal(&auto).0))
+        }
         Fault::ErrorInStream => {
             let (body, content_type) = normal(&auto);
             let mut body = body[..body.len() / 2].to_vec();
             let end = body.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
             body.truncate(end);
-            body.extend(dialect.stream_error());
+            body.extend(dialect.stream_error(route));
             build(200, None, content_type, Body::from(body))
         }
         Fault::CutAfter(bytes) => {
@@ -63,7 +80,12 @@ pub(super) async fn respond<D: Dialect>(shared: &Shared<D>, route: &Route, reply
                 stop.cancelled().await;
                 Err(io::Error::other("stopped"))
             });
-            build(200, None, content_type, Body::from_stream(futures::stream::iter([Ok(first)]).chain(end)))
+            build(
+                200,
+                None,
+                content_type,
+                Body::from_stream(futures::stream::iter([Ok(first)]).chain(end)),
+            )
         }
         Fault::Hang => {
             shared.stop.cancelled().await;
@@ -71,7 +93,14 @@ pub(super) async fn respond<D: Dialect>(shared: &Shared<D>, route: &Route, reply
         }
         Fault::Endless => {
             let piece = Bytes::from_static(&[b' '; 65_536]);
-            build(200, None, normal(&auto).1, Body::from_stream(futures::stream::repeat_with(move || Ok::<_, io::Error>(piece.clone()))))
+            build(
+                200,
+                None,
+                normal(&auto).1,
+                Body::from_stream(futures::stream::repeat_with(move || {
+                    Ok::<_, io::Error>(piece.clone())
+                })),
+            )
         }
         other => {
             let retry_after = if let Fault::RateLimited(value) = other { value } else { None };
@@ -86,7 +115,8 @@ fn whole<D>(shared: &Shared<D>, (body, content_type): (Vec<u8>, &'static str)) -
     if size == 0 {
         return build(200, None, content_type, Body::from(body));
     }
-    let torn: Vec<io::Result<Bytes>> = body.chunks(size).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
+    let torn: Vec<io::Result<Bytes>> =
+        body.chunks(size).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
     build(200, None, content_type, Body::from_stream(futures::stream::iter(torn)))
 }
 
@@ -95,9 +125,15 @@ pub(super) fn json(status: u16, retry_after: Option<&'static str>, body: &Value)
     build(status, retry_after, "application/json", Body::from(body.to_string()))
 }
 
-fn build(status: u16, retry_after: Option<&'static str>, content_type: &'static str, body: Body) -> Response {
+fn build(
+    status: u16,
+    retry_after: Option<&'static str>,
+    content_type: &'static str,
+    body: Body,
+) -> Response {
     let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     if let Some(value) = retry_after {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(value));

@@ -8,9 +8,18 @@ use tokio::{
 };
 
 /// A request by hand, so that nothing helpful is added.
-async fn send(address: std::net::SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> String {
+async fn send(
+    address: std::net::SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &Value,
+) -> String {
     let body = if body.is_null() { String::new() } else { body.to_string() };
-    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+    let mut text = format!(
+        "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n",
+        body.len()
+    );
     for (name, value) in headers {
         text.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -32,7 +41,11 @@ async fn openai_is_strict() {
     let server = OpenAiServer::start("k").await.unwrap();
     let auth = [JSON, ("authorization", "Bearer k")];
     let good = json!({ "model": "gpt-4o", "messages": hi() });
-    assert!(send(server.address(), "POST", "/v1/chat/completions", &auth, &good).await.starts_with("HTTP/1.1 200"));
+    assert!(
+        send(server.address(), "POST", "/v1/chat/completions", &auth, &good)
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
     server.assert_clean();
     let bad = [
         json!({ "model": "gpt-4o" }),
@@ -47,14 +60,33 @@ async fn openai_is_strict() {
         json!({ "model": "gpt-4o", "messages": hi(), "tools": [{ "type": "function", "function": { "name": "x", "parameters": { "type": "null" } } }] }),
     ];
     for body in bad {
-        assert!(send(server.address(), "POST", "/v1/chat/completions", &auth, &body).await.starts_with("HTTP/1.1 400"), "{body}");
+        assert!(
+            send(server.address(), "POST", "/v1/chat/completions", &auth, &body)
+                .await
+                .starts_with("HTTP/1.1 400"),
+            "{body}"
+        );
         assert!(!server.take_violations().is_empty(), "{body}");
     }
-    for headers in [[JSON, ("authorization", "k")], [JSON, ("x-api-key", "k")], [("content-type", "text/plain"), ("authorization", "Bearer k")]] {
+    for headers in [
+        [JSON, ("authorization", "k")],
+        [JSON, ("x-api-key", "k")],
+        [("content-type", "text/plain"), ("authorization", "Bearer k")],
+    ] {
         send(server.address(), "POST", "/v1/chat/completions", &headers, &good).await;
         assert!(!server.take_violations().is_empty(), "{headers:?}");
     }
-    assert!(send(server.address(), "POST", "/v1/chat/completions", &[JSON, ("authorization", "Bearer other")], &good).await.starts_with("HTTP/1.1 401"));
+    assert!(
+        send(
+            server.address(),
+            "POST",
+            "/v1/chat/completions",
+            &[JSON, ("authorization", "Bearer other")],
+            &good
+        )
+        .await
+        .starts_with("HTTP/1.1 401")
+    );
     send(server.address(), "GET", "/v1/nothing", &auth[1..], &Value::Null).await;
     assert_eq!(server.take_violations().len(), 1);
     assert_eq!(server.requests().len(), server.count());
@@ -65,7 +97,11 @@ async fn anthropic_is_strict() {
     let server = AnthropicServer::start("k").await.unwrap();
     let headers = [JSON, ("x-api-key", "k"), ("anthropic-version", "2023-06-01")];
     let good = json!({ "model": "m", "max_tokens": 9, "messages": hi() });
-    assert!(send(server.address(), "POST", "/v1/messages", &headers, &good).await.starts_with("HTTP/1.1 200"));
+    assert!(
+        send(server.address(), "POST", "/v1/messages", &headers, &good)
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
     server.assert_clean();
     let bad = [
         json!({ "model": "m", "messages": hi() }),
@@ -87,9 +123,22 @@ async fn anthropic_is_strict() {
 #[tokio::test]
 async fn ollama_and_google_are_strict() {
     let server = OllamaServer::with(super::super::Ollama, None).await.unwrap();
-    assert!(send(server.address(), "POST", "/api/chat", &[JSON], &json!({ "model": "m", "messages": hi() })).await.starts_with("HTTP/1.1 200"));
+    assert!(
+        send(
+            server.address(),
+            "POST",
+            "/api/chat",
+            &[JSON],
+            &json!({ "model": "m", "messages": hi() })
+        )
+        .await
+        .starts_with("HTTP/1.1 200")
+    );
     server.assert_clean();
-    for body in [json!({ "model": "m", "messages": hi(), "max_tokens": 1 }), json!({ "model": "m", "messages": hi(), "options": { "max_tokens": 1 } })] {
+    for body in [
+        json!({ "model": "m", "messages": hi(), "max_tokens": 1 }),
+        json!({ "model": "m", "messages": hi(), "options": { "max_tokens": 1 } }),
+    ] {
         send(server.address(), "POST", "/api/chat", &[JSON], &body).await;
         assert!(!server.take_violations().is_empty(), "{body}");
     }
@@ -97,14 +146,27 @@ async fn ollama_and_google_are_strict() {
     let server = GoogleServer::start("k").await.unwrap();
     let headers = [JSON, ("x-goog-api-key", "k")];
     let good = json!({ "contents": [{ "role": "user", "parts": [{ "text": "hi" }] }] });
-    assert!(send(server.address(), "POST", "/v1beta/models/g:generateContent", &headers, &good).await.starts_with("HTTP/1.1 200"));
+    assert!(
+        send(server.address(), "POST", "/v1beta/models/g:generateContent", &headers, &good)
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
     server.assert_clean();
     for (path, body) in [
         ("/v1beta/models/g:streamGenerateContent", good.clone()),
         ("/v1beta/models/g:generateContent?key=k", good.clone()),
-        ("/v1beta/models/g:generateContent", json!({ "contents": [{ "role": "assistant", "parts": [{ "text": "hi" }] }] })),
-        ("/v1beta/models/g:generateContent", json!({ "contents": [{ "role": "model", "parts": [{ "text": "hi" }] }] })),
-        ("/v1beta/models/other:batchEmbedContents", json!({ "requests": [{ "model": "models/g", "content": { "parts": [{ "text": "x" }] } }] })),
+        (
+            "/v1beta/models/g:generateContent",
+            json!({ "contents": [{ "role": "assistant", "parts": [{ "text": "hi" }] }] }),
+        ),
+        (
+            "/v1beta/models/g:generateContent",
+            json!({ "contents": [{ "role": "model", "parts": [{ "text": "hi" }] }] }),
+        ),
+        (
+            "/v1beta/models/other:batchEmbedContents",
+            json!({ "requests": [{ "model": "models/g", "content": { "parts": [{ "text": "x" }] } }] }),
+        ),
     ] {
         send(server.address(), "POST", path, &headers, &body).await;
         assert!(!server.take_violations().is_empty(), "{path} {body}");
@@ -115,5 +177,6 @@ async fn ollama_and_google_are_strict() {
 #[should_panic(expected = "requests against the API document")]
 async fn a_violation_fails_the_test_at_its_end() {
     let server = OpenAiServer::start("k").await.unwrap();
-    send(server.address(), "GET", "/v1/nothing", &[("authorization", "Bearer k")], &Value::Null).await;
+    send(server.address(), "GET", "/v1/nothing", &[("authorization", "Bearer k")], &Value::Null)
+        .await;
 }

@@ -21,13 +21,22 @@ pub(super) enum Access {
 }
 
 /// The chat a parameter names.
-pub(super) fn chat(state: &State, params: &Params, name: &str, access: Access) -> Result<i64, Refusal> {
+pub(super) fn chat(
+    state: &State,
+    params: &Params,
+    name: &str,
+    access: Access,
+) -> Result<i64, Refusal> {
     let wanted = params.chat(name)?;
     allowed(state, &wanted, access)
 }
 
 /// The chat a JSON value names.
-pub(super) fn chat_of(state: &State, value: &serde_json::Value, access: Access) -> Result<i64, Refusal> {
+pub(super) fn chat_of(
+    state: &State,
+    value: &serde_json::Value,
+    access: Access,
+) -> Result<i64, Refusal> {
     let wanted = chat_ref(value).ok_or_else(|| Refusal::broken("chat not found"))?;
     allowed(state, &wanted, access)
 }
@@ -37,9 +46,10 @@ fn allowed(state: &State, wanted: &ChatRef, access: Access) -> Result<i64, Refus
     let chat = match wanted {
         ChatRef::Id(id) => chats.get(id),
         // Only public supergroups and channels are found by name (Bot API, chat_id).
-        ChatRef::Name(name) => chats
-            .values()
-            .find(|c| c.username.as_ref().is_some_and(|u| u.eq_ignore_ascii_case(name)) && matches!(c.kind, ChatKind::Supergroup | ChatKind::Channel)),
+        ChatRef::Name(name) => chats.values().find(|c| {
+            c.username.as_ref().is_some_and(|u| u.eq_ignore_ascii_case(name))
+                && matches!(c.kind, ChatKind::Supergroup | ChatKind::Channel)
+        }),
     }
     .ok_or_else(|| Refusal::bad("chat not found"))?;
     let standing = chat.standing(state.world.bot);
@@ -54,7 +64,9 @@ fn allowed(state: &State, wanted: &ChatRef, access: Access) -> Result<i64, Refus
             }
         }
         ChatKind::Group => {
-            if let Some(to) = chat.migrated_to.filter(|_| matches!(access, Access::Write | Access::Members)) {
+            if let Some(to) =
+                chat.migrated_to.filter(|_| matches!(access, Access::Write | Access::Members))
+            {
                 return Err(Refusal::migrated(to));
             }
             if standing == Standing::Kicked && (changes || access == Access::Members) {

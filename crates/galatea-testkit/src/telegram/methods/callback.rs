@@ -24,6 +24,8 @@ pub(super) fn answer(state: &mut State, params: &Params) -> Answer {
             *answered = true;
             Ok(json!(true))
         }
-        _ => Err(Refusal::bad("query is too old and response timeout expired or query ID is invalid")),
+        _ => Err(Refusal::bad(
+            "query is too old and response timeout expired or query ID is invalid",
+        )),
     }
 }

@@ -39,7 +39,8 @@ pub(super) fn get(state: &mut State, params: &Params) -> Answer {
             "can_add_web_page_previews",
             "can_invite_users",
         ];
-        info["permissions"] = Value::Object(rights.iter().map(|r| ((*r).to_owned(), json!(true))).collect());
+        info["permissions"] =
+            Value::Object(rights.iter().map(|r| ((*r).to_owned(), json!(!chat.silent))).collect());
     }
     Ok(info)
 }
@@ -52,7 +53,12 @@ pub(super) fn administrators(state: &mut State, params: &Params) -> Answer {
     }
     let bot = state.world.bot;
     let shown = |id: i64| id == bot || !state.world.people.get(&id).is_some_and(|p| p.is_bot);
-    let list: Vec<_> = chat.members.iter().filter(|(id, s)| s.is_admin() && shown(**id)).map(|(id, _)| state.world.member_json(chat, *id)).collect();
+    let list: Vec<_> = chat
+        .members
+        .iter()
+        .filter(|(id, s)| s.is_admin() && shown(**id))
+        .map(|(id, _)| state.world.member_json(chat, *id))
+        .collect();
     Ok(json!(list))
 }
 

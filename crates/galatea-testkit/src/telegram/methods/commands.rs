@@ -15,7 +15,9 @@ const MAX_COMMANDS: usize = 100;
 /// setMyCommands.
 pub(super) fn set(state: &mut State, params: &Params) -> Answer {
     let commands = params.json("commands")?.unwrap_or_default();
-    let list = commands.as_array().ok_or_else(|| Refusal::broken("can't parse commands: expected an Array of BotCommand"))?;
+    let list = commands
+        .as_array()
+        .ok_or_else(|| Refusal::broken("can't parse commands: expected an Array of BotCommand"))?;
     if list.is_empty() {
         params.note("setMyCommands without commands; deleteMyCommands is meant");
     }
@@ -32,8 +34,12 @@ pub(super) fn set(state: &mut State, params: &Params) -> Answer {
 
 /// 1-32 lower case letters, digits and underscores; description 1-256 characters (Bot API, BotCommand).
 fn check(command: &Value) -> Result<(), Refusal> {
-    let name = command["command"].as_str().ok_or_else(|| Refusal::broken("can't parse BotCommand: Can't find field \"command\""))?;
-    let about = command["description"].as_str().ok_or_else(|| Refusal::broken("can't parse BotCommand: Can't find field \"description\""))?;
+    let name = command["command"]
+        .as_str()
+        .ok_or_else(|| Refusal::broken("can't parse BotCommand: Can't find field \"command\""))?;
+    let about = command["description"].as_str().ok_or_else(|| {
+        Refusal::broken("can't parse BotCommand: Can't find field \"description\"")
+    })?;
     let plain = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     if !plain || !(1..=32).contains(&name.len()) {
         return Err(Refusal::broken("BOT_COMMAND_INVALID"));
@@ -62,10 +68,23 @@ fn scope(state: &State, params: &Params) -> Result<String, Refusal> {
     let Some(scope) = params.json("scope")? else { return Ok(format!("default/{language}")) };
     let kind = scope["type"].as_str().unwrap_or_default();
     let wants_chat = ["chat", "chat_administrators", "chat_member"].contains(&kind);
-    if !wants_chat && !["default", "all_private_chats", "all_group_chats", "all_chat_administrators"].contains(&kind) {
-        return Err(Refusal::broken("can't parse BotCommandScope: BotCommandScope has unsupported type"));
+    if !wants_chat
+        && !["default", "all_private_chats", "all_group_chats", "all_chat_administrators"]
+            .contains(&kind)
+    {
+        return Err(Refusal::broken(
+            "can't parse BotCommandScope: BotCommandScope has unsupported type",
+        ));
     }
-    let place = if wants_chat { chat_of(state, &scope["chat_id"], Access::Members)?.to_string() } else { String::new() };
-    let user = if kind == "chat_member" { scope["user_id"].as_i64().ok_or_else(|| Refusal::broken("invalid user_id specified"))? } else { 0 };
+    let place = if wants_chat {
+        chat_of(state, &scope["chat_id"], Access::Members)?.to_string()
+    } else {
+        String::new()
+    };
+    let user = if kind == "chat_member" {
+        scope["user_id"].as_i64().ok_or_else(|| Refusal::broken("invalid user_id specified"))?
+    } else {
+        0
+    };
     Ok(format!("{kind}/{place}/{user}/{language}"))
 }

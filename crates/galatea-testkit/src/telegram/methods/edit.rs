@@ -15,8 +15,7 @@ use crate::telegram::{
     world::ChatKind,
 };
 
-const NOT_MODIFIED: &str =
-    "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message";
+const NOT_MODIFIED: &str = "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message";
 /// A message can be deleted only if it was sent less than 48 hours ago (Bot API, deleteMessage).
 const DELETE_WITHIN: i64 = 48 * 3600;
 
@@ -79,15 +78,23 @@ fn own_message(state: &State, params: &Params) -> Result<(i64, i64), Refusal> {
     }
     let place = chat(state, params, "chat_id", Access::Edit)?;
     let id = params.int("message_id")?.unwrap_or_default();
-    let message = state.world.message(place, id).ok_or_else(|| Refusal::bad("message to edit not found"))?;
+    let message =
+        state.world.message(place, id).ok_or_else(|| Refusal::bad("message to edit not found"))?;
     let channel = state.world.chats.get(&place).is_some_and(|c| c.kind == ChatKind::Channel);
-    if message.is_service() || !(message.from == Some(state.world.bot) || (channel && message.from.is_none())) {
+    if message.is_service()
+        || !(message.from == Some(state.world.bot) || (channel && message.from.is_none()))
+    {
         return Err(Refusal::bad("message can't be edited"));
     }
     Ok((place, id))
 }
 
-fn change(state: &mut State, chat: i64, id: i64, edit: impl FnOnce(&mut Message) -> Result<(), Refusal>) -> Answer {
+fn change(
+    state: &mut State,
+    chat: i64,
+    id: i64,
+    edit: impl FnOnce(&mut Message) -> Result<(), Refusal>,
+) -> Answer {
     let date = state.date();
     let message = state.world.chats.get_mut(&chat).and_then(|c| c.messages.get_mut(&id));
     let message = message.ok_or_else(|| Refusal::bad("message to edit not found"))?;

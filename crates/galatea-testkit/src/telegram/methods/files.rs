@@ -25,15 +25,24 @@ pub(super) struct Taken {
 }
 
 /// Takes the file a parameter or an `InputMedia.media` names: an upload, `attach://`, a `file_id`, or an HTTP URL.
-pub(super) fn take(state: &mut State, params: &Params, kind: &str, part: Option<&str>, named: Option<&str>) -> Result<Taken, Refusal> {
-    let upload = match (part, named) {
-        (Some(part), None) => params.files().get(part),
-        (_, Some(name)) => match name.strip_prefix("attach://") {
-            Some(part) => Some(params.files().get(part).ok_or_else(|| Refusal::broken(format!("attached file \"{part}\" is missing")))?),
-            None => None,
-        },
-        (None, None) => None,
-    };
+pub(super) fn take(
+    state: &mut State,
+    params: &Params,
+    kind: &str,
+    part: Option<&str>,
+    named: Option<&str>,
+) -> Result<Taken, Refusal> {
+    let upload =
+        match (part, named) {
+            (Some(part), None) => params.files().get(part),
+            (_, Some(name)) => match name.strip_prefix("attach://") {
+                Some(part) => Some(params.files().get(part).ok_or_else(|| {
+                    Refusal::broken(format!("attached file \"{part}\" is missing"))
+                })?),
+                None => None,
+            },
+            (None, None) => None,
+        };
     if let Some(upload) = upload {
         if upload.bytes.is_empty() {
             return Err(Refusal::broken("file must be non-empty"));
@@ -47,7 +56,12 @@ pub(super) fn take(state: &mut State, params: &Params, kind: &str, part: Option<
     }
     let named = named.unwrap_or_default();
     if let Some(file) = state.files.get(named) {
-        return Ok(Taken { id: named.to_owned(), name: file.name.clone(), mime: "application/octet-stream".to_owned(), size: file.size });
+        return Ok(Taken {
+            id: named.to_owned(),
+            name: file.name.clone(),
+            mime: "application/octet-stream".to_owned(),
+            size: file.size,
+        });
     }
     if named.starts_with("http://") || named.starts_with("https://") {
         let name = named.rsplit('/').next().unwrap_or("file").to_owned();
@@ -82,7 +96,8 @@ fn unique(id: &str) -> String {
 /// The content fields a sent file makes.
 pub(super) fn describe(kind: &str, file: &Taken, params: Option<&Params>) -> Map<String, Value> {
     let number = |name: &str| params.and_then(|p| p.int(name).ok().flatten()).unwrap_or(0);
-    let mut object = json!({ "file_id": file.id, "file_unique_id": unique(&file.id), "file_size": file.size });
+    let mut object =
+        json!({ "file_id": file.id, "file_unique_id": unique(&file.id), "file_size": file.size });
     match kind {
         "photo" => return Map::from_iter([("photo".to_owned(), photo_sizes(&file.id, file.size))]),
         "voice" => {
@@ -102,12 +117,17 @@ pub(super) fn describe(kind: &str, file: &Taken, params: Option<&Params>) -> Map
             object["mime_type"] = json!(file.mime);
         }
         "sticker" => {
-            for (key, value) in
-                [("type", json!("regular")), ("width", json!(512)), ("height", json!(512)), ("is_animated", json!(false)), ("is_video", json!(false))]
-            {
+            for (key, value) in [
+                ("type", json!("regular")),
+                ("width", json!(512)),
+                ("height", json!(512)),
+                ("is_animated", json!(false)),
+                ("is_video", json!(false)),
+            ] {
                 object[key] = value;
             }
-            object["emoji"] = json!(params.and_then(|p| p.text("emoji").ok().flatten()).unwrap_or("🙂"));
+            object["emoji"] =
+                json!(params.and_then(|p| p.text("emoji").ok().flatten()).unwrap_or("🙂"));
         }
         _ => {
             object["file_name"] = json!(file.name);
@@ -129,5 +149,7 @@ pub(super) fn get(state: &mut State, params: &Params) -> Answer {
     if file.size > MAX_DOWNLOAD {
         return Err(Refusal::bad("file is too big"));
     }
-    Ok(json!({ "file_id": id, "file_unique_id": unique(id), "file_size": file.size, "file_path": file.path }))
+    Ok(
+        json!({ "file_id": id, "file_unique_id": unique(id), "file_size": file.size, "file_path": file.path }),
+    )
 }

@@ -21,7 +21,13 @@ pub(super) fn one(state: &mut State, method: &Method, params: &Params) -> Answer
     let words = if kind == "sticker" { Formatted::default() } else { caption(params)? };
     let named = params.text(kind)?.map(str::to_owned);
     let frame = Frame::read(state, params)?;
-    let file = take(state, params, kind, Some(kind).filter(|k| params.files().contains_key(*k)), named.as_deref())?;
+    let file = take(
+        state,
+        params,
+        kind,
+        Some(kind).filter(|k| params.files().contains_key(*k)),
+        named.as_deref(),
+    )?;
     let extra = describe(kind, &file, Some(params));
     let id = frame.put(state, words, extra)?;
     Ok(shown(state, frame.chat, id))
@@ -51,7 +57,10 @@ const FIELDS: &[&str] = &[
 /// sendMediaGroup: 2–10 items; documents and audio only among themselves.
 pub(super) fn group(state: &mut State, params: &Params) -> Answer {
     let media = params.json("media")?.unwrap_or_default();
-    let items = media.as_array().ok_or_else(|| Refusal::broken("can't parse media: expected an Array of InputMedia"))?.clone();
+    let items = media
+        .as_array()
+        .ok_or_else(|| Refusal::broken("can't parse media: expected an Array of InputMedia"))?
+        .clone();
     if items.is_empty() {
         return Err(Refusal::broken("there are no media in the request"));
     }
@@ -63,9 +72,13 @@ pub(super) fn group(state: &mut State, params: &Params) -> Answer {
     }
     let kinds: Vec<&str> = items.iter().map(|i| i["type"].as_str().unwrap_or_default()).collect();
     if kinds.iter().any(|k| !["photo", "video", "document", "audio"].contains(k)) {
-        return Err(Refusal::broken("can't parse media: type must be one of photo, video, document, audio"));
+        return Err(Refusal::broken(
+            "can't parse media: type must be one of photo, video, document, audio",
+        ));
     }
-    if kinds.iter().any(|k| ["document", "audio"].contains(k)) && kinds.iter().any(|k| *k != kinds[0]) {
+    if kinds.iter().any(|k| ["document", "audio"].contains(k))
+        && kinds.iter().any(|k| *k != kinds[0])
+    {
         return Err(Refusal::broken("Can't use the media of the specified type in the album"));
     }
     if params.has("reply_markup") {
@@ -90,10 +103,17 @@ pub(super) fn group(state: &mut State, params: &Params) -> Answer {
 }
 
 fn words_of(item: &Value, params: &Params) -> Result<Formatted, Refusal> {
-    if let Some(odd) = item.as_object().and_then(|m| m.keys().find(|k| !FIELDS.contains(&k.as_str()))) {
+    if let Some(odd) =
+        item.as_object().and_then(|m| m.keys().find(|k| !FIELDS.contains(&k.as_str())))
+    {
         params.note(format!("InputMedia has no field \"{odd}\""));
     }
-    let words = parse::formatted(params, item["caption"].as_str().unwrap_or_default(), item["parse_mode"].as_str(), item.get("caption_entities"))?;
+    let words = parse::formatted(
+        params,
+        item["caption"].as_str().unwrap_or_default(),
+        item["parse_mode"].as_str(),
+        item.get("caption_entities"),
+    )?;
     if utf16_len(&words.text) > MAX_CAPTION {
         return Err(Refusal::broken("message caption is too long"));
     }

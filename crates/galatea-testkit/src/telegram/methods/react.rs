@@ -13,7 +13,9 @@ use crate::telegram::{
 /// setMessageReaction: bots set at most one reaction, out of the documented emoji.
 pub(super) fn set(state: &mut State, params: &Params) -> Answer {
     let reactions = params.json("reaction")?.unwrap_or_else(|| json!([]));
-    let list = reactions.as_array().ok_or_else(|| Refusal::broken("can't parse reaction types: expected an Array of ReactionType"))?;
+    let list = reactions.as_array().ok_or_else(|| {
+        Refusal::broken("can't parse reaction types: expected an Array of ReactionType")
+    })?;
     for reaction in list {
         check(reaction)?;
     }
@@ -38,7 +40,11 @@ fn check(reaction: &Value) -> Result<(), Refusal> {
     match reaction["type"].as_str() {
         Some("emoji") => {
             let emoji = reaction["emoji"].as_str().unwrap_or_default();
-            if REACTIONS.contains(&emoji) { Ok(()) } else { Err(Refusal::broken("REACTION_INVALID")) }
+            if REACTIONS.contains(&emoji) {
+                Ok(())
+            } else {
+                Err(Refusal::broken("REACTION_INVALID"))
+            }
         }
         Some("custom_emoji") if reaction["custom_emoji_id"].is_string() => Ok(()),
         Some("paid") => Err(Refusal::broken("REACTION_INVALID")),

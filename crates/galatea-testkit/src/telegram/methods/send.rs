@@ -54,8 +54,11 @@ pub(super) fn caption(params: &Params) -> Result<Formatted, Refusal> {
 
 fn link_preview(params: &Params) -> Result<(), Refusal> {
     let Some(options) = params.json("link_preview_options")? else { return Ok(()) };
-    let known = ["is_disabled", "url", "prefer_small_media", "prefer_large_media", "show_above_text"];
-    let map = options.as_object().ok_or_else(|| Refusal::broken("object expected as link preview options"))?;
+    let known =
+        ["is_disabled", "url", "prefer_small_media", "prefer_large_media", "show_above_text"];
+    let map = options
+        .as_object()
+        .ok_or_else(|| Refusal::broken("object expected as link preview options"))?;
     for odd in map.keys().filter(|k| !known.contains(&k.as_str())) {
         params.note(format!("link_preview_options has no field \"{odd}\""));
     }
@@ -87,17 +90,28 @@ impl Frame {
     }
 
     /// Puts a message of the bot into the chat and returns its id.
-    pub(super) fn put(&self, state: &mut State, words: Formatted, extra: Map<String, Value>) -> Result<i64, Refusal> {
+    pub(super) fn put(
+        &self,
+        state: &mut State,
+        words: Formatted,
+        extra: Map<String, Value>,
+    ) -> Result<i64, Refusal> {
         let id = state.world.next_message(self.chat);
         let (bot, date) = (state.world.bot, state.date());
-        let replied = self.reply_to.and_then(|r| state.world.message(self.chat, r)).map(|m| (m.thread.unwrap_or(m.id), m.in_topic));
-        let chat = state.world.chats.get(&self.chat).ok_or_else(|| Refusal::bad("chat not found"))?;
+        let replied = self
+            .reply_to
+            .and_then(|r| state.world.message(self.chat, r))
+            .map(|m| (m.thread.unwrap_or(m.id), m.in_topic));
+        let chat =
+            state.world.chats.get(&self.chat).ok_or_else(|| Refusal::bad("chat not found"))?;
         let from = (chat.kind != ChatKind::Channel).then_some(bot);
         let mut message = Message::new(id, self.chat, from, date);
         (message.thread, message.in_topic) = match (self.thread, replied) {
             (Some(thread), _) => (Some(thread), chat.forum),
             (None, Some((thread, true))) => (Some(thread), true),
-            (None, Some((thread, false))) if chat.kind == ChatKind::Supergroup && !chat.forum => (Some(thread), false),
+            (None, Some((thread, false))) if chat.kind == ChatKind::Supergroup && !chat.forum => {
+                (Some(thread), false)
+            }
             _ => (None, false),
         };
         message.reply_to = self.reply_to;
@@ -120,17 +134,40 @@ pub(super) fn shown(state: &State, chat: i64, id: i64) -> Value {
 /// `reply_parameters`: the message replied to, when it is in this chat.
 fn reply(state: &State, params: &Params, to: i64) -> Result<Option<i64>, Refusal> {
     let Some(reply) = params.json("reply_parameters")? else { return Ok(None) };
-    let map = reply.as_object().ok_or_else(|| Refusal::broken("object expected as reply parameters"))?;
-    let known = ["message_id", "chat_id", "allow_sending_without_reply", "quote", "quote_parse_mode", "quote_entities", "quote_position", "checklist_task_id"];
+    let map =
+        reply.as_object().ok_or_else(|| Refusal::broken("object expected as reply parameters"))?;
+    let known = [
+        "message_id",
+        "chat_id",
+        "allow_sending_without_reply",
+        "quote",
+        "quote_parse_mode",
+        "quote_entities",
+        "quote_position",
+        "checklist_task_id",
+    ];
     for odd in map.keys().filter(|k| !known.contains(&k.as_str())) {
         params.note(format!("reply_parameters has no field \"{odd}\""));
     }
     let id = map.get("message_id").and_then(Value::as_i64);
-    let id = id.ok_or_else(|| Refusal::broken("can't parse reply parameters: Field \"message_id\" must be of type Integer"))?;
+    let id = id.ok_or_else(|| {
+        Refusal::broken(
+            "can't parse reply parameters: Field \"message_id\" must be of type Integer",
+        )
+    })?;
     let lenient = map.get("allow_sending_without_reply").and_then(Value::as_bool).unwrap_or(false);
-    let place = map.get("chat_id").filter(|v| !v.is_null()).map(|c| chat_of(state, c, Access::Read)).transpose()?.unwrap_or(to);
+    let place = map
+        .get("chat_id")
+        .filter(|v| !v.is_null())
+        .map(|c| chat_of(state, c, Access::Read))
+        .transpose()?
+        .unwrap_or(to);
     let Some(message) = state.world.message(place, id) else {
-        return if lenient { Ok(None) } else { Err(Refusal::bad("message to be replied not found")) };
+        return if lenient {
+            Ok(None)
+        } else {
+            Err(Refusal::bad("message to be replied not found"))
+        };
     };
     if let Some(quote) = map.get("quote").and_then(Value::as_str)
         && !message.words.text.contains(quote)
@@ -148,7 +185,11 @@ fn thread(state: &State, params: &Params, to: i64, sends: bool) -> Result<Option
     if thread == 1 && chat.forum {
         return if sends { Err(Refusal::broken(missing)) } else { Ok(Some(1)) };
     }
-    let exists = if chat.forum { chat.topics.contains_key(&thread) } else { chat.messages.values().any(|m| m.thread == Some(thread)) };
+    let exists = if chat.forum {
+        chat.topics.contains_key(&thread)
+    } else {
+        chat.messages.values().any(|m| m.thread == Some(thread))
+    };
     if exists { Ok(Some(thread)) } else { Err(Refusal::bad(missing)) }
 }
 

@@ -15,7 +15,8 @@ pub(super) fn set(state: &mut State, params: &Params) -> Answer {
     if url.is_empty() {
         return delete(state, params);
     }
-    let parsed = url::Url::parse(&url).map_err(|_| Refusal::broken("invalid webhook URL specified"))?;
+    let parsed =
+        url::Url::parse(&url).map_err(|_| Refusal::broken("invalid webhook URL specified"))?;
     let loopback = matches!(parsed.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
     if !loopback || !["http", "https"].contains(&parsed.scheme()) {
         return Err(Refusal::broken("bad webhook: this server reaches the loopback only"));
@@ -41,7 +42,13 @@ pub(super) fn set(state: &mut State, params: &Params) -> Answer {
     if let Some(old) = state.webhook.take() {
         old.stop.cancel();
     }
-    state.webhook = Some(Webhook { url, secret, max_connections: max_connections.clamp(1, 100), stop: CancellationToken::new(), last_error: None });
+    state.webhook = Some(Webhook {
+        url,
+        secret,
+        max_connections: max_connections.clamp(1, 100),
+        stop: CancellationToken::new(),
+        last_error: None,
+    });
     Ok(json!(true))
 }
 

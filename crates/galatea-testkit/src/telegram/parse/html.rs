@@ -24,7 +24,9 @@ pub(super) fn parse(text: &str) -> Result<(String, Vec<Value>), String> {
                 at += len;
             }
             '<' => {
-                let end = text[at..].find('>').ok_or_else(|| format!("Unclosed start tag at byte offset {at}"))?;
+                let end = text[at..]
+                    .find('>')
+                    .ok_or_else(|| format!("Unclosed start tag at byte offset {at}"))?;
                 let inside = &text[at + 1..at + end];
                 if let Some(name) = inside.strip_prefix('/') {
                     close(&mut out, &mut stack, name.trim(), at)?;
@@ -41,7 +43,9 @@ pub(super) fn parse(text: &str) -> Result<(String, Vec<Value>), String> {
         }
     }
     match stack.last() {
-        Some(open) => Err(format!("Can't find end tag corresponding to start tag \"{}\"", open.tag)),
+        Some(open) => {
+            Err(format!("Can't find end tag corresponding to start tag \"{}\"", open.tag))
+        }
         None => Ok(out.done()),
     }
 }
@@ -59,13 +63,26 @@ fn start(inside: &str, at: usize, from: usize, outer: Option<&Open>) -> Result<O
         "tg-spoiler" => "spoiler",
         "span" => match attribute("class").as_deref() {
             Some("tg-spoiler") => "spoiler",
-            _ => return Err(format!("Tag \"span\" must have class \"tg-spoiler\" at byte offset {at}")),
+            _ => {
+                return Err(format!(
+                    "Tag \"span\" must have class \"tg-spoiler\" at byte offset {at}"
+                ));
+            }
         },
-        "blockquote" if attributes.split_whitespace().any(|a| a == "expandable" || a.starts_with("expandable=")) => "expandable_blockquote",
+        "blockquote"
+            if attributes
+                .split_whitespace()
+                .any(|a| a == "expandable" || a.starts_with("expandable=")) =>
+        {
+            "expandable_blockquote"
+        }
         "blockquote" => "blockquote",
         "code" => {
             // <pre><code class="language-x"> is one entity.
-            if let (Some("pre"), Some(language)) = (outer.map(|o| o.tag.as_str()), attribute("class").as_deref().and_then(|c| c.strip_prefix("language-"))) {
+            if let (Some("pre"), Some(language)) = (
+                outer.map(|o| o.tag.as_str()),
+                attribute("class").as_deref().and_then(|c| c.strip_prefix("language-")),
+            ) {
                 extra.insert("language".to_owned(), json!(language));
                 "pre"
             } else {
@@ -79,7 +96,8 @@ fn start(inside: &str, at: usize, from: usize, outer: Option<&Open>) -> Result<O
             kind
         }
         "tg-emoji" => {
-            let id = attribute("emoji-id").ok_or_else(|| format!("Custom emoji identifier is missing at byte offset {at}"))?;
+            let id = attribute("emoji-id")
+                .ok_or_else(|| format!("Custom emoji identifier is missing at byte offset {at}"))?;
             extra.insert("custom_emoji_id".to_owned(), json!(id));
             "custom_emoji"
         }
@@ -92,9 +110,15 @@ fn close(out: &mut Builder, stack: &mut Vec<Open>, name: &str, at: usize) -> Res
     let open = stack.pop().ok_or_else(|| format!("Unexpected end tag at byte offset {at}"))?;
     let name = name.to_ascii_lowercase();
     if !name.is_empty() && name != open.tag {
-        return Err(format!("Unmatched end tag at byte offset {at}, expected \"</{}>\", found \"</{name}>\"", open.tag));
+        return Err(format!(
+            "Unmatched end tag at byte offset {at}, expected \"</{}>\", found \"</{name}>\"",
+            open.tag
+        ));
     }
-    let merged = open.tag == "pre" && out.entities.last().is_some_and(|e| e["type"] == "pre" && e["offset"] == open.from && e.get("language").is_some());
+    let merged = open.tag == "pre"
+        && out.entities.last().is_some_and(|e| {
+            e["type"] == "pre" && e["offset"] == open.from && e.get("language").is_some()
+        });
     if !open.kind.is_empty() && !merged {
         out.entity(open.kind, open.from, open.extra);
     }
@@ -110,7 +134,13 @@ fn value_of(attributes: &str, key: &str) -> Option<String> {
             _ => tail.split_once(char::is_whitespace).unwrap_or((tail, "")),
         };
         if name.trim().rsplit(char::is_whitespace).next() == Some(key) {
-            return Some(value.replace("&amp;", "&").replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">"));
+            return Some(
+                value
+                    .replace("&amp;", "&")
+                    .replace("&quot;", "\"")
+                    .replace("&lt;", "<")
+                    .replace("&gt;", ">"),
+            );
         }
         rest = after.trim_start();
     }
@@ -127,7 +157,10 @@ fn entity(text: &str) -> (char, usize) {
         "quot" => Some('"'),
         name => name
             .strip_prefix('#')
-            .and_then(|n| n.strip_prefix(['x', 'X']).map_or_else(|| n.parse().ok(), |h| u32::from_str_radix(h, 16).ok()))
+            .and_then(|n| {
+                n.strip_prefix(['x', 'X'])
+                    .map_or_else(|| n.parse().ok(), |h| u32::from_str_radix(h, 16).ok())
+            })
             .and_then(char::from_u32),
     };
     decoded.map_or(('&', 1), |c| (c, end + 1))
@@ -142,7 +175,16 @@ mod tests {
         let (text, entities) =
             parse("<b>a <i>b</i></b> &lt;&#x41; <a href=\"https://x.y/?a=1&amp;b\">l</a><pre><code class=\"language-rust\">fn</code></pre>").unwrap();
         assert_eq!(text, "a b <A lfn");
-        let kinds: Vec<_> = entities.iter().map(|e| (e["type"].as_str().unwrap(), e["offset"].as_u64().unwrap(), e["length"].as_u64().unwrap())).collect();
+        let kinds: Vec<_> = entities
+            .iter()
+            .map(|e| {
+                (
+                    e["type"].as_str().unwrap(),
+                    e["offset"].as_u64().unwrap(),
+                    e["length"].as_u64().unwrap(),
+                )
+            })
+            .collect();
         assert_eq!(kinds, [("bold", 0, 3), ("italic", 2, 1), ("text_link", 7, 1), ("pre", 8, 2)]);
         assert_eq!(entities[2]["url"], "https://x.y/?a=1&b");
         assert_eq!(entities[3]["language"], "rust");
@@ -151,9 +193,18 @@ mod tests {
     #[test]
     fn broken_markup_is_refused_in_the_servers_words() {
         assert_eq!(parse("a < b").unwrap_err(), "Unclosed start tag at byte offset 2");
-        assert_eq!(parse("<h1>x</h1>").unwrap_err(), "Unsupported start tag \"h1\" at byte offset 0");
-        assert_eq!(parse("<b>x</i>").unwrap_err(), "Unmatched end tag at byte offset 4, expected \"</b>\", found \"</i>\"");
-        assert_eq!(parse("<b>x").unwrap_err(), "Can't find end tag corresponding to start tag \"b\"");
+        assert_eq!(
+            parse("<h1>x</h1>").unwrap_err(),
+            "Unsupported start tag \"h1\" at byte offset 0"
+        );
+        assert_eq!(
+            parse("<b>x</i>").unwrap_err(),
+            "Unmatched end tag at byte offset 4, expected \"</b>\", found \"</i>\""
+        );
+        assert_eq!(
+            parse("<b>x").unwrap_err(),
+            "Can't find end tag corresponding to start tag \"b\""
+        );
         assert_eq!(parse("x</b>").unwrap_err(), "Unexpected end tag at byte offset 1");
     }
 

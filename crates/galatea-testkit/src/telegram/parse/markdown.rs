@@ -44,7 +44,11 @@ pub(super) fn parse_v2(text: &str) -> Result<(String, Vec<Value>), String> {
             close_quote(&mut out, &mut quote, "blockquote");
         }
         match c {
-            '\\' if rest[1..].chars().next().is_some_and(|n| n.is_ascii() && !n.is_ascii_control()) => {
+            '\\' if rest[1..]
+                .chars()
+                .next()
+                .is_some_and(|n| n.is_ascii() && !n.is_ascii_control()) =>
+            {
                 out.push_str(&rest[1..2]);
                 at += 2;
             }
@@ -54,13 +58,19 @@ pub(super) fn parse_v2(text: &str) -> Result<(String, Vec<Value>), String> {
                 line_start = true;
             }
             '`' => at += code(&mut out, rest, at, true)?,
-            '|' if quote.is_some() && rest.starts_with("||") && (rest.len() == 2 || rest[2..].starts_with('\n')) && !open_is(&stack, "||") => {
+            '|' if quote.is_some()
+                && rest.starts_with("||")
+                && (rest.len() == 2 || rest[2..].starts_with('\n'))
+                && !open_is(&stack, "||") =>
+            {
                 close_quote(&mut out, &mut quote, "expandable_blockquote");
                 at += 2;
             }
             ']' if stack.last().is_some_and(|o| o.mark == "[" || o.mark == "![") => {
                 let Some(open) = stack.pop() else { continue };
-                let (url, len) = target(&rest[1..]).ok_or_else(|| format!("Can't find end of the entity starting at byte offset {}", open.at))?;
+                let (url, len) = target(&rest[1..]).ok_or_else(|| {
+                    format!("Can't find end of the entity starting at byte offset {}", open.at)
+                })?;
                 let (kind, extra) = if open.mark == "[" { link(&url) } else { emoji(&url) };
                 out.entity(kind, open.from, extra);
                 at += 1 + len;
@@ -76,7 +86,11 @@ pub(super) fn parse_v2(text: &str) -> Result<(String, Vec<Value>), String> {
                     }
                     at += found.len();
                 }
-                None if RESERVED.contains(c) => return Err(format!("Character '{c}' is reserved and must be escaped with the preceding '\\'")),
+                None if RESERVED.contains(c) => {
+                    return Err(format!(
+                        "Character '{c}' is reserved and must be escaped with the preceding '\\'"
+                    ));
+                }
                 None => {
                     out.push(c);
                     at += c.len_utf8();
@@ -85,7 +99,11 @@ pub(super) fn parse_v2(text: &str) -> Result<(String, Vec<Value>), String> {
         }
     }
     if let Some(open) = stack.last() {
-        return Err(format!("Can't find end of {} entity at byte offset {}", title(kind_of(open.mark)), open.at));
+        return Err(format!(
+            "Can't find end of {} entity at byte offset {}",
+            title(kind_of(open.mark)),
+            open.at
+        ));
     }
     close_quote(&mut out, &mut quote, "blockquote");
     Ok(out.done())
@@ -101,7 +119,8 @@ fn mark(rest: &str) -> Option<&'static str> {
 }
 
 fn title(kind: &str) -> String {
-    let words: Vec<String> = kind.split('_').map(|w| format!("{}{}", w[..1].to_uppercase(), &w[1..])).collect();
+    let words: Vec<String> =
+        kind.split('_').map(|w| format!("{}{}", w[..1].to_uppercase(), &w[1..])).collect();
     words.join("")
 }
 
@@ -123,7 +142,8 @@ fn code(out: &mut Builder, rest: &str, at: usize, escapes: bool) -> Result<usize
     let mut inner = fence.len();
     let mut extra = Map::new();
     if kind == "pre" {
-        let language: String = rest[inner..].chars().take_while(|c| !c.is_whitespace() && *c != '`').collect();
+        let language: String =
+            rest[inner..].chars().take_while(|c| !c.is_whitespace() && *c != '`').collect();
         if rest[inner + language.len()..].starts_with('\n') {
             inner += language.len() + 1;
             if !language.is_empty() {
@@ -206,16 +226,35 @@ mod tests {
     use super::*;
 
     fn kinds(entities: &[Value]) -> Vec<(&str, u64, u64)> {
-        entities.iter().map(|e| (e["type"].as_str().unwrap(), e["offset"].as_u64().unwrap(), e["length"].as_u64().unwrap())).collect()
+        entities
+            .iter()
+            .map(|e| {
+                (
+                    e["type"].as_str().unwrap(),
+                    e["offset"].as_u64().unwrap(),
+                    e["length"].as_u64().unwrap(),
+                )
+            })
+            .collect()
     }
 
     #[test]
     fn marks_become_entities() {
-        let (text, entities) = parse_v2("*b _i_* ||s|| `c\\`` [l](https://x.y/\\)) a\\.b\n>q\n```rust\nfn\n```").unwrap();
+        let (text, entities) =
+            parse_v2("*b _i_* ||s|| `c\\`` [l](https://x.y/\\)) a\\.b\n>q\n```rust\nfn\n```")
+                .unwrap();
         assert_eq!(text, "b i s c` l a.b\nq\nfn\n");
         assert_eq!(
             kinds(&entities),
-            [("bold", 0, 3), ("italic", 2, 1), ("spoiler", 4, 1), ("code", 6, 2), ("text_link", 9, 1), ("blockquote", 15, 2), ("pre", 17, 3)]
+            [
+                ("bold", 0, 3),
+                ("italic", 2, 1),
+                ("spoiler", 4, 1),
+                ("code", 6, 2),
+                ("text_link", 9, 1),
+                ("blockquote", 15, 2),
+                ("pre", 17, 3)
+            ]
         );
         assert_eq!(entities[4]["url"], "https://x.y/)");
     }
@@ -223,7 +262,10 @@ mod tests {
     #[test]
     fn what_must_be_escaped_is_refused() {
         for c in ['.', '!', '-', '(', '#', '=', '{'] {
-            assert_eq!(parse_v2(&format!("a {c}")).unwrap_err(), format!("Character '{c}' is reserved and must be escaped with the preceding '\\'"));
+            assert_eq!(
+                parse_v2(&format!("a {c}")).unwrap_err(),
+                format!("Character '{c}' is reserved and must be escaped with the preceding '\\'")
+            );
         }
         assert_eq!(parse_v2("*a").unwrap_err(), "Can't find end of Bold entity at byte offset 0");
         assert_eq!(parse_v2("`a").unwrap_err(), "Can't find end of Code entity at byte offset 0");
@@ -231,7 +273,13 @@ mod tests {
 
     #[test]
     fn legacy_markdown_refuses_what_does_not_pair() {
-        assert_eq!(kinds(&parse_legacy("*b* [l](https://x.y)").unwrap().1), [("bold", 0, 1), ("text_link", 2, 1)]);
-        assert_eq!(parse_legacy("snake_case").unwrap_err(), "Can't find end of the entity starting at byte offset 5");
+        assert_eq!(
+            kinds(&parse_legacy("*b* [l](https://x.y)").unwrap().1),
+            [("bold", 0, 1), ("text_link", 2, 1)]
+        );
+        assert_eq!(
+            parse_legacy("snake_case").unwrap_err(),
+            "Can't find end of the entity starting at byte offset 5"
+        );
     }
 }

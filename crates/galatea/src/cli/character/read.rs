@@ -25,7 +25,9 @@ pub(crate) fn read(file: &Path, working_dir: &Path) -> Result<Loaded> {
 pub(super) fn bytes(file: &Path, working_dir: &Path) -> galatea_core::Result<Vec<u8>> {
     let limit = u64::try_from(MAX_SIZE).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
-    File::open(working_dir.join(file)).and_then(|opened| opened.take(limit).read_to_end(&mut bytes)).map_err(|e| unreadable(file, e))?;
+    File::open(working_dir.join(file))
+        .and_then(|opened| opened.take(limit).read_to_end(&mut bytes))
+        .map_err(|e| unreadable(file, e))?;
     Ok(bytes)
 }
 

@@ -19,6 +19,7 @@ use crate::{
     failure::Result,
     output::{Color, Style},
     report::Report,
+    wants,
 };
 
 /// Check files; exit 7 when one is not in order
@@ -33,52 +34,80 @@ pub(super) struct Validate {
 
 /// What became of one file.
 enum Outcome {
-    Read(Box<Loaded>),
+    Read(Box<Loaded>, Vec<Report>),
     Refused(Refused),
+    /// A JSON Schema, which lies beside characters and matches their names.
+    Schema,
     Unreadable(Error),
 }
 
 impl Validate {
     pub(super) fn run(&self, context: &Context) -> Result<ExitCode> {
-        let outcomes: Vec<_> = self.files.iter().map(|file| (file, check(file, &context.working_dir))).collect();
+        let outcomes: Vec<_> =
+            self.files.iter().map(|file| (file, check(file, &context.working_dir))).collect();
         if self.json.json {
-            let files: Vec<_> = outcomes.iter().map(|(file, outcome)| as_json(file, outcome)).collect();
+            let files: Vec<_> =
+                outcomes.iter().map(|(file, outcome)| as_json(file, outcome)).collect();
             context.output.json("galatea.character.validate/1", json!({ "files": files }));
         } else {
             for (file, outcome) in &outcomes {
                 context.output.data(render(file, outcome, context.output.style).trim_end());
             }
         }
-        let broken = outcomes.iter().any(|(_, outcome)| !matches!(outcome, Outcome::Read(_)));
+        let broken = outcomes
+            .iter()
+            .any(|(_, outcome)| !matches!(outcome, Outcome::Read(..) | Outcome::Schema));
         Ok(if broken { Exit::Findings.into() } else { ExitCode::SUCCESS })
     }
 }
 
 fn check(file: &Path, working_dir: &Path) -> Outcome {
-    match bytes(file, working_dir).map(|bytes| character::load_bytes(&file.display().to_string(), &bytes)) {
-        Ok(Ok(loaded)) => Outcome::Read(Box::new(loaded)),
-        Ok(Err(refused)) => Outcome::Refused(refused),
-        Err(error) => Outcome::Unreadable(error),
+    let bytes = match bytes(file, working_dir) {
+        Ok(bytes) if character::is_schema(&bytes) => return Outcome::Schema,
+        Ok(bytes) => bytes,
+        Err(error) => return Outcome::Unreadable(error),
+    };
+    match character::load_bytes(&file.display().to_string(), &bytes) {
+        Ok(loaded) => {
+            let wants = wants::remarks(&loaded.character, Some(file), working_dir);
+            Outcome::Read(Box::new(loaded), wants)
+        }
+        Err(refused) => Outcome::Refused(refused),
     }
 }
 
 fn render(file: &Path, outcome: &Outcome, style: Style) -> String {
-    let reports = |diagnostics: &[Diagnostic]| diagnostics.iter().map(|d| Report::from(d).render(style)).collect::<String>();
+    let reports = |diagnostics: &[Diagnostic]| {
+        diagnostics.iter().map(|d| Report::from(d).render(style)).collect::<String>()
+    };
     match outcome {
-        Outcome::Read(loaded) => {
+        Outcome::Schema => format!(
+            "{} {}: a schema, no character; left out\n",
+            style.paint(Color::Cyan, "·"),
+            file.display()
+        ),
+        Outcome::Read(loaded, wants) => {
             let format = match loaded.generation {
                 Generation::Present => "",
                 Generation::Legacy => ", an older elizaOS file",
             };
-            let notes = match loaded.warnings.len() {
+            let notes = match loaded.warnings.len() + wants.len() {
                 0 => String::new(),
                 1 => ", 1 remark".to_owned(),
                 n => format!(", {n} remarks"),
             };
-            format!("{}{} {}: {}{format}{notes}\n", reports(&loaded.warnings), style.paint(Color::Green, "✓"), file.display(), loaded.character.name)
+            let wants: String = wants.iter().map(|report| report.render(style)).collect();
+            format!(
+                "{}{wants}{} {}: {}{format}{notes}\n",
+                reports(&loaded.warnings),
+                style.paint(Color::Green, "✓"),
+                file.display(),
+                loaded.character.name
+            )
         }
         Outcome::Refused(refused) => {
-            let errors = refused.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+            let errors =
+                refused.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
             format!(
                 "{}{} {}: {errors} {}\n",
                 reports(&refused.diagnostics),
@@ -93,10 +122,24 @@ fn render(file: &Path, outcome: &Outcome, style: Style) -> String {
 
 fn as_json(file: &Path, outcome: &Outcome) -> Value {
     match outcome {
-        Outcome::Read(loaded) => {
-            json!({ "file": file, "ok": true, "name": loaded.character.name, "legacy": loaded.generation == Generation::Legacy, "diagnostics": loaded.warnings })
+        Outcome::Schema => json!({ "file": file, "ok": true, "schema": true, "diagnostics": [] }),
+        Outcome::Read(loaded, wants) => {
+            let mut diagnostics: Vec<Value> =
+                loaded.warnings.iter().map(|diagnostic| json!(diagnostic)).collect();
+            let line = |report: &Report, label: &str| {
+                report.lines.iter().find(|(known, _)| known == label).map(|(_, text)| text.clone())
+            };
+            diagnostics.extend(
+                wants
+                    .iter()
+                    .map(|report| json!({ "severity": "warning", "code": report.code, "message": report.message, "file": file, "help": line(report, "fix") })),
+            );
+            let legacy = loaded.generation == Generation::Legacy;
+            json!({ "file": file, "ok": true, "name": loaded.character.name, "legacy": legacy, "diagnostics": diagnostics })
         }
-        Outcome::Refused(refused) => json!({ "file": file, "ok": false, "diagnostics": refused.diagnostics }),
+        Outcome::Refused(refused) => {
+            json!({ "file": file, "ok": false, "diagnostics": refused.diagnostics })
+        }
         Outcome::Unreadable(error) => {
             json!({ "file": file, "ok": false, "diagnostics": [{ "severity": "error", "code": error.code(), "message": error.message(), "help": error.fix() }] })
         }

@@ -22,7 +22,12 @@ pub(crate) enum Progress<'a> {
 ///
 /// # Errors
 /// `Timeout` (`GAL-CHAT-TIMEOUT`), `Unavailable` when the other side went away, what the agent's side refused, or what `silent` found.
-pub(crate) async fn ask(client: &mut TerminalClient, text: &str, silent: &impl Silence, on: &mut impl FnMut(Progress<'_>)) -> Result<MemoryId> {
+pub(crate) async fn ask(
+    client: &mut TerminalClient,
+    text: &str,
+    silent: &impl Silence,
+    on: &mut impl FnMut(Progress<'_>),
+) -> Result<MemoryId> {
     let deadline = Instant::now() + PATIENCE;
     let id = client.say(text).await?;
     let mut stored = None;
@@ -52,13 +57,19 @@ pub(crate) async fn ask(client: &mut TerminalClient, text: &str, silent: &impl S
                     complete.push((answered, message.turn));
                 }
             }
-            Heard::Refused { code, message, fix, id: Some(which) } if which == id => return Err(refused(&code, message, fix)),
+            Heard::Refused { code, message, fix, id: Some(which) } if which == id => {
+                return Err(refused(&code, message, fix));
+            }
             Heard::Refused { code, message, .. } => tracing::debug!(code, "{message}"),
         }
     }
 }
 
-async fn finish(client: &mut TerminalClient, turn: TurnId, on: &mut impl FnMut(Progress<'_>)) -> Result<()> {
+async fn finish(
+    client: &mut TerminalClient,
+    turn: TurnId,
+    on: &mut impl FnMut(Progress<'_>),
+) -> Result<()> {
     while let Ok(heard) = timeout_at(Instant::now() + QUIET, client.next()).await {
         match heard? {
             Some(Heard::Message(message)) => {
@@ -85,10 +96,14 @@ pub(crate) trait Silence {
 }
 
 fn timed_out(memory: Option<MemoryId>) -> Error {
-    let error = Error::new(ErrorKind::Timeout, format!("no answer within {} s", PATIENCE.as_secs())).with_code("GAL-CHAT-TIMEOUT");
+    let error =
+        Error::new(ErrorKind::Timeout, format!("no answer within {} s", PATIENCE.as_secs()))
+            .with_code("GAL-CHAT-TIMEOUT");
     match memory {
         Some(memory) => error.with_fix(format!("galatea explain {memory}")),
-        None => error.with_fix("look at the log of the running galatea; `galatea status` tells what is wrong with it"),
+        None => error.with_fix(
+            "look at the log of the running galatea; `galatea status` tells what is wrong with it",
+        ),
     }
 }
 

@@ -19,7 +19,11 @@ const PAUSE: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// `NotFound` (`GAL-CHAT-AGENT`) when agents answer, but none of this name; anything [`TerminalClient::connect`] refuses.
-pub(crate) async fn connect(data_dir: &Path, agent: Option<&str>, name: &str) -> Result<Option<TerminalClient>> {
+pub(crate) async fn connect(
+    data_dir: &Path,
+    agent: Option<&str>,
+    name: &str,
+) -> Result<Option<TerminalClient>> {
     galatea_terminal::check_name(name)?;
     let mut running = Vec::new();
     for socket in sockets(data_dir) {
@@ -47,7 +51,11 @@ pub(crate) async fn connect(data_dir: &Path, agent: Option<&str>, name: &str) ->
 ///
 /// # Errors
 /// As [`connect`]; `Unavailable` (`GAL-CHAT-OFF`) when that process opens no terminal.
-pub(crate) async fn running(data_dir: &Path, agent: Option<&str>, name: &str) -> Result<Option<TerminalClient>> {
+pub(crate) async fn running(
+    data_dir: &Path,
+    agent: Option<&str>,
+    name: &str,
+) -> Result<Option<TerminalClient>> {
     let deadline = Instant::now() + STARTING;
     loop {
         let found = connect(data_dir, agent, name).await;
@@ -68,24 +76,31 @@ pub(crate) async fn running(data_dir: &Path, agent: Option<&str>, name: &str) ->
 }
 
 fn silent(holder: Holder) -> Error {
-    let who = holder.pid.map_or_else(|| "another galatea".to_owned(), |pid| format!("process {pid}"));
+    let who =
+        holder.pid.map_or_else(|| "another galatea".to_owned(), |pid| format!("process {pid}"));
     Error::new(ErrorKind::Unavailable, format!("{who} runs here, but its terminal is switched off"))
         .with_code("GAL-CHAT-OFF")
         .with_fix("set TERMINAL_ENABLED=true (or leave it out) and start it again")
 }
 
 fn is(client: &TerminalClient, wanted: &str) -> bool {
-    client.agent().to_lowercase() == wanted.to_lowercase() || client.agent_id().to_string() == wanted.to_lowercase()
+    client.agent().to_lowercase() == wanted.to_lowercase()
+        || client.agent_id().to_string() == wanted.to_lowercase()
 }
 
 pub(crate) fn unknown(wanted: &str, running: &[String]) -> Error {
-    Error::not_found(format!("no agent named {wanted} is running here")).with_code("GAL-CHAT-AGENT").with_fix(format!("choose one of: {}", running.join(", ")))
+    Error::not_found(format!("no agent named {wanted} is running here"))
+        .with_code("GAL-CHAT-AGENT")
+        .with_fix(format!("choose one of: {}", running.join(", ")))
 }
 
 /// The first agent's socket, then the others'.
 fn sockets(data_dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(data_dir).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_socket(name)).collect();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_socket(name))
+        .collect();
     names.sort_by_key(|name| (name != SOCKET_FILE, name.clone()));
     names.into_iter().map(|name| data_dir.join(name)).collect()
 }
@@ -101,10 +116,15 @@ mod tests {
     #[test]
     fn the_first_agents_socket_comes_first() {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["terminal-a.sock", "terminal.sock", "terminal.sock~", "galatea.db", "terminal-0.sock"] {
+        for name in
+            ["terminal-a.sock", "terminal.sock", "terminal.sock~", "galatea.db", "terminal-0.sock"]
+        {
             std::fs::write(dir.path().join(name), "").unwrap();
         }
-        let found: Vec<_> = sockets(dir.path()).iter().map(|p| p.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+        let found: Vec<_> = sockets(dir.path())
+            .iter()
+            .map(|p| p.file_name().unwrap().to_str().unwrap().to_owned())
+            .collect();
         assert_eq!(found, ["terminal.sock", "terminal-0.sock", "terminal-a.sock"]);
         assert!(sockets(&dir.path().join("missing")).is_empty());
     }

@@ -29,11 +29,23 @@ pub(crate) struct Here {
 ///
 /// # Errors
 /// `Conflict` (`GAL-LOCK`) when a galatea without a terminal runs here, and whatever keeps an agent from starting.
-pub(crate) async fn start(characters: &[PathBuf], configuration: &Configuration, data_dir: &DataDir, context: &Context) -> Result<Here> {
+pub(crate) async fn start(
+    characters: &[PathBuf],
+    configuration: &Configuration,
+    data_dir: &DataDir,
+    context: &Context,
+) -> Result<Here> {
     let personas = personas::load(characters, configuration, &context.working_dir)?;
     data_dir.create()?;
     let lock = InstanceLock::take(data_dir.path())?;
-    let booted = boot::boot(&configuration.settings, data_dir, personas, Platforms::Terminal, Role::default()).await?;
+    let booted = boot::boot(
+        &configuration.settings,
+        data_dir,
+        personas,
+        Platforms::Terminal,
+        Role::default(),
+    )
+    .await?;
     let mut events = booted.orchestrator.events().subscribe();
     booted.orchestrator.start()?;
     let here = Here { booted, _lock: lock };
@@ -44,15 +56,21 @@ pub(crate) async fn start(characters: &[PathBuf], configuration: &Configuration,
             }
             match events.recv().await {
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return Err(Error::unexpected("the agent ended while it started")),
+                Err(RecvError::Closed) => {
+                    return Err(Error::unexpected("the agent ended while it started"));
+                }
             }
         }
     })
     .await;
     match opened {
         Ok(Ok(())) => {
-            let models: Vec<_> = here.booted.agents.iter().map(|a| format!("{}: {}", a.name, a.model)).collect();
-            context.output.say(format_args!("No galatea is running here, so this one answers for now. {}", models.join("; ")));
+            let models: Vec<_> =
+                here.booted.agents.iter().map(|a| format!("{}: {}", a.name, a.model)).collect();
+            context.output.say(format_args!(
+                "No galatea is running here, so this one answers for now. {}",
+                models.join("; ")
+            ));
             Ok(here)
         }
         Ok(Err(error)) => {
@@ -61,7 +79,10 @@ pub(crate) async fn start(characters: &[PathBuf], configuration: &Configuration,
         }
         Err(_) => {
             here.stop().await;
-            Err(Error::new(ErrorKind::Timeout, "the terminal did not open").with_code("GAL-CHAT-OPEN").with_fix("galatea connector check terminal").into())
+            Err(Error::new(ErrorKind::Timeout, "the terminal did not open")
+                .with_code("GAL-CHAT-OPEN")
+                .with_fix("galatea connector check terminal")
+                .into())
         }
     }
 }
@@ -81,7 +102,9 @@ impl Here {
     fn terminals(&self) -> galatea_core::Result<bool> {
         let statuses = self.booted.orchestrator.statuses();
         if statuses.is_empty() {
-            return Err(Error::invalid("the terminal is switched off").with_code("GAL-CHAT-OFF").with_fix("set TERMINAL_ENABLED=true, or leave it out"));
+            return Err(Error::invalid("the terminal is switched off")
+                .with_code("GAL-CHAT-OFF")
+                .with_fix("set TERMINAL_ENABLED=true, or leave it out"));
         }
         for status in &statuses {
             match &status.health {

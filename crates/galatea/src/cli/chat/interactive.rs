@@ -40,10 +40,22 @@ struct Keyboard {
 ///
 /// # Errors
 /// `Unavailable` when the other side went away, or when there is no usable terminal.
-pub(crate) async fn talk(client: &mut TerminalClient, output: &Output, history: PathBuf, silent: &impl Silence) -> Result<End> {
+pub(crate) async fn talk(
+    client: &mut TerminalClient,
+    output: &Output,
+    history: PathBuf,
+    silent: &impl Silence,
+) -> Result<End> {
     let mut keyboard = Keyboard::open(history)?;
-    let mut page = Page { agent: client.agent().to_owned(), width: client.agent().chars().count().max(YOU.len()), output };
-    output.say(format_args!("Talking to {}. /help tells what you can do; Ctrl-D ends.", client.agent()));
+    let mut page = Page {
+        agent: client.agent().to_owned(),
+        width: client.agent().chars().count().max(YOU.len()),
+        output,
+    };
+    output.say(format_args!(
+        "Talking to {}. /help tells what you can do; Ctrl-D ends.",
+        client.agent()
+    ));
     loop {
         let line = match next_line(client, &mut keyboard, &mut page).await {
             Ok(Input::Line(line)) => line,
@@ -58,7 +70,8 @@ pub(crate) async fn talk(client: &mut TerminalClient, output: &Output, history: 
         match line.trim() {
             "" => continue,
             "/quit" | "/exit" => return Ok(End::Done),
-            "/help" => output.say("Here: /quit ends, the arrow keys bring back what you said. To the agent:"),
+            "/help" => output
+                .say("Here: /quit ends, the arrow keys bring back what you said. To the agent:"),
             _ => {}
         }
         let mut on = |progress: Progress<'_>| match progress {
@@ -80,14 +93,23 @@ pub(crate) async fn talk(client: &mut TerminalClient, output: &Output, history: 
                     output.report(&crate::report::Report::from(&error));
                 }
             }
-            Err(error) if error.code() == Some("GAL-CHAT-CLOSED") || error.code() == Some("GAL-TERM-CLOSED") => return Err(error),
+            Err(error)
+                if error.code() == Some("GAL-CHAT-CLOSED")
+                    || error.code() == Some("GAL-TERM-CLOSED") =>
+            {
+                return Err(error);
+            }
             Err(error) => output.report(&crate::report::Report::from(&error)),
         }
     }
 }
 
 /// The next line; what the agent says meanwhile appears above the prompt.
-async fn next_line(client: &mut TerminalClient, keyboard: &mut Keyboard, page: &mut Page<'_>) -> Result<Input> {
+async fn next_line(
+    client: &mut TerminalClient,
+    keyboard: &mut Keyboard,
+    page: &mut Page<'_>,
+) -> Result<Input> {
     if keyboard.prompts.send(prompt(YOU, page.width)).is_err() {
         return Ok(Input::End(End::Done));
     }
@@ -127,7 +149,8 @@ impl Page<'_> {
     }
 
     fn typing(&self) {
-        let note = self.output.talk_style.paint(Color::Cyan, &format!("{} is typing …", self.agent));
+        let note =
+            self.output.talk_style.paint(Color::Cyan, &format!("{} is typing …", self.agent));
         self.overwrite(&note);
     }
 
@@ -146,8 +169,16 @@ impl Page<'_> {
 
 impl Keyboard {
     fn open(history: PathBuf) -> Result<Self> {
-        let unusable = |e: ReadlineError| Error::invalid("this terminal cannot be read from").with("cause", e).with_fix("use `galatea chat -m TEXT`");
-        let config = Config::builder().max_history_size(HISTORY).map_err(unusable)?.auto_add_history(true).build();
+        let unusable = |e: ReadlineError| {
+            Error::invalid("this terminal cannot be read from")
+                .with("cause", e)
+                .with_fix("use `galatea chat -m TEXT`")
+        };
+        let config = Config::builder()
+            .max_history_size(HISTORY)
+            .map_err(unusable)?
+            .auto_add_history(true)
+            .build();
         let mut editor = DefaultEditor::with_config(config).map_err(unusable)?;
         // A missing history is an empty one.
         let _ = editor.load_history(&history);

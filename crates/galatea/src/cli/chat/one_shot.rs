@@ -16,7 +16,13 @@ use crate::output::Output;
 ///
 /// # Errors
 /// As [`exchange::ask`], and `Unavailable` (`GAL-CHAT-FAILED`) after an apology in place of an answer.
-pub(crate) async fn say(client: &mut TerminalClient, text: &str, silence: &impl Silence, as_json: bool, output: &Output) -> Result<()> {
+pub(crate) async fn say(
+    client: &mut TerminalClient,
+    text: &str,
+    silence: &impl Silence,
+    as_json: bool,
+    output: &Output,
+) -> Result<()> {
     let agent = client.agent().to_owned();
     let mut answers = Vec::new();
     let mut on = |progress: Progress<'_>| {
@@ -24,7 +30,11 @@ pub(crate) async fn say(client: &mut TerminalClient, text: &str, silence: &impl 
         if as_json {
             answers.push(answer(message));
         } else {
-            output.data(said(&speaker(&agent, message.part.label.as_deref()), 0, &message.part.text));
+            output.data(said(
+                &speaker(&agent, message.part.label.as_deref()),
+                0,
+                &message.part.text,
+            ));
         }
     };
     let memory = exchange::ask(client, text, silence, &mut on).await?;
@@ -38,7 +48,12 @@ pub(crate) async fn say(client: &mut TerminalClient, text: &str, silence: &impl 
 ///
 /// # Errors
 /// As [`exchange::ask`].
-pub(crate) async fn say_lines(client: &mut TerminalClient, silence: &impl Silence, as_json: bool, output: &Output) -> Result<()> {
+pub(crate) async fn say_lines(
+    client: &mut TerminalClient,
+    silence: &impl Silence,
+    as_json: bool,
+    output: &Output,
+) -> Result<()> {
     // Reading blocks, so it has a thread of its own; a full channel makes it wait for the answers.
     let (put, mut lines) = mpsc::channel(1);
     std::thread::spawn(move || {

@@ -1,10 +1,12 @@
 //! Silence: why a message stays without an answer, read from the database beside the running process.
 
-use galatea_core::{Decision, Error, ErrorKind, MemoryId, Settings, Store, store::InboxState};
+use galatea_core::{
+    Decision, Error, ErrorKind, MemoryId, Settings, StepOutcome, Store, store::InboxState,
+};
 use std::{sync::Arc, time::Duration};
 
 use super::exchange::Silence;
-use crate::{data_dir::DataDir, database::Database, trouble::Trouble};
+use crate::{data_dir::DataDir, database, trouble::Trouble};
 
 /// How often to look. Answers arrive by themselves; this only has to beat a person's patience.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -16,38 +18,58 @@ impl Silence for Verdicts {
     async fn failure(&self, memory: MemoryId) -> Option<Error> {
         let item = self.0.as_ref()?.inbox_item(memory).await.ok()??;
         let verdict = item.verdict.filter(|verdict| verdict.decision == Decision::Failed)?;
-        let step = verdict.steps.iter().rfind(|step| step.outcome == "failed")?;
+        let step = verdict.steps.iter().rfind(|step| step.outcome == StepOutcome::Failed)?;
         let trouble = Trouble::of_text(&step.reason);
-        let mut error = Error::new(ErrorKind::Unavailable, format!("the agent could not answer: {}", trouble.message)).with_code("GAL-CHAT-FAILED");
+        let mut error = Error::new(
+            ErrorKind::Unavailable,
+            format!("the agent could not answer: {}", trouble.message),
+        )
+        .with_code("GAL-CHAT-FAILED");
         for (key, value) in [("cause", trouble.cause), ("where", trouble.origin)] {
             if let Some(value) = value {
                 error = error.with(key, value);
             }
         }
-        Some(error.with_fix(format!("`galatea doctor` tells what to do; more: galatea explain {memory}")))
+        Some(
+            error.with_fix(format!(
+                "`galatea doctor` tells what to do; more: galatea explain {memory}"
+            )),
+        )
     }
 
     async fn reason(&self, memory: Option<MemoryId>) -> Error {
-        let (Some(store), Some(memory)) = (&self.0, memory) else { return std::future::pending().await };
+        let (Some(store), Some(memory)) = (&self.0, memory) else {
+            return std::future::pending().await;
+        };
         loop {
             tokio::time::sleep(PAUSE).await;
             // A database that cannot be read now may be readable next time; the deadline ends this.
             let Ok(Some(item)) = store.inbox_item(memory).await else { continue };
             let (Some(turn), Some(verdict)) = (item.turn, item.verdict) else { continue };
             // What is in the outbox is on its way.
-            if item.state == InboxState::New || !store.deliveries_of(turn).await.is_ok_and(|parts| parts.is_empty()) {
+            if item.state == InboxState::New
+                || !store.deliveries_of(turn).await.is_ok_and(|parts| parts.is_empty())
+            {
                 continue;
             }
-            let why = verdict.steps.last().map_or_else(|| "no reason was noted".to_owned(), |step| step.reason.to_string());
+            let why = verdict
+                .steps
+                .last()
+                .map_or_else(|| "no reason was noted".to_owned(), |step| step.reason.to_string());
             let message = match verdict.decision {
                 Decision::Expired => "the message was too old when its turn came",
                 Decision::Failed => "the answer failed and was given up",
                 Decision::Skip => "the agent stays silent",
-                Decision::Answer | Decision::Merged | Decision::Command => "the agent handled the message without saying anything",
+                Decision::Answer | Decision::Merged | Decision::Command => {
+                    "the agent handled the message without saying anything"
+                }
             };
             let error = Error::not_found(message).with_code("GAL-CHAT-SILENT").with("cause", why);
             return match verdict.change {
-                Some(change) => error.with_fix(format!("set {}={}; more: galatea explain {memory}", change.setting, change.value)),
+                Some(change) => error.with_fix(format!(
+                    "set {}={}; more: galatea explain {memory}",
+                    change.setting, change.value
+                )),
                 None => error.with_fix(format!("galatea explain {memory}")),
             };
         }
@@ -56,7 +78,7 @@ impl Silence for Verdicts {
 
 /// The running process's database; none when it cannot be opened, which only costs the reason.
 pub(crate) async fn beside(settings: &Settings, data_dir: &DataDir) -> Option<Arc<dyn Store>> {
-    match Database::open_beside(settings, data_dir).await {
+    match database::open_beside(settings, data_dir).await {
         Ok(database) => Some(database.store()),
         Err(error) => {
             tracing::debug!(error = %error.report(), "the running galatea's database cannot be read");

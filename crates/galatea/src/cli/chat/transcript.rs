@@ -15,7 +15,9 @@ pub(crate) fn speaker(agent: &str, label: Option<&str>) -> String {
 pub(crate) fn said(speaker: &str, width: usize, text: &str) -> String {
     let head = prompt(speaker, width);
     let indent = " ".repeat(head.chars().count());
-    let lines = text.trim_end().lines().enumerate().map(|(n, line)| if n == 0 || line.is_empty() { line.to_owned() } else { format!("{indent}{line}") });
+    let lines = text.trim_end().lines().enumerate().map(|(n, line)| {
+        if n == 0 || line.is_empty() { line.to_owned() } else { format!("{indent}{line}") }
+    });
     format!("{head}{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
@@ -32,8 +34,15 @@ mod tests {
     fn names_end_in_one_column_and_lines_stay_below_the_text() {
         let eliza = speaker("Eliza", Some("offline script"));
         let width = eliza.chars().count();
-        let text = [said(&eliza, width, "Hello.\n\nWhat is on your mind?\n"), said(YOU, width, "my build is broken")].join("\n");
-        assert_eq!(text, "Eliza (offline script) › Hello.\n\n                         What is on your mind?\nyou                    › my build is broken");
+        let text = [
+            said(&eliza, width, "Hello.\n\nWhat is on your mind?\n"),
+            said(YOU, width, "my build is broken"),
+        ]
+        .join("\n");
+        assert_eq!(
+            text,
+            "Eliza (offline script) › Hello.\n\n                         What is on your mind?\nyou                    › my build is broken"
+        );
         assert_eq!(speaker("Ada", None), "Ada");
     }
 }

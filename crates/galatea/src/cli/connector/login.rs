@@ -41,20 +41,36 @@ impl Login {
     /// Logs in for the first of the characters.
     pub(super) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let wanted = self.name.to_lowercase();
-        let platform = PLATFORMS.iter().find(|p| p.source.as_str() == wanted).ok_or_else(|| super::unknown(&wanted))?;
+        let platform = PLATFORMS
+            .iter()
+            .find(|p| p.source.as_str() == wanted)
+            .ok_or_else(|| super::unknown(&wanted))?;
         let configuration = context.configuration()?;
         let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
-        let personas = personas::load(&self.characters.characters, configuration, &context.working_dir)?;
-        let persona = personas.first().ok_or_else(|| Error::invalid("there is no character to log in for"))?;
+        let personas =
+            personas::load(&self.characters.characters, configuration, &context.working_dir)?;
+        let persona = personas
+            .first()
+            .ok_or_else(|| Error::invalid("there is no character to log in for"))?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let agent_name = persona.character.name.clone();
-        let host = Host { agent: persona.character.identity(), agent_name: agent_name.clone(), data_dir: data_dir.path().to_owned(), clock };
-        let login = (platform.login)(&persona.settings, &host)?.ok_or_else(|| nothing(platform.title))?;
+        let host = Host {
+            agent: persona.character.identity(),
+            agent_name: agent_name.clone(),
+            data_dir: data_dir.path().to_owned(),
+            clock,
+        };
+        let login =
+            (platform.login)(&persona.settings, &host)?.ok_or_else(|| nothing(platform.title))?;
         data_dir.create()?;
-        context.output.say(format_args!("Open this page, log in as the account {agent_name} is to use, and allow the app:\n"));
+        context.output.say(format_args!(
+            "Open this page, log in as the account {agent_name} is to use, and allow the app:\n"
+        ));
         context.output.data(login.page());
         let who = wait(login.as_ref(), context).await?;
-        context.output.say(format_args!("✓ {} of {agent_name} is logged in as {who}", platform.title));
+        context
+            .output
+            .say(format_args!("✓ {} of {agent_name} is logged in as {who}", platform.title));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -89,7 +105,9 @@ async fn wait(login: &dyn BrowserLogin, context: &Context) -> Result<String> {
         match login.finish(&answer).await {
             Ok(who) => return Ok(who),
             // Of another login, or mistyped: the right one can still come.
-            Err(error) if error.kind() == ErrorKind::Invalid => context.output.report(&crate::report::Report::from(&error)),
+            Err(error) if error.kind() == ErrorKind::Invalid => {
+                context.output.report(&crate::report::Report::from(&error))
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -131,9 +149,15 @@ async fn from_browser(listener: Option<&TcpListener>, redirect: &str) -> Option<
     };
     let _ = tokio::time::timeout(PATIENCE, read).await;
     let answer = address(&request, redirect);
-    let (status, words) = if answer.is_some() { ("200 OK", "Galatea has what it needs. You can close this page.") } else { ("404 Not Found", "Nothing here.") };
-    let response =
-        format!("HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{words}", words.len());
+    let (status, words) = if answer.is_some() {
+        ("200 OK", "Galatea has what it needs. You can close this page.")
+    } else {
+        ("404 Not Found", "Nothing here.")
+    };
+    let response = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{words}",
+        words.len()
+    );
     let _ = tokio::time::timeout(PATIENCE, stream.write_all(response.as_bytes())).await;
     answer
 }
@@ -143,7 +167,8 @@ fn address(request: &[u8], redirect: &str) -> Option<String> {
     let head = std::str::from_utf8(request).ok()?;
     let target = head.lines().next()?.strip_prefix("GET ")?.split(' ').next()?;
     let url = Url::parse(redirect).ok()?.join(target).ok()?;
-    (url.path() == Url::parse(redirect).ok()?.path() && url.query().is_some()).then(|| url.to_string())
+    (url.path() == Url::parse(redirect).ok()?.path() && url.query().is_some())
+        .then(|| url.to_string())
 }
 
 #[cfg(test)]
@@ -154,10 +179,17 @@ mod tests {
     fn only_the_redirects_path_with_a_query_is_an_answer() {
         let redirect = "http://127.0.0.1:8765/callback";
         assert_eq!(
-            address(b"GET /callback?state=s&code=c HTTP/1.1\r\nhost: x\r\n\r\n", redirect).as_deref(),
+            address(b"GET /callback?state=s&code=c HTTP/1.1\r\nhost: x\r\n\r\n", redirect)
+                .as_deref(),
             Some("http://127.0.0.1:8765/callback?state=s&code=c")
         );
-        for other in ["GET /favicon.ico HTTP/1.1\r\n\r\n", "GET /callback HTTP/1.1\r\n\r\n", "POST /callback?code=c HTTP/1.1\r\n\r\n", "", "\u{1}\u{2}"] {
+        for other in [
+            "GET /favicon.ico HTTP/1.1\r\n\r\n",
+            "GET /callback HTTP/1.1\r\n\r\n",
+            "POST /callback?code=c HTTP/1.1\r\n\r\n",
+            "",
+            "\u{1}\u{2}",
+        ] {
             assert_eq!(address(other.as_bytes(), redirect), None, "{other}");
         }
     }

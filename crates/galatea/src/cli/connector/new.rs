@@ -35,7 +35,9 @@ const KEYWORDS: &[&str] = &[
 ];
 
 #[derive(Debug, Clone, Args)]
-#[command(before_help = "Examples:\n  galatea connector new matrix\n  galatea connector new my-chat --path ../galatea")]
+#[command(
+    before_help = "Examples:\n  galatea connector new matrix\n  galatea connector new my-chat --path ../galatea"
+)]
 pub(super) struct New {
     /// Name of the platform: lower-case letters, digits and hyphens
     #[arg(value_name = "NAME")]
@@ -50,7 +52,10 @@ pub(super) struct New {
 impl New {
     /// Writes the crate.
     pub(super) fn run(&self, context: &Context) -> Result<ExitCode> {
-        let start = self.path.as_ref().map_or_else(|| context.working_dir.clone(), |path| context.working_dir.join(path));
+        let start = self
+            .path
+            .as_ref()
+            .map_or_else(|| context.working_dir.clone(), |path| context.working_dir.join(path));
         let root = checkout(&start).ok_or_else(|| nowhere(&start))?;
         check_name(&self.name)?;
         let name = Spellings::of(&self.name);
@@ -63,7 +68,11 @@ impl New {
             return Ok(ExitCode::SUCCESS);
         }
         let mark = context.output.talk_style.paint(Color::Green, "✓");
-        context.output.say(format_args!("{mark} wrote {} ({} files)", DataDir::show(&folder, &context.working_dir), written.len()));
+        context.output.say(format_args!(
+            "{mark} wrote {} ({} files)",
+            DataDir::show(&folder, &context.working_dir),
+            written.len()
+        ));
         context.output.data(next_steps(&name));
         Ok(ExitCode::SUCCESS)
     }
@@ -71,7 +80,9 @@ impl New {
 
 /// What is left to do, for people.
 fn next_steps(name: &Spellings) -> String {
-    let edits = name.edits().map(|edit| format!("  {}, below `{}`:\n\n{}\n", edit.file, edit.below, edit.line));
+    let edits = name
+        .edits()
+        .map(|edit| format!("  {}, below `{}`:\n\n{}\n", edit.file, edit.below, edit.line));
     let package = &name.package;
     format!(
         "Add two lines:\n\n{}\nThen, in this order:\n\n  cargo test -p {package}\n  cargo xtask gen\n  cargo xtask tidy\n\n\
@@ -82,7 +93,9 @@ fn next_steps(name: &Spellings) -> String {
 
 /// The checkout a folder is in.
 fn checkout(folder: &Path) -> Option<&Path> {
-    folder.ancestors().find(|f| f.join("crates/galatea-core/Cargo.toml").is_file() && f.join(CONNECTORS).is_dir())
+    folder
+        .ancestors()
+        .find(|f| f.join("crates/galatea-core/Cargo.toml").is_file() && f.join(CONNECTORS).is_dir())
 }
 
 fn nowhere(folder: &Path) -> Error {
@@ -94,12 +107,18 @@ fn nowhere(folder: &Path) -> Error {
 
 /// A name that can be part of a crate's name, of a setting's and of an error code's.
 fn check_name(name: &str) -> Result<(), Error> {
-    let refuse = |why: &str| Err(Error::invalid(format!("a connector cannot be named {name:?}: {why}")).with_code(CODE));
+    let refuse = |why: &str| {
+        Err(Error::invalid(format!("a connector cannot be named {name:?}: {why}")).with_code(CODE))
+    };
     let fix = "choose another, such as my-chat";
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let why = if name.chars().count() > MAX_NAME {
         // What was typed may be anything.
-        return Err(Error::invalid(format!("a connector's name has at most {MAX_NAME} characters")).with_code(CODE).with_fix(fix));
+        return Err(Error::invalid(format!(
+            "a connector's name has at most {MAX_NAME} characters"
+        ))
+        .with_code(CODE)
+        .with_fix(fix));
     } else if !name.chars().all(plain) {
         "it has lower-case letters, digits and hyphens only"
     } else if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
@@ -119,15 +138,23 @@ fn check_free(name: &str, spellings: &Spellings, root: &Path) -> Result<(), Erro
     let package = &spellings.package;
     let places = [CONNECTORS, "crates"].map(|folder| format!("{folder}/{package}"));
     // The end to end tests are a crate too.
-    let taken = places.iter().find(|place| root.join(place).exists()).map(String::as_str).or_else(|| (name == "tests").then_some("tests"));
+    let taken = places
+        .iter()
+        .find(|place| root.join(place).exists())
+        .map(String::as_str)
+        .or_else(|| (name == "tests").then_some("tests"));
     let known = PLATFORMS.iter().any(|platform| platform.source.as_str() == spellings.source);
     if taken.is_none() && !known {
         return Ok(());
     }
-    let error = Error::new(ErrorKind::Conflict, format!("the name {name} is taken")).with_code(CODE).with_fix("choose another name; nothing was written");
+    let error = Error::new(ErrorKind::Conflict, format!("the name {name} is taken"))
+        .with_code(CODE)
+        .with_fix("choose another name; nothing was written");
     Err(match taken {
         Some(place) => error.with("cause", format!("{place} exists")),
-        None => error.with("cause", format!("this program has a platform named {}", spellings.source)),
+        None => {
+            error.with("cause", format!("this program has a platform named {}", spellings.source))
+        }
     })
 }
 
@@ -164,7 +191,9 @@ mod tests {
             assert!(check_name(good).is_ok(), "{good}");
         }
         let long = "x".repeat(MAX_NAME + 1);
-        for bad in ["", "Matrix", "my_chat", "1st", "-a", "a-", "a--b", "../x", "zoë", "async", &long] {
+        for bad in
+            ["", "Matrix", "my_chat", "1st", "-a", "a-", "a--b", "../x", "zoë", "async", &long]
+        {
             let error = check_name(bad).unwrap_err();
             assert!(error.code() == Some(CODE) && error.fix().is_some(), "{bad}");
         }
@@ -173,7 +202,9 @@ mod tests {
     #[test]
     fn a_taken_name_is_refused() {
         let dir = empty_checkout();
-        let check = |name: &str| check_free(name, &Spellings::of(name), dir.path()).map_err(|e| e.to_string());
+        let check = |name: &str| {
+            check_free(name, &Spellings::of(name), dir.path()).map_err(|e| e.to_string())
+        };
         assert!(check("matrix").is_ok());
         assert!(check("core").unwrap_err().contains("crates/galatea-core exists"));
         assert!(check("telegram").unwrap_err().contains("platform named telegram"));
@@ -188,8 +219,16 @@ mod tests {
         let name = Spellings::of("matrix");
         let folder = root.join("connectors/galatea-matrix");
         let written = write(&folder, &name).unwrap();
-        assert!(written.iter().all(|path| folder.join(path).is_file()) && written.contains(&"src/send.rs"));
-        assert!(check_free("matrix", &name, root).unwrap_err().to_string().contains("connectors/galatea-matrix exists"));
+        assert!(
+            written.iter().all(|path| folder.join(path).is_file())
+                && written.contains(&"src/send.rs")
+        );
+        assert!(
+            check_free("matrix", &name, root)
+                .unwrap_err()
+                .to_string()
+                .contains("connectors/galatea-matrix exists")
+        );
     }
 
     #[test]

@@ -40,13 +40,20 @@ impl Spellings {
     pub(super) fn of(name: &str) -> Self {
         let source = name.replace('-', "_");
         let title = name.split('-').map(capital).collect();
-        Self { package: format!("galatea-{name}"), library: format!("galatea_{source}"), source, title }
+        Self {
+            package: format!("galatea-{name}"),
+            library: format!("galatea_{source}"),
+            source,
+            title,
+        }
     }
 
     fn apply(&self, template: &str) -> String {
         let code = format!("GAL-{}-", self.source.to_ascii_uppercase().replace('_', "-"));
         let text = template.replace("galatea-parrot", &self.package).replace("GAL-PARROT-", &code);
-        text.replace("parrot", &self.source).replace("Parrot", &self.title).replace("PARROT", &self.source.to_ascii_uppercase())
+        text.replace("parrot", &self.source)
+            .replace("Parrot", &self.title)
+            .replace("PARROT", &self.source.to_ascii_uppercase())
     }
 
     /// The crate's files: path in its folder, and text.
@@ -58,11 +65,17 @@ impl Spellings {
     pub(super) fn edits(&self) -> [Edit; 2] {
         let Self { package, library, title, .. } = self;
         [
-            Edit { file: "crates/galatea/Cargo.toml", below: "[dependencies]", line: format!("{package} = {{ path = \"../../connectors/{package}\" }}") },
+            Edit {
+                file: "crates/galatea/Cargo.toml",
+                below: "[dependencies]",
+                line: format!("{package} = {{ path = \"../../connectors/{package}\" }}"),
+            },
             Edit {
                 file: "crates/galatea/src/connectors.rs",
                 below: "pub(crate) const PLATFORMS: &[Platform] = &[",
-                line: format!("    platform::<{library}::{title}Config>(\"{title}\", {library}::parse_link),"),
+                line: format!(
+                    "    platform::<{library}::{title}Config>(\"{title}\", {library}::parse_link),"
+                ),
             },
         ]
     }
@@ -81,7 +94,9 @@ pub(super) struct Edit {
 
 fn capital(word: &str) -> String {
     let mut letters = word.chars();
-    letters.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
 }
 
 #[cfg(test)]
@@ -105,9 +120,14 @@ mod tests {
             assert!(!text.to_lowercase().contains("parrot"), "{path}");
         }
         let all: String = name.files().map(|(_, text)| text).collect();
-        for spelling in
-            ["name = \"galatea-my-chat2\"", "Source::new(\"my_chat2\")", "MY_CHAT2_TOKEN", "GAL-MY-CHAT2-401", "MyChat2Config", "use galatea_my_chat2::"]
-        {
+        for spelling in [
+            "name = \"galatea-my-chat2\"",
+            "Source::new(\"my_chat2\")",
+            "MY_CHAT2_TOKEN",
+            "GAL-MY-CHAT2-401",
+            "MyChat2Config",
+            "use galatea_my_chat2::",
+        ] {
             assert!(all.contains(spelling), "{spelling}");
         }
     }
@@ -116,13 +136,29 @@ mod tests {
     fn the_tutorial_shows_what_the_scaffold_holds() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let tutorial = std::fs::read_to_string(root.join("docs/add-a-connector.md")).unwrap();
-        let excerpts: Vec<_> = tutorial.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        let excerpts: Vec<_> = tutorial
+            .split("```rust\n")
+            .skip(1)
+            .map(|rest| rest.split("```").next().unwrap())
+            .collect();
         assert!(excerpts.len() > 8, "{}", excerpts.len());
         for excerpt in excerpts {
-            assert!(TEMPLATES.iter().any(|(_, text)| text.contains(excerpt)), "no file of the scaffold holds:\n{excerpt}");
+            assert!(
+                TEMPLATES.iter().any(|(_, text)| text.contains(excerpt)),
+                "no file of the scaffold holds:\n{excerpt}"
+            );
         }
         for edit in Spellings::of("parrot").edits() {
-            assert!(tutorial.contains(&format!("`{}` | `{}` | `{}`", edit.file, edit.below, edit.line.trim())), "{}", edit.line);
+            assert!(
+                tutorial.contains(&format!(
+                    "`{}` | `{}` | `{}`",
+                    edit.file,
+                    edit.below,
+                    edit.line.trim()
+                )),
+                "{}",
+                edit.line
+            );
         }
         assert!(tutorial.contains(&format!("({} files)", TEMPLATES.len())));
     }

@@ -12,8 +12,13 @@ const MADE_AFTER: Duration = Duration::from_secs(1_767_225_600);
 /// A clock that is far behind; a right one is not worth a word.
 pub(super) fn clock() -> Option<Finding> {
     is_behind(SystemTime::now()).then(|| {
-        Finding::new(Severity::Error, "GAL-DOCTOR-CLOCK", "clock", "the clock of this machine is wrong: it shows a time before this version was made")
-            .with_fix("set it, best by a time service such as systemd-timesyncd or chrony")
+        Finding::new(
+            Severity::Error,
+            "GAL-DOCTOR-CLOCK",
+            "clock",
+            "the clock of this machine is wrong: it shows a time before this version was made",
+        )
+        .with_fix("set it, best by a time service such as systemd-timesyncd or chrony")
     })
 }
 
@@ -32,8 +37,14 @@ pub(super) async fn port(examined: &Examined<'_>) -> Vec<Finding> {
         Err(error) => return vec![Finding::failure("port", &error)],
     };
     match health::bind(address, &health::origin(settings, None)).await {
-        Ok(_) if address.port() == 0 => vec![Finding::ok("GAL-PORT", "port", "the health server takes any free port")],
-        Ok(_) => vec![Finding::ok("GAL-PORT", "port", format!("{address} is free for the health server"))],
+        Ok(_) if address.port() == 0 => {
+            vec![Finding::ok("GAL-PORT", "port", "the health server takes any free port")]
+        }
+        Ok(_) => vec![Finding::ok(
+            "GAL-PORT",
+            "port",
+            format!("{address} is free for the health server"),
+        )],
         Err(error) => vec![Finding::failure("port", &error)],
     }
 }

@@ -9,25 +9,41 @@ use crate::{config::ENV_FILE, context::Context, data_dir::DataDir, files};
 pub(super) fn repair(context: &Context) -> Vec<Finding> {
     let Ok(configuration) = context.quiet_configuration() else { return Vec::new() };
     let mut done = Vec::new();
-    for file in configuration.files.iter().filter(|f| f.found && holds_secrets(configuration, &f.path)) {
+    for file in
+        configuration.files.iter().filter(|f| f.found && holds_secrets(configuration, &f.path))
+    {
         let path = context.working_dir.join(&file.path);
         if files::is_open_to_others(&path) {
-            done.push(told(files::close_to_others(&path), "GAL-CFG-MODE", format!("{} is now readable by this user only", file.path.display())));
+            done.push(told(
+                files::close_to_others(&path),
+                "GAL-CFG-MODE",
+                format!("{} is now readable by this user only", file.path.display()),
+            ));
         }
         // Only the file that is made of secrets: a galatea.toml may well be meant to be shared.
         if file.path.ends_with(ENV_FILE) {
             match files::ignore_in_git(&path) {
                 Ok(None) => {}
-                Ok(Some(changed)) => {
-                    done.push(told(Ok(()), "GAL-CFG-MODE", format!("{} added to {}", file.path.display(), DataDir::show(&changed, &context.working_dir))))
-                }
+                Ok(Some(changed)) => done.push(told(
+                    Ok(()),
+                    "GAL-CFG-MODE",
+                    format!(
+                        "{} added to {}",
+                        file.path.display(),
+                        DataDir::show(&changed, &context.working_dir)
+                    ),
+                )),
                 Err(error) => done.push(told(Err(error), "GAL-CFG-MODE", String::new())),
             }
         }
     }
     let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
     if !data_dir.path().exists() {
-        done.push(told(data_dir.create(), "GAL-DATA-DIR", format!("{} made", DataDir::show(data_dir.path(), &context.working_dir))));
+        done.push(told(
+            data_dir.create(),
+            "GAL-DATA-DIR",
+            format!("{} made", DataDir::show(data_dir.path(), &context.working_dir)),
+        ));
     }
     done
 }

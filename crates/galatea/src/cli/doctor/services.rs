@@ -1,43 +1,57 @@
 //! Services: model providers and platforms, asked live.
 
 use futures::future::join_all;
-use galatea_core::{Clock, Finding, Host, Severity, SystemClock};
+use galatea_core::{Clock, EventBus, Finding, Host, Severity, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
+use galatea_models::{Choices, Dependencies};
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
 use super::Examined;
 use crate::{
-    accounts,
+    accounts, choosing,
     cli::repairs::Repairs,
     connectors::{Built, PLATFORMS, Taken},
     failure::Result,
     personas::Persona,
+    wants,
 };
 
 /// Longest wait for one service; a platform that needs longer is as good as away.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Asks the model provider of every agent; one that several agents share is asked once.
-pub(super) async fn models(personas: &[Persona]) -> Vec<Finding> {
+pub(super) async fn models(examined: &Examined<'_>, personas: &[Persona]) -> Vec<Finding> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let http = match HttpClient::new(HttpOptions::default()) {
         Ok(http) => http,
         Err(error) => return vec![Finding::failure("model", &error)],
     };
+    let dependencies = Dependencies::remembering(
+        EventBus::default(),
+        Choices::of(&choosing::file(&examined.data_dir)),
+    );
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     let mut asked = Vec::new();
     for persona in personas {
-        match galatea_models::build(&persona.settings, &http, Arc::clone(&clock), &galatea_models::Dependencies::default()) {
+        match choosing::preview(&persona.settings, &http, &clock, &dependencies).await {
             Ok(configured) if seen.insert(configured.description.clone()) => asked.push(configured),
             Ok(_) => {}
             Err(error) => found.push(Finding::failure("model", &error)),
         }
     }
     for configured in &asked {
-        found.extend(configured.notes.iter().map(|note| Finding::new(Severity::Info, "GAL-MODEL-OK", "model", note.clone())));
+        found.extend(
+            configured
+                .notes
+                .iter()
+                .map(|note| Finding::new(Severity::Info, "GAL-MODEL-OK", "model", note.clone())),
+        );
     }
-    let answers = join_all(asked.iter().map(|configured| patiently("model", &configured.description, "GAL-MODEL-TIMEOUT", configured.check()))).await;
+    let answers = join_all(asked.iter().map(|configured| {
+        patiently("model", &configured.description, "GAL-MODEL-TIMEOUT", configured.check())
+    }))
+    .await;
     found.extend(answers.into_iter().flatten());
     found
 }
@@ -46,18 +60,28 @@ pub(super) async fn models(personas: &[Persona]) -> Vec<Finding> {
 ///
 /// # Errors
 /// As [`Repairs::offer`].
-pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona], repairs: Option<Repairs>) -> Result<Vec<Finding>> {
+pub(super) async fn connectors(
+    examined: &Examined<'_>,
+    personas: &[Persona],
+    repairs: Option<Repairs>,
+) -> Result<Vec<Finding>> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mut taken = Taken::default();
     let mut found = Vec::new();
     let mut asked = Vec::new();
     for persona in personas {
         let name = &persona.character.name;
-        let host =
-            Host { agent: persona.character.identity(), agent_name: name.clone(), data_dir: examined.data_dir.path().to_owned(), clock: Arc::clone(&clock) };
+        let host = Host {
+            agent: persona.character.identity(),
+            agent_name: name.clone(),
+            data_dir: examined.data_dir.path().to_owned(),
+            clock: Arc::clone(&clock),
+        };
         for platform in PLATFORMS {
             // The terminal's socket belongs to the process that runs, and needs a folder that a first start makes.
-            if platform.source == galatea_terminal::SOURCE && (examined.running.is_some() || !examined.data_dir.path().exists()) {
+            if platform.source == galatea_terminal::SOURCE
+                && (examined.running.is_some() || !examined.data_dir.path().exists())
+            {
                 continue;
             }
             for account in accounts::of(platform, &persona.settings) {
@@ -65,9 +89,32 @@ pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona], re
                 match platform.connector(&account, &host, &mut taken) {
                     Ok(Built::On(connector)) => asked.push((title, connector)),
                     Ok(Built::Off(why)) => {
-                        let wanted = account.number > 1 || platform.variables.iter().any(|v| v.required && persona.settings.find(v).is_some());
-                        if wanted {
-                            found.push(Finding::new(Severity::Warning, "GAL-CONNECTOR-OFF", "connector", format!("{title} is off")).with_fix(why));
+                        let wanted = account.number > 1
+                            || platform
+                                .variables
+                                .iter()
+                                .any(|v| v.required && persona.settings.find(v).is_some());
+                        if !wanted && wants::asks_for(&persona.character, platform) {
+                            let message = format!("{title} is off, and its character asks for it");
+                            found.push(
+                                Finding::new(
+                                    Severity::Warning,
+                                    "GAL-CONNECTOR-OFF",
+                                    "connector",
+                                    message,
+                                )
+                                .with_fix(why),
+                            );
+                        } else if wanted {
+                            found.push(
+                                Finding::new(
+                                    Severity::Warning,
+                                    "GAL-CONNECTOR-OFF",
+                                    "connector",
+                                    format!("{title} is off"),
+                                )
+                                .with_fix(why),
+                            );
                         }
                     }
                     Err(error) => found.push(Finding::failure("connector", &error)),
@@ -91,17 +138,30 @@ pub(super) async fn connectors(examined: &Examined<'_>, personas: &[Persona], re
         if let Some(repairs) = repairs {
             answer = repairs.offer(connector.as_ref(), title, answer, examined.context).await?;
         }
-        found.extend(answer.into_iter().map(|finding| Finding { message: format!("{title}: {}", finding.message), ..finding }));
+        found.extend(answer.into_iter().map(|finding| Finding {
+            message: format!("{title}: {}", finding.message),
+            ..finding
+        }));
     }
     Ok(found)
 }
 
-async fn patiently(subject: &str, what: &str, code: &str, check: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {
+async fn patiently(
+    subject: &str,
+    what: &str,
+    code: &str,
+    check: impl Future<Output = Vec<Finding>>,
+) -> Vec<Finding> {
     match tokio::time::timeout(PATIENCE, check).await {
         Ok(findings) => findings,
         Err(_) => vec![
-            Finding::new(Severity::Error, code, subject, format!("{what} did not answer within {} s", PATIENCE.as_secs()))
-                .with_fix("check the network and the address, then ask again"),
+            Finding::new(
+                Severity::Error,
+                code,
+                subject,
+                format!("{what} did not answer within {} s", PATIENCE.as_secs()),
+            )
+            .with_fix("check the network and the address, then ask again"),
         ],
     }
 }

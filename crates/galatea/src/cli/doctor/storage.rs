@@ -4,11 +4,7 @@ use galatea_core::{Finding, Severity};
 use std::{fs, path::Path};
 
 use super::Examined;
-use crate::{
-    config::check_database,
-    data_dir::DataDir,
-    database::{self, Database},
-};
+use crate::{config::check_database, data_dir::DataDir, database};
 
 /// Looks at the data folder; leaves the database to a process that has it.
 pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
@@ -16,11 +12,20 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
     let shown = DataDir::show(data_dir.path(), &examined.context.working_dir);
     if let Some(holder) = &examined.running {
         let who = holder.pid.map_or_else(|| "a galatea".to_owned(), |pid| format!("process {pid}"));
-        let finding = Finding::new(Severity::Info, "GAL-LOCK", "storage", format!("{who} is running with {shown}"));
+        let finding = Finding::new(
+            Severity::Info,
+            "GAL-LOCK",
+            "storage",
+            format!("{who} is running with {shown}"),
+        );
         return vec![finding.with_fix("`galatea status` tells how it does")];
     }
     let exists = data_dir.path().exists();
-    let writable = if exists { data_dir.path() } else { data_dir.path().ancestors().skip(1).find(|p| p.exists()).unwrap_or(Path::new("/")) };
+    let writable = if exists {
+        data_dir.path()
+    } else {
+        data_dir.path().ancestors().skip(1).find(|p| p.exists()).unwrap_or(Path::new("/"))
+    };
     if let Err(error) = probe(writable) {
         return vec![unwritable(writable, &error)];
     }
@@ -32,21 +37,30 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
     let found = match database::look(settings).await {
         Some(Ok(seen)) => {
             let made = if seen.tables { "" } else { "; the tables are made at the first start" };
-            let pgvector = seen.pgvector.map(|version| format!(", pgvector {version}")).unwrap_or_default();
+            let pgvector =
+                seen.pgvector.map(|version| format!(", pgvector {version}")).unwrap_or_default();
             Ok(format!("{} (PostgreSQL {}{pgvector}){made}", seen.place, seen.version))
         }
         Some(Err(error)) => Err(error),
         None if !exists => Ok(format!("{shown} is made at the first start")),
-        None if !data_dir.database().exists() => Ok(format!("{shown} can be written; the database is made at the first start")),
-        None => match Database::open_beside(settings, data_dir).await {
+        None if !data_dir.database().exists() => {
+            Ok(format!("{shown} can be written; the database is made at the first start"))
+        }
+        None => match database::open_beside(settings, data_dir).await {
             Ok(database) => {
                 database.close().await;
-                Ok(format!("{} (SQLite)", DataDir::show(&data_dir.database(), &examined.context.working_dir)))
+                Ok(format!(
+                    "{} (SQLite)",
+                    DataDir::show(&data_dir.database(), &examined.context.working_dir)
+                ))
             }
             Err(error) => Err(error),
         },
     };
-    vec![found.map_or_else(|error| Finding::failure("storage", &error), |text| Finding::ok("GAL-DB-OK", "storage", text))]
+    vec![found.map_or_else(
+        |error| Finding::failure("storage", &error),
+        |text| Finding::ok("GAL-DB-OK", "storage", text),
+    )]
 }
 
 /// Whether a file can be made in a folder: rights, quota and read-only mounts in one question.
@@ -57,9 +71,14 @@ fn probe(folder: &Path) -> std::io::Result<()> {
 }
 
 fn unwritable(folder: &Path, error: &std::io::Error) -> Finding {
-    let mut finding = Finding::new(Severity::Error, "GAL-DATA-DIR", "storage", "the data folder cannot be written")
-        .with_cause(error.to_string())
-        .with_fix("make it writable for this user, or set GALATEA_DATA_DIR to another folder");
+    let mut finding = Finding::new(
+        Severity::Error,
+        "GAL-DATA-DIR",
+        "storage",
+        "the data folder cannot be written",
+    )
+    .with_cause(error.to_string())
+    .with_fix("make it writable for this user, or set GALATEA_DATA_DIR to another folder");
     finding.origin = Some(folder.display().to_string());
     finding
 }

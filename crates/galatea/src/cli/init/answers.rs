@@ -115,18 +115,25 @@ impl Answers {
 
     /// As a layer in front of what is configured, to check it before it is written.
     pub(super) fn layer(&self) -> Layer {
-        let setting = |value: &str| Setting { value: value.into(), origin: Origin::Flag("your answer".to_owned()) };
+        let setting = |value: &str| Setting {
+            value: value.into(),
+            origin: Origin::Flag("your answer".to_owned()),
+        };
         self.settings.iter().map(|(name, value)| (name.clone(), setting(value))).collect()
     }
 
     /// Whether the login of a platform is among them.
     pub(super) fn connects(&self, platform: &Platform) -> bool {
-        platform.login_secrets().any(|secret| self.settings.iter().any(|(known, _)| known == secret.name))
+        platform
+            .login_secrets()
+            .any(|secret| self.settings.iter().any(|(known, _)| known == secret.name))
     }
 
     /// Whether anything but logins of platforms is among them.
     pub(super) fn has_model(&self) -> bool {
-        let login = |name: &str| PLATFORMS.iter().flat_map(Platform::login_secrets).any(|secret| secret.name == name);
+        let login = |name: &str| {
+            PLATFORMS.iter().flat_map(Platform::login_secrets).any(|secret| secret.name == name)
+        };
         self.settings.iter().any(|(name, _)| !login(name))
     }
 }
@@ -140,12 +147,16 @@ pub(super) fn platforms(init: &Init) -> Result<Vec<&'static Platform>> {
     for name in &init.connect {
         if !known().any(|p| p.source.as_str() == name.to_lowercase()) {
             let names: Vec<_> = known().map(|p| p.source.as_str()).collect();
-            return Err(Failure::usage(format!("there is no platform named {name} to connect"), format!("choose one of: {}", names.join(", "))));
+            return Err(Failure::usage(
+                format!("there is no platform named {name} to connect"),
+                format!("choose one of: {}", names.join(", ")),
+            ));
         }
     }
     let wanted = |p: &&Platform| {
         let name = p.source.as_str();
-        init.connect.iter().any(|wanted| wanted.to_lowercase() == name) || (init.telegram_token_stdin && name == "telegram")
+        init.connect.iter().any(|wanted| wanted.to_lowercase() == name)
+            || (init.telegram_token_stdin && name == "telegram")
     };
     Ok(known().filter(wanted).collect())
 }
@@ -184,10 +195,11 @@ pub(super) fn given(init: &Init, context: &Context, mut input: impl BufRead) -> 
 
 fn line(input: &mut impl BufRead, what: &str) -> Result<String> {
     let mut text = String::new();
-    input
-        .take(MAX_SECRET)
-        .read_line(&mut text)
-        .map_err(|e| Error::invalid(format!("{what} cannot be read from standard input")).with_code("GAL-CLI-USAGE").with("cause", e))?;
+    input.take(MAX_SECRET).read_line(&mut text).map_err(|e| {
+        Error::invalid(format!("{what} cannot be read from standard input"))
+            .with_code("GAL-CLI-USAGE")
+            .with("cause", e)
+    })?;
     let text = text.trim();
     if text.is_empty() {
         return Err(Failure::usage(
@@ -216,7 +228,15 @@ mod tests {
         answers.choose(Brain::Openai);
         answers.ollama("http://h/api", Some(&Found { text: Some("m".into()), embedding: None }));
         let written: Vec<_> = answers.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
-        assert_eq!(written, ["GALATEA_MODEL_PROVIDER=ollama", "OLLAMA_API_ENDPOINT=http://h/api", "OLLAMA_SMALL_MODEL=m", "OLLAMA_LARGE_MODEL=m"]);
+        assert_eq!(
+            written,
+            [
+                "GALATEA_MODEL_PROVIDER=ollama",
+                "OLLAMA_API_ENDPOINT=http://h/api",
+                "OLLAMA_SMALL_MODEL=m",
+                "OLLAMA_LARGE_MODEL=m"
+            ]
+        );
         assert_eq!(answers.name, USUAL_NAME);
     }
 }

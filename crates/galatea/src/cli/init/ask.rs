@@ -33,41 +33,66 @@ pub(super) async fn answers(init: &Init, context: &Context) -> Result<Answers> {
     let mut answers = Answers::named(init.name.as_deref());
     let mut chosen = answers::platforms(init)?;
     if chosen.is_empty() {
-        let mut select = cliclack::multiselect("Connect (space selects; nothing: this terminal only)").required(false);
+        let mut select =
+            cliclack::multiselect("Connect (space selects; nothing: this terminal only)")
+                .required(false);
         for (n, platform) in PLATFORMS.iter().enumerate().filter(|(_, p)| p.has_login()) {
             select = select.item(n, platform.title, "");
         }
-        chosen = select.interact().map_err(ended)?.into_iter().filter_map(|n| PLATFORMS.get(n)).collect();
+        chosen = select
+            .interact()
+            .map_err(ended)?
+            .into_iter()
+            .filter_map(|n| PLATFORMS.get(n))
+            .collect();
     }
     for platform in chosen {
         login(platform, &mut answers, init, context).await?;
     }
     model(&mut answers, init, context).await?;
     if init.name.is_none() {
-        answers.name = cliclack::input("Name of the character").default_input(USUAL_NAME).interact().map_err(ended)?;
+        answers.name = cliclack::input("Name of the character")
+            .default_input(USUAL_NAME)
+            .interact()
+            .map_err(ended)?;
     }
     cliclack::outro("That is all. Writing.").map_err(ended)?;
     Ok(answers)
 }
 
 /// Asks for a platform's secrets, each by what its declaration says it is, until the platform accepts them.
-async fn login(platform: &Platform, answers: &mut Answers, init: &Init, context: &Context) -> Result<()> {
+async fn login(
+    platform: &Platform,
+    answers: &mut Answers,
+    init: &Init,
+    context: &Context,
+) -> Result<()> {
     loop {
         for secret in platform.login_secrets() {
             let telegram = platform.source.as_str() == "telegram";
             let check = move |text: &String| match () {
                 () if text.trim().is_empty() => Err("this is needed"),
-                () if telegram && !looks_like_a_token(text) => Err("expected digits, a colon, then about 35 characters"),
+                () if telegram && !looks_like_a_token(text) => {
+                    Err("expected digits, a colon, then about 35 characters")
+                }
                 () => Ok(()),
             };
-            let text: String = cliclack::password(format!("{}: {} (hidden)", platform.title, secret.help)).validate(check).interact().map_err(ended)?;
+            let text: String =
+                cliclack::password(format!("{}: {} (hidden)", platform.title, secret.help))
+                    .validate(check)
+                    .interact()
+                    .map_err(ended)?;
             answers.set(secret.name, &text, context);
         }
         if init.no_check {
             return Ok(());
         }
-        let agreed =
-            |cost: &str| cliclack::confirm(format!("{cost} Ask {} whether it works?", platform.title)).initial_value(false).interact().unwrap_or(false);
+        let agreed = |cost: &str| {
+            cliclack::confirm(format!("{cost} Ask {} whether it works?", platform.title))
+                .initial_value(false)
+                .interact()
+                .unwrap_or(false)
+        };
         let findings = verify::platform(platform, answers, context, agreed).await?;
         verify::show(&findings, context);
         if verify::fatal(&findings).is_none() {
@@ -96,18 +121,26 @@ async fn model(answers: &mut Answers, init: &Init, context: &Context) -> Result<
             Choice::Known(brain) => {
                 answers.choose(brain);
                 if let Some(key) = brain.key() {
-                    let text: String = cliclack::password(format!("{key} (hidden)")).interact().map_err(ended)?;
+                    let text: String =
+                        cliclack::password(format!("{key} (hidden)")).interact().map_err(ended)?;
                     answers.set(key, &text, context);
                 }
             }
             Choice::Compatible => {
                 answers.choose(Brain::Openai);
-                let url: String = cliclack::input("Address, up to /v1").placeholder("http://127.0.0.1:1234/v1").interact().map_err(ended)?;
+                let url: String = cliclack::input("Address, up to /v1")
+                    .placeholder("http://127.0.0.1:1234/v1")
+                    .interact()
+                    .map_err(ended)?;
                 answers.set(models::OPENAI_BASE_URL.name, &url, context);
-                let name: String = cliclack::input("Name of the model").interact().map_err(ended)?;
+                let name: String =
+                    cliclack::input("Name of the model").interact().map_err(ended)?;
                 answers.set(models::OPENAI_SMALL_MODEL.name, &name, context);
                 answers.set(models::OPENAI_LARGE_MODEL.name, &name, context);
-                let key: String = cliclack::password("Key, empty if it needs none (hidden)").allow_empty().interact().map_err(ended)?;
+                let key: String = cliclack::password("Key, empty if it needs none (hidden)")
+                    .allow_empty()
+                    .interact()
+                    .map_err(ended)?;
                 if !key.trim().is_empty() {
                     answers.set(models::OPENAI_API_KEY.name, &key, context);
                 }
@@ -124,20 +157,31 @@ async fn model(answers: &mut Answers, init: &Init, context: &Context) -> Result<
     }
 }
 
-fn choice(init: &Init, context: &Context, endpoint: &str, found: Option<&ollama::Found>) -> Result<Choice> {
+fn choice(
+    init: &Init,
+    context: &Context,
+    endpoint: &str,
+    found: Option<&ollama::Found>,
+) -> Result<Choice> {
     if let Some(brain) = init.model {
         return Ok(Choice::Known(brain));
     }
     let settings = &context.configuration()?.settings;
     let mut select = cliclack::select("Model");
-    if let Some(brain) = [Brain::Anthropic, Brain::Openrouter, Brain::Openai, Brain::Google, Brain::Groq]
-        .into_iter()
-        .find(|b| b.key().is_some_and(|k| settings.raw(k).is_some()))
+    if let Some(brain) =
+        [Brain::Anthropic, Brain::Openrouter, Brain::Openai, Brain::Google, Brain::Groq]
+            .into_iter()
+            .find(|b| b.key().is_some_and(|k| settings.raw(k).is_some()))
     {
-        select = select.item(Choice::Keep, format!("keep {}", brain.provider()), "configured already");
+        select =
+            select.item(Choice::Keep, format!("keep {}", brain.provider()), "configured already");
     }
     if let Some(found) = found {
-        select = select.item(Choice::Known(Brain::Ollama), format!("Ollama at {endpoint}"), found.describe());
+        select = select.item(
+            Choice::Known(Brain::Ollama),
+            format!("Ollama at {endpoint}"),
+            found.describe(),
+        );
     }
     select
         .item(Choice::Known(Brain::Openai), "OpenAI", "key")
@@ -156,7 +200,14 @@ fn choice(init: &Init, context: &Context, endpoint: &str, found: Option<&ollama:
 /// # Errors
 /// Exit 130 when the person leaves.
 pub(super) fn may_replace(name: &str, env: &Path) -> Result<bool> {
-    cliclack::confirm(format!("{} has another {} for {name}. Replace it?", write::shown(env), write::what(name))).initial_value(false).interact().map_err(ended)
+    cliclack::confirm(format!(
+        "{} has another {} for {name}. Replace it?",
+        write::shown(env),
+        write::what(name)
+    ))
+    .initial_value(false)
+    .interact()
+    .map_err(ended)
 }
 
 /// Whether a character file may be replaced.
@@ -164,7 +215,10 @@ pub(super) fn may_replace(name: &str, env: &Path) -> Result<bool> {
 /// # Errors
 /// Exit 130 when the person leaves.
 pub(super) fn may_replace_file(file: &Path) -> Result<bool> {
-    cliclack::confirm(format!("{} exists. Replace it?", file.display())).initial_value(false).interact().map_err(ended)
+    cliclack::confirm(format!("{} exists. Replace it?", file.display()))
+        .initial_value(false)
+        .interact()
+        .map_err(ended)
 }
 
 /// A question that was not answered.
@@ -172,7 +226,11 @@ fn ended(error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::Interrupted {
         return Failure::interrupted();
     }
-    Error::unexpected("the terminal could not be asked").with("cause", &error).with_fix("use --yes and give the answers as options").with_source(error).into()
+    Error::unexpected("the terminal could not be asked")
+        .with("cause", &error)
+        .with_fix("use --yes and give the answers as options")
+        .with_source(error)
+        .into()
 }
 
 #[cfg(test)]
@@ -183,7 +241,13 @@ mod tests {
     fn the_shape_of_a_token_is_known() {
         let rest = "A".repeat(35);
         assert!(looks_like_a_token(&format!(" 123456789:{rest} ")));
-        for wrong in [String::new(), "123456789".into(), format!("bot123456789:{rest}"), format!("\"123456789:{rest}\""), "123456789:short".into()] {
+        for wrong in [
+            String::new(),
+            "123456789".into(),
+            format!("bot123456789:{rest}"),
+            format!("\"123456789:{rest}\""),
+            "123456789:short".into(),
+        ] {
             assert!(!looks_like_a_token(&wrong), "{wrong}");
         }
     }

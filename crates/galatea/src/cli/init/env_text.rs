@@ -43,11 +43,21 @@ fn is_entry(line: &str, name: &str) -> bool {
 
 /// A value as dotenvy, elizaOS and shells read it: plain where possible, else in quotes that hold.
 fn quoted(value: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '@' | '+' | '=' | ',' | '%' | '?' | '&');
+    let plain = |c: char| {
+        c.is_ascii_alphanumeric()
+            || matches!(c, '_' | '-' | '.' | '/' | ':' | '@' | '+' | '=' | ',' | '%' | '?' | '&')
+    };
     if value.chars().all(plain) {
         value.to_owned()
     } else if value.contains('\'') {
-        format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$").replace('\n', "\\n"))
+        format!(
+            "\"{}\"",
+            value
+                .replace('\\', "\\\\")
+                .replace('"', "\\\"")
+                .replace('$', "\\$")
+                .replace('\n', "\\n")
+        )
     } else {
         format!("'{value}'")
     }
@@ -58,15 +68,25 @@ mod tests {
     use super::*;
 
     fn read(text: &str, name: &str) -> Option<String> {
-        dotenvy::from_read_iter(text.as_bytes()).map(Result::unwrap).filter(|(n, _)| n == name).last().map(|(_, v)| v)
+        dotenvy::from_read_iter(text.as_bytes())
+            .map(Result::unwrap)
+            .filter(|(n, _)| n == name)
+            .last()
+            .map(|(_, v)| v)
     }
 
     #[test]
     fn everything_else_stays_and_empty_lines_are_filled() {
         let text = "# mine\nTELEGRAM_BOT_TOKEN=\nOTHER=1 # note";
         let (text, change) = set(text, "TELEGRAM_BOT_TOKEN", "1:a", Some(""));
-        assert_eq!((text.as_str(), change), ("# mine\nTELEGRAM_BOT_TOKEN=1:a\nOTHER=1 # note\n", Change::Added));
-        assert_eq!(set(&text, "TELEGRAM_BOT_TOKEN", "1:a", Some("1:a")), (text.clone(), Change::None));
+        assert_eq!(
+            (text.as_str(), change),
+            ("# mine\nTELEGRAM_BOT_TOKEN=1:a\nOTHER=1 # note\n", Change::Added)
+        );
+        assert_eq!(
+            set(&text, "TELEGRAM_BOT_TOKEN", "1:a", Some("1:a")),
+            (text.clone(), Change::None)
+        );
         assert_eq!(set(&text, "TELEGRAM_BOT_TOKEN", "2:b", Some("1:a")).1, Change::Replaced);
         assert_eq!(set("", "A", "1", None).0, "A=1\n");
     }

@@ -30,22 +30,41 @@ impl Found {
 
 /// Where Ollama is by the configuration.
 pub(super) fn endpoint(context: &Context) -> String {
-    context.configuration().ok().and_then(|c| c.settings.text(&OLLAMA_API_ENDPOINT)).unwrap_or_else(|| "http://localhost:11434/api".to_owned())
+    context
+        .configuration()
+        .ok()
+        .and_then(|c| c.settings.text(&OLLAMA_API_ENDPOINT))
+        .unwrap_or_else(|| "http://localhost:11434/api".to_owned())
 }
 
 /// Asks it for its models; none when nobody answers there.
 pub(super) async fn probe(endpoint: &str) -> Option<Found> {
-    let http = HttpClient::new(HttpOptions { total_timeout: PATIENCE, connect_timeout: PATIENCE, max_body: MAX_ANSWER, ..HttpOptions::default() }).ok()?;
-    let list: Value = http.get(&format!("{}/tags", endpoint.trim_end_matches('/'))).send_json().await.ok()?;
+    let http = HttpClient::new(HttpOptions {
+        total_timeout: PATIENCE,
+        connect_timeout: PATIENCE,
+        max_body: MAX_ANSWER,
+        ..HttpOptions::default()
+    })
+    .ok()?;
+    let list: Value =
+        http.get(&format!("{}/tags", endpoint.trim_end_matches('/'))).send_json().await.ok()?;
     Some(choose(&list))
 }
 
 fn choose(list: &Value) -> Found {
-    let names: Vec<&str> =
-        list["models"].as_array().into_iter().flatten().filter_map(|m| m["name"].as_str()).map(|n| n.strip_suffix(":latest").unwrap_or(n)).collect();
+    let names: Vec<&str> = list["models"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|m| m["name"].as_str())
+        .map(|n| n.strip_suffix(":latest").unwrap_or(n))
+        .collect();
     // Ollama lists the model used last first. Embedding models say so in their names.
     let embeds = |name: &&&str| ["embed", "bge", "minilm"].iter().any(|part| name.contains(part));
-    Found { text: names.iter().find(|n| !embeds(n)).map(|n| (*n).to_owned()), embedding: names.iter().find(embeds).map(|n| (*n).to_owned()) }
+    Found {
+        text: names.iter().find(|n| !embeds(n)).map(|n| (*n).to_owned()),
+        embedding: names.iter().find(embeds).map(|n| (*n).to_owned()),
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::answers::Answers;
 use crate::{
     accounts::AccountSettings,
+    choosing,
     cli::connector::unasked,
     connectors::{Built, PLATFORMS, Platform, Taken},
     context::Context,
@@ -55,19 +56,43 @@ fn settings(answers: &Answers, context: &Context) -> Result<Settings> {
 ///
 /// # Errors
 /// When the configuration cannot be read.
-pub(super) async fn platform(platform: &Platform, answers: &Answers, context: &Context, agreed: impl Fn(&str) -> bool) -> Result<Vec<Finding>> {
+pub(super) async fn platform(
+    platform: &Platform,
+    answers: &Answers,
+    context: &Context,
+    agreed: impl Fn(&str) -> bool,
+) -> Result<Vec<Finding>> {
     let settings = settings(answers, context)?;
     let data_dir = DataDir::locate(&settings, &context.working_dir).path().to_owned();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let host = Host { agent: AgentIdentity::new(None, &answers.name), agent_name: answers.name.clone(), data_dir, clock };
-    Ok(match platform.connector(&AccountSettings { number: 1, settings: settings.clone() }, &host, &mut Taken::default()) {
-        Ok(Built::On(connector)) => match connector.check_cost() {
-            Some(cost) if !agreed(&cost) => vec![unasked(&cost, &platform.source)],
-            _ => connector.check().await,
+    let host = Host {
+        agent: AgentIdentity::new(None, &answers.name),
+        agent_name: answers.name.clone(),
+        data_dir,
+        clock,
+    };
+    Ok(
+        match platform.connector(
+            &AccountSettings { number: 1, settings: settings.clone() },
+            &host,
+            &mut Taken::default(),
+        ) {
+            Ok(Built::On(connector)) => match connector.check_cost() {
+                Some(cost) if !agreed(&cost) => vec![unasked(&cost, &platform.source)],
+                _ => connector.check().await,
+            },
+            Ok(Built::Off(why)) => vec![
+                Finding::new(
+                    Severity::Error,
+                    "GAL-CONNECTOR-OFF",
+                    "connector",
+                    format!("{} is off", platform.title),
+                )
+                .with_fix(why),
+            ],
+            Err(error) => vec![Finding::failure("connector", &error)],
         },
-        Ok(Built::Off(why)) => vec![Finding::new(Severity::Error, "GAL-CONNECTOR-OFF", "connector", format!("{} is off", platform.title)).with_fix(why)],
-        Err(error) => vec![Finding::failure("connector", &error)],
-    })
+    )
 }
 
 /// Asks the provider about key, address and models. Costs no tokens.
@@ -77,16 +102,27 @@ pub(super) async fn platform(platform: &Platform, answers: &Answers, context: &C
 pub(super) async fn model(answers: &Answers, context: &Context) -> Result<Vec<Finding>> {
     let settings = settings(answers, context)?;
     let http = HttpClient::new(HttpOptions::default())?;
-    Ok(match galatea_models::build(&settings, &http, Arc::new(SystemClock), &galatea_models::Dependencies::default()) {
-        Ok(configured) => configured.check().await,
-        Err(error) => vec![Finding::failure("model", &error)],
-    })
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    Ok(
+        match choosing::preview(&settings, &http, &clock, &galatea_models::Dependencies::default())
+            .await
+        {
+            Ok(configured) => configured.check().await,
+            Err(error) => vec![Finding::failure("model", &error)],
+        },
+    )
 }
 
 /// The exit code for findings after which nothing should be written.
 pub(super) fn fatal(findings: &[Finding]) -> Option<Exit> {
-    let worst = findings.iter().find(|f| f.severity == Severity::Error && FATAL.contains(&f.id.as_str()))?;
-    Some(if ["401", "403", "4004", "-TOKEN"].iter().any(|end| worst.id.ends_with(end)) { Exit::Authentication } else { Exit::Configuration })
+    let worst = findings
+        .iter()
+        .find(|f| f.severity == Severity::Error && FATAL.contains(&f.id.as_str()))?;
+    Some(if ["401", "403", "4004", "-TOKEN"].iter().any(|end| worst.id.ends_with(end)) {
+        Exit::Authentication
+    } else {
+        Exit::Configuration
+    })
 }
 
 /// Shows findings as talk.
@@ -113,7 +149,13 @@ mod tests {
     #[test]
     fn only_what_can_never_work_stops() {
         let finding = |severity, id: &str| Finding::new(severity, id, "x", "x");
-        assert_eq!(fatal(&[finding(Severity::Ok, "GAL-TG-TOKEN"), finding(Severity::Error, "GAL-TG-CONNECT")]), None);
+        assert_eq!(
+            fatal(&[
+                finding(Severity::Ok, "GAL-TG-TOKEN"),
+                finding(Severity::Error, "GAL-TG-CONNECT")
+            ]),
+            None
+        );
         for refused in ["GAL-TG-401", "GAL-DC-TOKEN", "GAL-X-401"] {
             assert_eq!(fatal(&[finding(Severity::Error, refused)]), Some(Exit::Authentication));
         }

@@ -47,17 +47,23 @@ pub(super) fn plan(answers: &Answers, context: &Context, force: bool, asks: bool
     let mut text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(e) => return Err(Error::invalid(format!("{} cannot be read", env.display())).with_code("GAL-CFG-FILE").with("cause", e).into()),
+        Err(e) => {
+            return Err(Error::invalid(format!("{} cannot be read", env.display()))
+                .with_code("GAL-CFG-FILE")
+                .with("cause", e)
+                .into());
+        }
     };
     let known = crate::config::values_of(&env, &text);
     let character = usual_file(&answers.name);
     let exists = context.working_dir.join(&character).exists();
     let mut settings = answers.settings.clone();
-    settings.push((CHARACTER_FILES.to_owned(), character.display().to_string()));
+    settings.push((CHARACTER_FILES.to_owned(), named_in(&env, &character, &context.working_dir)));
     let mut names = Vec::new();
     let mut in_the_way = Vec::new();
     for (name, value) in &settings {
-        let (changed, change) = env_text::set(&text, name, value, known.get(name).map(String::as_str));
+        let (changed, change) =
+            env_text::set(&text, name, value, known.get(name).map(String::as_str));
         let may = change != Change::Replaced || force || (asks && ask::may_replace(name, &env)?);
         if !may && asks {
             continue;
@@ -72,11 +78,21 @@ pub(super) fn plan(answers: &Answers, context: &Context, force: bool, asks: bool
     }
     if !in_the_way.is_empty() {
         let message = format!("{} sets {} to another value", env.display(), in_the_way.join(", "));
-        let report = Report::error(message).code("GAL-FILE-EXISTS").fix("add --force to replace it; nothing was written");
+        let report = Report::error(message)
+            .code("GAL-FILE-EXISTS")
+            .fix("add --force to replace it; nothing was written");
         return Err(Failure::new(vec![report], Exit::Conflict));
     }
     let keep_character = exists && !force && !(asks && ask::may_replace_file(&character)?);
-    Ok(Plan { env, text, names, character, name: answers.name.clone(), keep_character, force: force || exists })
+    Ok(Plan {
+        env,
+        text,
+        names,
+        character,
+        name: answers.name.clone(),
+        keep_character,
+        force: force || exists,
+    })
 }
 
 impl Plan {
@@ -85,9 +101,17 @@ impl Plan {
         context.output.data(format_args!(
             "{}: {}",
             self.env.display(),
-            if self.names.is_empty() { "no change".to_owned() } else { format!("set {}", self.names.join(", ")) }
+            if self.names.is_empty() {
+                "no change".to_owned()
+            } else {
+                format!("set {}", self.names.join(", "))
+            }
         ));
-        context.output.data(format_args!("{}: {}", self.character.display(), if self.keep_character { "kept" } else { "written" }));
+        context.output.data(format_args!(
+            "{}: {}",
+            self.character.display(),
+            if self.keep_character { "kept" } else { "written" }
+        ));
     }
 
     /// Writes it and tells.
@@ -102,14 +126,39 @@ impl Plan {
         } else {
             files::replace(&path, &self.text, Access::Private)?;
             let ignored = files::ignore_in_git(&path)?;
-            let git = ignored.map(|file| format!(", added to {}", DataDir::show(&file, &context.working_dir))).unwrap_or_default();
-            context.output.say(format_args!("{mark} wrote {} (mode 0600{git}): {}", self.env.display(), self.names.join(", ")));
+            let git = ignored
+                .map(|file| format!(", added to {}", DataDir::show(&file, &context.working_dir)))
+                .unwrap_or_default();
+            context.output.say(format_args!(
+                "{mark} wrote {} (mode 0600{git}): {}",
+                self.env.display(),
+                self.names.join(", ")
+            ));
         }
         if self.keep_character {
             context.output.say(format_args!("{mark} kept {}", self.character.display()));
             return Ok(());
         }
         write_new(context, &self.name, &self.character, self.force)
+    }
+}
+
+/// How `.env` names the character file. A relative path in it is taken from the folder it lies in, so it stays right when both are moved
+/// together: into a container, to `/etc/galatea`. Where that is another folder than this one, the whole path.
+fn named_in(env: &Path, character: &Path, working_dir: &Path) -> String {
+    let path = working_dir.join(env);
+    let folder = path.parent().unwrap_or(working_dir);
+    let same = |a: &Path, b: &Path| {
+        a == b
+            || std::fs::canonicalize(a)
+                .ok()
+                .zip(std::fs::canonicalize(b).ok())
+                .is_some_and(|(a, b)| a == b)
+    };
+    if same(folder, working_dir) {
+        character.display().to_string()
+    } else {
+        working_dir.join(character).display().to_string()
     }
 }
 
@@ -121,4 +170,17 @@ pub(super) fn shown(env: &Path) -> String {
 /// How a value is shown in a question.
 pub(super) fn what(name: &str) -> &'static str {
     if looks_secret(name) { "secret" } else { "value" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_character_is_named_so_that_it_is_found_from_everywhere() {
+        let character = Path::new("characters/ada.json");
+        let named = |env: &str| named_in(Path::new(env), character, Path::new("/bot"));
+        assert_eq!([".env", "./other.env", "/bot/.env"].map(named), ["characters/ada.json"; 3]);
+        assert_eq!(["/etc/galatea/env", "conf/.env"].map(named), ["/bot/characters/ada.json"; 2]);
+    }
 }

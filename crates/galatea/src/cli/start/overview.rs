@@ -4,13 +4,20 @@ use std::net::SocketAddr;
 
 use crate::{
     banner::{Banner, Row},
-    boot::Booted,
+    boot::{Booted, PlatformState},
     context::Context,
     data_dir::DataDir,
+    database,
 };
 
 /// What is shown at the start.
-pub(crate) fn banner(booted: &Booted, data_dir: &DataDir, health: SocketAddr, demo: bool, context: &Context) -> Banner {
+pub(crate) fn banner(
+    booted: &Booted,
+    data_dir: &DataDir,
+    health: SocketAddr,
+    demo: bool,
+    context: &Context,
+) -> Banner {
     let version = env!("CARGO_PKG_VERSION");
     let no_env = !context.working_dir.join(".env").exists();
     let title = match (demo, no_env) {
@@ -18,33 +25,53 @@ pub(crate) fn banner(booted: &Booted, data_dir: &DataDir, health: SocketAddr, de
         (true, false) => format!("galatea {version} — no character named, starting the demo agent"),
         (false, _) => format!("galatea {version}"),
     };
-    let (database, kind) = booted.database.show(data_dir, &context.working_dir);
+    let (database, kind) = database::show(&booted.database, data_dir, &context.working_dir);
     let made = if booted.created { ", created" } else { "" };
-    let mut rows = vec![Row::fact("Storage", format!("{database} ({kind}{made})")), Row::fact("Health", format!("http://{health}/readyz"))];
+    let mut rows = vec![
+        Row::fact("Storage", format!("{database} ({kind}{made})")),
+        Row::fact("Health", format!("http://{health}/readyz")),
+    ];
     let several = booted.agents.len() > 1;
     for agent in &booted.agents {
         if several {
             rows.push(Row::Gap);
         }
-        rows.push(Row::fact("Agent", if demo { format!("{} (built-in)", agent.name) } else { agent.name.clone() }));
+        rows.push(Row::fact(
+            "Agent",
+            if demo { format!("{} (built-in)", agent.name) } else { agent.name.clone() },
+        ));
+        rows.extend(agent.missing.iter().map(|missing| Row::fact("", missing)));
         rows.push(Row::fact("Model", &agent.model));
         rows.extend(agent.notes.iter().map(|note| Row::fact("", note)));
-        for (title, off) in &agent.platforms {
-            rows.push(match (title.as_str(), off) {
-                (title, Some(why)) => Row::off(title, why),
-                ("Terminal", None) if several => Row::fact("Terminal", format!("galatea chat {}", quoted(&agent.name))),
-                ("Terminal", None) => Row::fact("Terminal", "ready   galatea chat"),
-                (title, None) => Row::fact(title, "on"),
+        for (title, state) in &agent.platforms {
+            rows.push(match (title.as_str(), state) {
+                (title, PlatformState::Off(why)) => Row::off(title, why),
+                (title, PlatformState::Silent) => {
+                    Row::fact(title, "on, and answers nobody: no model is set")
+                }
+                ("Terminal", PlatformState::On) if several => {
+                    Row::fact("Terminal", format!("galatea chat {}", quoted(&agent.name)))
+                }
+                ("Terminal", PlatformState::On) => Row::fact("Terminal", "ready   galatea chat"),
+                (title, PlatformState::On) => Row::fact(title, "on"),
             });
         }
     }
-    let next = if demo { vec!["galatea init", "galatea chat", "galatea doctor"] } else { vec!["galatea chat", "galatea status", "galatea doctor"] };
+    let next = if demo {
+        vec!["galatea init", "galatea chat", "galatea doctor"]
+    } else {
+        vec!["galatea chat", "galatea status", "galatea doctor"]
+    };
     Banner { title, rows, next }
 }
 
 /// As a shell takes it.
 fn quoted(name: &str) -> String {
-    if name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')) { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
+    if name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]

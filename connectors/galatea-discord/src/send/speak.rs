@@ -1,0 +1,230 @@
+//! Speak: whether Discord lets a member write in a channel, as it stands now.
+
+use galatea_core::{Result, Speak, Timestamp};
+use serde_json::Value;
+
+use super::api::{Api, Call};
+use crate::{
+    decode::directory::{id, is_thread},
+    error::Failure,
+};
+
+/// Bits of Discord's permissions (Discord, "Permissions").
+const ADMINISTRATOR: u64 = 1 << 3;
+const VIEW: u64 = 1 << 10;
+const SEND: u64 = 1 << 11;
+const MANAGE_THREADS: u64 = 1 << 34;
+const SEND_IN_THREADS: u64 = 1 << 38;
+/// A private thread: only the person who was added is in it (Discord, "Channel Types").
+const PRIVATE_THREAD: u64 = 12;
+
+/// Asks for the channel with its overwrites, the guild with its roles, and the member.
+pub(super) async fn may_speak(
+    api: &Api,
+    channel: u64,
+    person: u64,
+    now: Timestamp,
+) -> Result<Speak> {
+    match ask(api, channel, person, now).await {
+        Ok(said) => Ok(said),
+        // Unknown channel, guild, member or user: not there, so not to be spoken for.
+        Err(failure) if matches!(failure.code(), Some(10003 | 10004 | 10007 | 10013)) => {
+            Ok(Speak::No)
+        }
+        // Missing access.
+        Err(failure) if matches!(failure.code(), Some(50001 | 50013)) => Ok(Speak::Unknown),
+        Err(failure) => Err(api.error(failure, "who may write")),
+    }
+}
+
+async fn ask(api: &Api, channel: u64, person: u64, now: Timestamp) -> Result<Speak, Failure> {
+    let place = get_channel(api, channel).await?;
+    let Some(guild) = id(&place["guild_id"]) else {
+        let inside = place["recipients"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(|one| id(&one["id"]) == Some(person)));
+        return Ok(if inside { Speak::Yes } else { Speak::No });
+    };
+    let thread =
+        place["type"].as_u64().and_then(|kind| u8::try_from(kind).ok()).is_some_and(is_thread);
+    let parent = match id(&place["parent_id"]).filter(|_| thread) {
+        Some(parent) => Some(get_channel(api, parent).await?),
+        None => None,
+    };
+    let roles = api.call(Call::new("GET /guilds/{}", guild, format!("/guilds/{guild}"))).await?;
+    let member = api
+        .call(Call::new(
+            "GET /guilds/{}/members/{}",
+            guild,
+            format!("/guilds/{guild}/members/{person}"),
+        ))
+        .await?;
+    Ok(permitted(&roles, &member, person, &place, parent.as_ref(), now))
+}
+
+async fn get_channel(api: &Api, channel: u64) -> Result<Value, Failure> {
+    api.call(Call::new("GET /channels/{}", channel, format!("/channels/{channel}"))).await
+}
+
+/// As Discord computes it (Discord, "Permission Hierarchy" and "Permission Overwrites"); a time-out leaves reading only.
+fn permitted(
+    guild: &Value,
+    member: &Value,
+    person: u64,
+    place: &Value,
+    parent: Option<&Value>,
+    now: Timestamp,
+) -> Speak {
+    let Some(everyone) = id(&guild["id"]) else { return Speak::Unknown };
+    if id(&guild["owner_id"]) == Some(person) {
+        return Speak::Yes;
+    }
+    let mine: Vec<u64> = member["roles"].as_array().into_iter().flatten().filter_map(id).collect();
+    let roles = guild["roles"].as_array().into_iter().flatten();
+    let base = roles.filter(|role| {
+        id(&role["id"]).is_some_and(|role| role == everyone || mine.contains(&role))
+    });
+    let base = base.fold(0, |all, role| all | bits(&role["permissions"]));
+    if base & ADMINISTRATOR != 0 {
+        return Speak::Yes;
+    }
+    match timed_out(member, now) {
+        Some(false) => {}
+        Some(true) => return Speak::No,
+        None => return Speak::Unknown,
+    }
+    let may = overwritten(base, parent.unwrap_or(place), everyone, &mine, person);
+    if may & VIEW == 0 {
+        return Speak::No;
+    }
+    let Some(_) = parent else { return if may & SEND == 0 { Speak::No } else { Speak::Yes } };
+    let manages = may & MANAGE_THREADS != 0;
+    match () {
+        () if may & SEND_IN_THREADS == 0 => Speak::No,
+        () if manages => Speak::Yes,
+        () if place["thread_metadata"]["locked"] == true => Speak::No,
+        () if place["type"] == PRIVATE_THREAD => Speak::Unknown,
+        () => Speak::Yes,
+    }
+}
+
+/// Whether a member is timed out; none for a time that cannot be read.
+fn timed_out(member: &Value, now: Timestamp) -> Option<bool> {
+    match &member["communication_disabled_until"] {
+        Value::Null => Some(false),
+        Value::String(until) => serenity::all::Timestamp::parse(until)
+            .ok()
+            .map(|until| until.unix_timestamp().saturating_mul(1000) > now.0),
+        _ => None,
+    }
+}
+
+/// The channel's overwrites: of everybody, then of all roles together, then of the member.
+fn overwritten(base: u64, channel: &Value, everyone: u64, mine: &[u64], person: u64) -> u64 {
+    let all: Vec<(u64, u64, u64)> = channel["permission_overwrites"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|one| Some((id(&one["id"])?, bits(&one["allow"]), bits(&one["deny"]))))
+        .collect();
+    let of = |wanted: &dyn Fn(u64) -> bool| {
+        all.iter()
+            .filter(|(who, ..)| wanted(*who))
+            .fold((0, 0), |(allow, deny), (_, more, less)| (allow | more, deny | less))
+    };
+    let steps = [
+        of(&|who| who == everyone),
+        of(&|who| who != everyone && mine.contains(&who)),
+        of(&|who| who == person),
+    ];
+    steps.into_iter().fold(base, |may, (allow, deny)| may & !deny | allow)
+}
+
+fn bits(permissions: &Value) -> u64 {
+    permissions.as_str().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+    fn said(member: Value, overwrites: Value) -> Speak {
+        let guild = json!({ "id": "1", "owner_id": "7", "roles": [
+            { "id": "1", "permissions": (VIEW | SEND | SEND_IN_THREADS).to_string() },
+            { "id": "2", "permissions": "0" },
+            { "id": "3", "permissions": ADMINISTRATOR.to_string() },
+        ]});
+        permitted(
+            &guild,
+            &member,
+            9,
+            &json!({ "type": 0, "permission_overwrites": overwrites }),
+            None,
+            NOW,
+        )
+    }
+
+    fn deny(who: &str, what: u64) -> Value {
+        json!({ "id": who, "allow": "0", "deny": what.to_string() })
+    }
+
+    fn allow(who: &str, what: u64) -> Value {
+        json!({ "id": who, "allow": what.to_string(), "deny": "0" })
+    }
+
+    #[test]
+    fn overwrites_count_in_discords_order() {
+        let plain = || json!({ "roles": ["2"] });
+        assert_eq!(said(plain(), json!([])), Speak::Yes);
+        assert_eq!(said(plain(), json!([deny("1", SEND)])), Speak::No);
+        assert_eq!(said(plain(), json!([deny("1", VIEW)])), Speak::No);
+        assert_eq!(said(plain(), json!([deny("1", SEND), allow("2", SEND)])), Speak::Yes);
+        assert_eq!(said(plain(), json!([allow("2", SEND), deny("9", SEND)])), Speak::No);
+        assert_eq!(said(plain(), json!([deny("2", SEND), allow("9", SEND)])), Speak::Yes);
+        assert_eq!(
+            said(json!({ "roles": ["3"] }), json!([deny("1", SEND | VIEW)])),
+            Speak::Yes,
+            "an administrator"
+        );
+    }
+
+    #[test]
+    fn a_time_out_silences_until_it_is_over() {
+        let until = |time: Value| json!({ "roles": [], "communication_disabled_until": time });
+        assert_eq!(said(until(json!("2030-01-01T00:00:00+00:00")), json!([])), Speak::No);
+        assert_eq!(said(until(json!("2020-01-01T00:00:00+00:00")), json!([])), Speak::Yes);
+        assert_eq!(said(until(Value::Null), json!([])), Speak::Yes);
+        assert_eq!(said(until(json!("soon")), json!([])), Speak::Unknown);
+    }
+
+    #[test]
+    fn threads_take_their_parents_rules_and_their_own() {
+        let guild = json!({ "id": "1", "owner_id": "7", "roles": [{ "id": "1", "permissions": (VIEW | SEND | SEND_IN_THREADS).to_string() }] });
+        let member = json!({ "roles": [] });
+        let at = |thread: Value, parent: Value| {
+            permitted(&guild, &member, 9, &thread, Some(&parent), NOW)
+        };
+        let open = || json!({ "permission_overwrites": [] });
+        assert_eq!(at(json!({ "type": 11 }), open()), Speak::Yes);
+        assert_eq!(
+            at(json!({ "type": 11 }), json!({ "permission_overwrites": [deny("1", SEND)] })),
+            Speak::Yes,
+            "threads have a permission of their own"
+        );
+        assert_eq!(
+            at(
+                json!({ "type": 11 }),
+                json!({ "permission_overwrites": [deny("1", SEND_IN_THREADS)] })
+            ),
+            Speak::No
+        );
+        assert_eq!(
+            at(json!({ "type": 11, "thread_metadata": { "locked": true } }), open()),
+            Speak::No
+        );
+        assert_eq!(at(json!({ "type": 12 }), open()), Speak::Unknown);
+    }
+}

@@ -1,0 +1,56 @@
+//! What a message replies to, with the words Telegram sends along: they need not be stored here.
+
+use galatea_core::{Quote, QuoteKind};
+use teloxide::types::{Message, MessageKind};
+
+use super::{Me, connection, is_me, media, origin_name, real_reply, text, words};
+
+/// The message it answers; where a part of it was chosen, that part.
+pub(super) fn of(m: &Message, me: &Me) -> Vec<Quote> {
+    let MessageKind::Common(common) = &m.kind else { return Vec::new() };
+    let chosen = common.quote.as_ref().map(|quote| text::to_markdown(&quote.text, &quote.entities));
+    let quote = match (real_reply(m), &common.external_reply) {
+        (Some(replied), _) => {
+            let own = replied.sender_chat.is_none()
+                && replied.from.as_ref().is_some_and(|user| is_me(user.id.0, me));
+            let said = chosen.unwrap_or_else(|| all(replied));
+            Quote {
+                own,
+                attachments: media::attachments(replied),
+                ..Quote::new(QuoteKind::Reply, author(replied), said)
+            }
+        }
+        // A message of another chat.
+        (None, Some(external)) => Quote::new(
+            QuoteKind::Reply,
+            Some(origin_name(&external.origin)),
+            chosen.unwrap_or_default(),
+        ),
+        // A story, or a message that the reader could not make out.
+        (None, None) => match chosen {
+            Some(chosen) => Quote::new(QuoteKind::Reply, None, chosen),
+            None => return Vec::new(),
+        },
+    };
+    if quote.is_empty() && !quote.own { Vec::new() } else { vec![quote] }
+}
+
+/// Everything it says, files without words in words.
+fn all(m: &Message) -> String {
+    let (words, entities) = words(m);
+    let said = text::to_markdown(words, entities);
+    [Some(said), media::in_words(m)]
+        .into_iter()
+        .flatten()
+        .filter(|text| !text.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn author(m: &Message) -> Option<String> {
+    match (&m.sender_chat, &m.from) {
+        (Some(chat), _) => connection::chat_name(chat),
+        (None, Some(user)) => Some(user.full_name()),
+        (None, None) => connection::chat_name(&m.chat),
+    }
+}

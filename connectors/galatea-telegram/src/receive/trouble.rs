@@ -1,0 +1,107 @@
+//! Polls that fail: how long to wait before the next, and what is said about it.
+
+use galatea_core::{Error, Health, Retry};
+use std::time::Duration;
+
+use super::Intake;
+use crate::error::{CONFLICT_WAIT, codes};
+
+/// First pause, doubled each time.
+const FIRST: Duration = Duration::from_millis(500);
+/// Longest pause while nothing answers: such a try costs Telegram nothing, and a network that comes back is noticed at once.
+const UNREACHABLE: Duration = Duration::from_secs(2);
+/// Longest pause after a server's fault, and after so many of them in a row, a minute or so.
+const FAULTY: Duration = Duration::from_secs(3);
+const LASTING: Duration = Duration::from_secs(15);
+const MANY: u32 = 20;
+
+/// How long to wait after so many failures in a row, the last of them included, before jitter. Pure.
+fn pause(failures: u32, reached: bool) -> Duration {
+    let longest = match (reached, failures) {
+        (false, _) => UNREACHABLE,
+        (true, ..MANY) => FAULTY,
+        (true, _) => LASTING,
+    };
+    FIRST.saturating_mul(1 << failures.saturating_sub(1).min(8)).min(longest)
+}
+
+/// A quarter more or less, so that many bots do not come back in step.
+fn jitter(pause: Duration) -> Duration {
+    use rand::Rng as _;
+    pause.mul_f64(rand::rng().random_range(0.75..=1.25))
+}
+
+/// Failures in a row: told once each kind, with growing waits.
+pub(super) struct Troubles<'a> {
+    detail: &'a str,
+    /// How many of one sort: with a server that answers, or without.
+    failures: u32,
+    reached: bool,
+    told: Option<&'static str>,
+}
+
+impl<'a> Troubles<'a> {
+    /// `detail` is what is reported once it works again.
+    pub(super) fn new(detail: &'a str) -> Self {
+        Self { detail, failures: 0, reached: false, told: None }
+    }
+
+    /// Counts a failure, tells of it, and says how long to wait. `reached` when a server answered.
+    pub(super) fn meet(&mut self, intake: &Intake, error: &Error, reached: bool) -> Duration {
+        self.failures = if reached == self.reached { self.failures.saturating_add(1) } else { 1 };
+        self.reached = reached;
+        let pause = match (error.code(), error.retry()) {
+            (Some(codes::CONFLICT), _) => CONFLICT_WAIT,
+            (_, Retry::After(wait)) => wait,
+            _ => jitter(pause(self.failures, reached)),
+        };
+        let code = error.code().unwrap_or("GAL-UNEXPECTED");
+        if self.told != Some(code) {
+            self.told = Some(code);
+            tracing::debug!(code, error = %error.report(), seconds = pause.as_secs_f32(), "receiving from Telegram is interrupted and tried again");
+            let reason = format!("{error}; next try in {} s", pause.as_secs().max(1));
+            intake
+                .gateway
+                .report(Health::Retrying { reason, code: error.code().map(str::to_owned) });
+        }
+        pause
+    }
+
+    /// It works again.
+    pub(super) fn over(&mut self, intake: &Intake) {
+        self.failures = 0;
+        if self.told.take().is_some() {
+            tracing::debug!("receiving from Telegram again");
+            intake.gateway.report(Health::Up { detail: self.detail.to_owned() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_that_comes_back_is_noticed_within_two_seconds() {
+        let first_five: Duration = (1..=5).map(|n| pause(n, false)).sum();
+        assert!(first_five <= Duration::from_secs(8), "{first_five:?}");
+        assert!(
+            (1..10_000)
+                .all(|n| pause(n, false) <= Duration::from_secs(2) && pause(n, false) >= FIRST)
+        );
+        assert!((0..1_000).all(|_| {
+            (Duration::from_millis(1_500)..=Duration::from_millis(2_500))
+                .contains(&jitter(UNREACHABLE))
+        }));
+    }
+
+    #[test]
+    fn a_server_that_is_faulty_for_long_is_left_alone() {
+        let first_five: Duration = (1..=5).map(|n| pause(n, true)).sum();
+        assert!(first_five <= Duration::from_secs(10), "{first_five:?}");
+        assert_eq!(
+            (pause(19, true), pause(20, true), pause(u32::MAX, true)),
+            (FAULTY, LASTING, LASTING)
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! A Markdown table as a list: X has neither tables nor a monospaced font, and a post of 280 holds few columns.
+
+/// A table while its cells arrive.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A row below the head begins.
+    pub(super) fn row(&mut self) {
+        self.rows.push(Vec::new());
+    }
+
+    /// Takes the next cell of the row that began last, or of the head before any row.
+    pub(super) fn cell(&mut self, words: &str) {
+        self.rows.last_mut().unwrap_or(&mut self.head).push(words.trim().to_owned());
+    }
+
+    /// The rows, each as its lines of `head: cell`. Every line names its column, so that a row which a split cuts is still understood.
+    /// A table of a head alone is one line.
+    pub(super) fn rows(&self) -> Vec<Vec<String>> {
+        if self.rows.is_empty() {
+            return vec![vec![self.head.join(" · ")]];
+        }
+        self.rows
+            .iter()
+            .map(|row| {
+                row.iter()
+                    .enumerate()
+                    .map(|(at, cell)| self.line(at, cell))
+                    .filter(|line| !line.is_empty())
+                    .collect()
+            })
+            .collect()
+    }
+
+    fn line(&self, at: usize, cell: &str) -> String {
+        match (self.head.get(at).map_or("", String::as_str), cell) {
+            ("", cell) => cell.to_owned(),
+            (head, "") => format!("{head}: –"),
+            (head, cell) => format!("{head}: {cell}"),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Readers and writers of X's formats, for the fuzzer (`fuzz/`). Compiled with the feature `fuzz` only.
+
+use galatea_core::{Content, Outgoing};
+
+use crate::{
+    config::Tier,
+    decode::{self, Me, raw},
+    encode::{self, MAX_WEIGHT, Part, weight},
+};
+
+/// A page of posts.
+pub fn page(body: &[u8]) {
+    let Ok(body) = galatea_http::json::read(body) else { return };
+    let me = Me { id: 1, user_name: "galatea".to_owned() };
+    let page = raw::page(body);
+    for post in &page.posts {
+        let _ = decode::decode(post, &page.includes, &me);
+    }
+}
+
+/// An answer on its way out: every post keeps X's limit.
+pub fn post(text: &str) {
+    let outgoing = Outgoing::Message { content: Content::text(text), reply_to: None };
+    for part in encode::parts(&outgoing, Tier::SelfServe).unwrap_or_default() {
+        if let Part::Post(post) = part {
+            let weight = weight(&post.text);
+            assert!(weight <= MAX_WEIGHT, "a post weighs {weight}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Foreign: files that are something else than what their name says, told by what they are.
+
+use std::path::Path;
+
+use super::diagnostic::{Diagnostic, SYNTAX};
+
+const PROGRAM: &str = "this is a program (TypeScript or JavaScript), not a character file";
+const FROM_PROGRAM: &str = "copy the object that it exports into a file that ends in .json: keys and texts in double quotes, no `as const`, no functions, no process.env";
+const YAML: &str = "this looks like YAML; character files are JSON or TOML";
+const FROM_YAML: &str = "write it as JSON; `galatea character new NAME` shows the form";
+
+/// What is wrong with a file as a whole, by the end of its name; none when that says JSON, TOML or nothing.
+pub(super) fn by_name(name: &str) -> Option<Diagnostic> {
+    let extension = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
+    match extension.as_str() {
+        "ts" | "mts" | "cts" | "tsx" | "js" | "mjs" | "cjs" | "jsx" => {
+            Some(Diagnostic::whole(name, SYNTAX, PROGRAM).help(FROM_PROGRAM))
+        }
+        "yaml" | "yml" => Some(Diagnostic::whole(name, SYNTAX, YAML).help(FROM_YAML)),
+        _ => None,
+    }
+}
+
+/// What a text that is not valid JSON is in truth, by its first words.
+pub(super) fn not_json(name: &str, text: &str) -> Option<Diagnostic> {
+    let begins = without_comments(text);
+    let word: String =
+        begins.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$')).collect();
+    let after = begins[word.len()..].trim_start_matches([' ', '\t']);
+    let told =
+        |message: &str, help: &str| Some(Diagnostic::whole(name, SYNTAX, message).help(help));
+    match word.as_str() {
+        "import" | "export" | "const" | "let" | "var" | "module" | "type"
+            if !after.starts_with([':', '=']) =>
+        {
+            told(PROGRAM, FROM_PROGRAM)
+        }
+        _ if begins.starts_with("---") || (!word.is_empty() && after.starts_with(':')) => {
+            told(YAML, FROM_YAML)
+        }
+        _ if !word.is_empty() && after.starts_with('=') => told(
+            "this looks like TOML, and its name does not end in .toml",
+            "name the file so that it ends in .toml",
+        ),
+        _ => None,
+    }
+}
+
+/// What a text that is not valid TOML is in truth.
+pub(super) fn not_toml(name: &str, text: &str) -> Option<Diagnostic> {
+    let told = || {
+        Diagnostic::whole(name, SYNTAX, "this looks like JSON, and its name ends in .toml")
+            .help("name the file so that it ends in .json")
+    };
+    text.trim_start().starts_with('{').then(told)
+}
+
+/// A text from its first line that is no comment of JavaScript, YAML or TOML.
+fn without_comments(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    loop {
+        let end = if rest.starts_with("//") || rest.starts_with('#') {
+            rest.find('\n')
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map(|at| at + 1)
+        } else {
+            return rest;
+        };
+        rest = end.map_or("", |at| &rest[at + 1..]).trim_start();
+    }
+}

@@ -1,0 +1,104 @@
+//! Finding: one result of a check, for people.
+
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// One thing `doctor` or `connector check` found out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Stable code, such as `GAL-TG-PRIVACY`.
+    pub id: String,
+    /// How bad.
+    pub severity: Severity,
+    /// What it is about: `connector`, `model`, `storage`, `character`, `file`, `variable`.
+    pub subject: String,
+    /// One sentence.
+    pub message: String,
+    /// What was seen, such as `getMe answered 401`.
+    pub cause: Option<String>,
+    /// Where the setting comes from.
+    pub origin: Option<String>,
+    /// The next action.
+    pub fix: Option<String>,
+    /// What `--fix` would do about it, as a question: `Remove the webhook to example.com?`. None: only a person can.
+    pub repair: Option<String>,
+}
+
+impl Finding {
+    /// A good result.
+    pub fn ok(
+        id: impl Into<String>,
+        subject: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::new(Severity::Ok, id, subject, message)
+    }
+    /// Any result.
+    pub fn new(
+        severity: Severity,
+        id: impl Into<String>,
+        subject: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            severity,
+            subject: subject.into(),
+            message: message.into(),
+            cause: None,
+            origin: None,
+            fix: None,
+            repair: None,
+        }
+    }
+    /// A failure, from an error's own code, message and fix; its context `cause` and `where` are the cause and the origin.
+    pub fn failure(subject: impl Into<String>, error: &Error) -> Self {
+        let told =
+            |key: &str| error.context().iter().find(|(k, _)| *k == key).map(|(_, v)| v.clone());
+        Self {
+            fix: error.fix().map(str::to_owned),
+            cause: told("cause"),
+            origin: told("where"),
+            ..Self::new(
+                Severity::Error,
+                error.code().unwrap_or("GAL-UNEXPECTED"),
+                subject,
+                error.message(),
+            )
+        }
+    }
+    /// With the next action.
+    #[must_use]
+    pub fn with_fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+    /// With what `--fix` would do, as a question.
+    #[must_use]
+    pub fn with_repair(mut self, repair: impl Into<String>) -> Self {
+        self.repair = Some(repair.into());
+        self
+    }
+    /// With what was seen.
+    #[must_use]
+    pub fn with_cause(mut self, cause: impl Into<String>) -> Self {
+        self.cause = Some(cause.into());
+        self
+    }
+}
+
+/// How bad a [`Finding`] is, from best to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Works.
+    Ok,
+    /// Works, with something to know.
+    Info,
+    /// Works in part.
+    Warning,
+    /// Does not work.
+    Error,
+}

@@ -1,0 +1,127 @@
+//! What every platform's renderer of Markdown has to agree on: which stars are arithmetic, and how a table looks as plain text.
+
+use std::ops::Range;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Whether the emphasis at a range of the source is arithmetic: `2*3*4`, `x**2 + y**2`. CommonMark sees emphasis there and takes the stars
+/// away. Both ends stand between signs of a term without a space, and one of those signs is a digit or a bracket, or all are words of one
+/// letter; `un*frigging*believable` stays emphasis.
+pub fn is_arithmetic(text: &str, range: &Range<usize>) -> bool {
+    let Some(inside) = text.get(range.clone()) else { return false };
+    let stars = inside.bytes().take_while(|b| *b == b'*').count();
+    let (Some(before), Some(after)) = (text.get(..range.start), text.get(range.end..)) else {
+        return false;
+    };
+    let inner = inside.trim_matches('*');
+    let ends = [
+        before.chars().next_back(),
+        inner.chars().next(),
+        inner.chars().next_back(),
+        after.chars().next(),
+    ];
+    let term = |c: char| c.is_alphanumeric() || matches!(c, '(' | ')' | '[' | ']');
+    if stars == 0 || !ends.iter().all(|c| c.is_some_and(term)) {
+        return false;
+    }
+    let counts = |c: char| c.is_numeric() || matches!(c, '(' | ')' | '[' | ']');
+    let letter = |run: usize| run == 1;
+    let words = |text: &str, back: bool| {
+        let is_word = |c: &char| c.is_alphanumeric();
+        if back {
+            text.chars().rev().take_while(is_word).count()
+        } else {
+            text.chars().take_while(is_word).count()
+        }
+    };
+    ends.iter().flatten().any(|c| counts(*c))
+        || [words(before, true), words(inner, false), words(inner, true), words(after, false)]
+            .into_iter()
+            .all(letter)
+}
+
+/// A table as plain text for a monospaced block: columns padded to the same width (in graphemes), a line under the first `heads` rows.
+pub fn table(rows: &[Vec<String>], heads: usize) -> String {
+    let width = |cell: &String| cell.graphemes(true).count();
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns)
+        .map(|c| rows.iter().filter_map(|row| row.get(c)).map(width).max().unwrap_or(0))
+        .collect();
+    let mut lines = Vec::with_capacity(rows.len() + 1);
+    for (at, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, wide)| format!("{cell}{}", " ".repeat(wide.saturating_sub(width(cell)))))
+            .collect();
+        lines.push(cells.join(" | ").trim_end().to_owned());
+        if at + 1 == heads {
+            lines.push(
+                widths.iter().map(|w| "-".repeat((*w).max(1))).collect::<Vec<_>>().join("-+-"),
+            );
+        }
+    }
+    lines.join("\n")
+}
+
+/// The head of a [`table`] at the beginning of a text, with the line under it and its line break: what a part that goes on with the table repeats.
+pub fn table_head(text: &str) -> Option<&str> {
+    let head = text.find('\n')? + 1;
+    let rule = text[head..].find('\n')?;
+    let line = &text[head..head + rule];
+    let is_rule =
+        line.len() >= 3 && line.contains("-+-") && line.bytes().all(|b| matches!(b, b'-' | b'+'));
+    (is_rule && text[..head].contains(" |")).then(|| &text[..head + rule + 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The range of the first `stars…stars` of a text.
+    fn emphasis(text: &str, stars: &str) -> Range<usize> {
+        let start = text.find(stars).unwrap();
+        let inside = start + stars.len();
+        start..inside + text[inside..].find(stars).unwrap() + stars.len()
+    }
+
+    #[test]
+    fn arithmetic_is_told_from_emphasis() {
+        for (text, stars) in [
+            ("2*3*4=24", "*"),
+            ("x**2 + y**2", "**"),
+            ("2*3 + 4*5", "*"),
+            ("(a+b)*c*(d)", "*"),
+            ("a*b*c", "*"),
+            ("f(x)*g*h(x)", "*"),
+            ("٢*٣*٤", "*"),
+        ] {
+            assert!(is_arithmetic(text, &emphasis(text, stars)), "{text}");
+        }
+        for (text, stars) in [
+            ("un*frigging*believable", "*"),
+            ("*really*", "*"),
+            ("a *2* b", "*"),
+            ("so **important**!", "**"),
+            ("*a*b", "*"),
+            ("2 *times* 3", "*"),
+        ] {
+            assert!(!is_arithmetic(text, &emphasis(text, stars)), "{text}");
+        }
+        assert!(
+            !is_arithmetic("é*", &(1..2))
+                && !is_arithmetic("", &(0..0))
+                && !is_arithmetic("a", &(5..9))
+        );
+    }
+
+    #[test]
+    fn tables_are_aligned_and_their_heads_known() {
+        let rows = [vec!["name".to_owned(), "n".into()], vec!["a".into(), "100".into()]];
+        let text = table(&rows, 1);
+        assert_eq!(text, "name | n\n-----+----\na    | 100");
+        assert_eq!(table_head(&text), Some("name | n\n-----+----\n"));
+        for none in ["", "a\nb\nc", "a | b\nc | d\n", "a\n-+-\n", "a | b\n-+-"] {
+            assert_eq!(table_head(none), None, "{none}");
+        }
+    }
+}

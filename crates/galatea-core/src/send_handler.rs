@@ -1,0 +1,252 @@
+//! SendHandler: the outbound side of a platform, with what it is able to do.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    content::Media,
+    error::{Error, Result},
+    ids::{Account, RemoteId, Source},
+    leave::Leave,
+    message::{Address, Delivery, Encoded, Found, Outgoing, Receipt, Trail},
+    split::Weight,
+};
+
+/// The outbound side of a platform, for one account.
+#[async_trait]
+pub trait SendHandler: Send + Sync {
+    /// Splits and renders for the platform. Pure: no I/O, same answer for the same input; each result fits one call.
+    /// Typing encodes to nothing when the platform cannot show it.
+    fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>>;
+
+    /// What goes before what when calls compete. Pure; by what [`Self::encode`] wrote.
+    fn priority(&self, _: &Encoded) -> Priority {
+        Priority::Answer
+    }
+
+    /// One attempt. No retry in here; flood waits come back as `RateLimited` with `Retry::After`.
+    /// An error says by [`crate::error::Sent`] whether the platform may have done it.
+    ///
+    /// Every handler has this one or [`Self::send_with`] in place of it; each calls the other where only that one is written.
+    async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
+        self.send_with(delivery, &Leave::always()).await
+    }
+
+    /// The same, for a platform that shows what is sent twice: looks at `leave` when the bytes go out, and lets nothing out without it.
+    /// This is the one that the runtime calls.
+    async fn send_with(&self, delivery: &Delivery, _leave: &Leave) -> Result<Receipt> {
+        self.send(delivery).await
+    }
+
+    /// Read-back of a delivery whose outcome is unknown.
+    async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found>;
+
+    /// Why nothing can be said there in answer to this message, as far as that is known without asking the platform: a permission that is
+    /// missing, money that is spent. Asked before a model is; the message is then skipped, and its verdict carries message, code and fix.
+    /// Pure but for the clock.
+    fn barred(&self, _: &Address, _: &RemoteId) -> Option<Error> {
+        None
+    }
+
+    /// Shows that an answer is being prepared; called again every few seconds while it is.
+    async fn typing(&self, address: &Address) -> Result<()>;
+
+    /// What people address this account by, without `@`: a user name. None where there is none, or it is not known yet. Pure.
+    fn handle(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether the platform shows people that an answer to this message is coming (`is thinking…`). Its answer is then given as a reply
+    /// to it, or [`Self::unanswered`] is called. Pure.
+    fn awaits(&self, _: &RemoteId) -> bool {
+        false
+    }
+
+    /// A message that [`Self::awaits`] an answer gets none, for this reason: ends what shows that one is coming, and may tell whoever
+    /// asked. Tried once; nothing is lost when it fails.
+    async fn unanswered(&self, _: &Address, _: &RemoteId, _why: &str) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether the platform lets this person say something there, as it stands now: they have not left, are not banned, muted or restricted,
+    /// and may write in that place. Asked before the agent says something there in their name. A platform that cannot tell says so, and then
+    /// nothing is said.
+    async fn may_speak(&self, _: &Address, _person: &RemoteId) -> Result<Speak> {
+        Ok(Speak::Unknown)
+    }
+
+    /// Downloads a file of a received message whose address only this connector can open. At most `limit` bytes: a larger one is `Invalid`.
+    async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {
+        Err(Error::invalid("this platform's files cannot be downloaded")
+            .with("attachment", &media.id)
+            .with("limit", limit))
+    }
+}
+
+/// Whether a person may say something in a place ([`SendHandler::may_speak`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speak {
+    /// They may.
+    Yes,
+    /// They may not.
+    No,
+    /// The platform cannot tell.
+    Unknown,
+}
+
+/// What goes before what when calls compete for a platform's allowance, the most important first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// Something is said.
+    Answer,
+    /// Whoever pressed a button or called a command is told; a file is fetched to be looked at.
+    Callback,
+    /// A message is changed or removed, a reaction set.
+    Change,
+    /// It is shown that an answer is coming. Worth nothing a moment later: dropped rather than waited for.
+    Typing,
+}
+
+/// What a connector is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectorInfo {
+    /// Platform.
+    pub source: Source,
+    /// Login on it.
+    pub account: Account,
+    /// Abilities.
+    pub capabilities: Capabilities,
+}
+
+/// What a platform can do. Shared tests choose their cases by it; prompts state the limits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capabilities {
+    /// Longest text of one message, in `text_unit`s.
+    pub max_text: usize,
+    /// What `max_text` counts.
+    pub text_unit: TextUnit,
+    /// A message can be changed afterwards.
+    pub edit: bool,
+    /// A message can be removed.
+    pub delete: bool,
+    /// Reactions can be set.
+    pub react: bool,
+    /// Typing can be shown.
+    pub typing: bool,
+    /// Buttons can be shown.
+    pub buttons: bool,
+    /// Files can be sent.
+    pub files: bool,
+    /// Rooms can have threads or topics.
+    pub threads: bool,
+    /// An ambiguous send can be resolved.
+    pub read_back: ReadBack,
+    /// Strangers see what is said here: the offline script is off unless opted in.
+    pub public: bool,
+}
+
+/// Unit of a length limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextUnit {
+    /// UTF-16 code units.
+    Utf16,
+    /// Unicode code points.
+    CodePoints,
+    /// Bytes of UTF-8, as protocols of lines count (IRC, RFC 2812 §2.3).
+    Bytes,
+    /// X's weighted length, which counts links and emoji as wholes.
+    Weighted,
+}
+
+impl TextUnit {
+    /// What one character weighs, for [`crate::split`]; none where a character has no weight of its own.
+    pub fn weight(self) -> Option<Weight> {
+        match self {
+            Self::Utf16 => Some(char::len_utf16),
+            Self::CodePoints => Some(|_| 1),
+            Self::Bytes => Some(char::len_utf8),
+            Self::Weighted => None,
+        }
+    }
+}
+
+/// How an ambiguous send is resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadBack {
+    /// The platform accepts a key and never sends twice.
+    Key,
+    /// `find` can look.
+    Find,
+    /// Neither.
+    None,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        clock::Timestamp,
+        ids::{AgentId, DeliveryId, RoomId, TurnId},
+    };
+
+    /// A handler of a platform that shows doubles: it has `send_with` in place of `send`.
+    struct Careful;
+
+    #[async_trait]
+    impl SendHandler for Careful {
+        fn encode(&self, _: &Outgoing) -> Result<Vec<Encoded>> {
+            Ok(Vec::new())
+        }
+        async fn send_with(&self, _: &Delivery, leave: &Leave) -> Result<Receipt> {
+            if leave.is_given() { Err(Error::invalid("sent")) } else { Err(Error::invalid("held")) }
+        }
+        async fn find(&self, _: &Delivery, _: &Trail) -> Result<Found> {
+            Ok(Found::Unknown)
+        }
+        async fn typing(&self, _: &Address) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn send_with_may_be_written_in_place_of_send() {
+        let source = Source::new("x");
+        let address = Address {
+            source,
+            account: Account("1".into()),
+            room: RoomId::fresh(),
+            remote: RemoteId::new(1),
+        };
+        let delivery = Delivery {
+            id: DeliveryId::fresh(),
+            agent: AgentId::fresh(),
+            turn: TurnId::fresh(),
+            part: 0,
+            address,
+            key: String::new(),
+            body: Encoded(serde_json::Value::Null),
+            attempt: 0,
+            created_at: Timestamp(0),
+            previous: None,
+        };
+        let said = |outcome: Result<Receipt>| outcome.unwrap_err().message().to_owned();
+        assert_eq!(said(Careful.send(&delivery).await), "sent");
+        assert_eq!(said(Careful.send_with(&delivery, &Leave::while_true(|| false)).await), "held");
+    }
+
+    #[test]
+    fn every_unit_weighs_what_its_platforms_count() {
+        let weights =
+            |unit: TextUnit| unit.weight().map(|weight| ['a', 'é', '日', '😀'].map(weight));
+        assert_eq!(weights(TextUnit::Utf16), Some([1, 1, 1, 2]));
+        assert_eq!(weights(TextUnit::CodePoints), Some([1; 4]));
+        assert_eq!(weights(TextUnit::Bytes), Some([1, 2, 3, 4]));
+        assert_eq!(weights(TextUnit::Weighted), None);
+        assert_eq!(serde_json::to_value(TextUnit::Bytes).unwrap(), "bytes");
+    }
+}

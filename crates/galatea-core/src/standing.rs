@@ -1,0 +1,114 @@
+//! Standing: who is being answered in a turn, where a Room lies for them, and whose words are in the prompt.
+
+use crate::{
+    error::Result,
+    ids::{EntityId, RoomId},
+    memory::Memory,
+    rights::{Site, Standing, TAINTED, Words, owners, role},
+    room::{ChannelType, Room},
+    turn::Turn,
+    world::{Role, World},
+};
+
+/// Whether everybody who asks is among the agent's owners.
+///
+/// # Errors
+/// `Invalid` for a list that cannot be read.
+pub fn owns_agent(turn: &Turn<'_>) -> Result<bool> {
+    let listed = owners(&turn.agent.settings, turn.room.source.as_str())?;
+    let identity = &turn.agent.identity;
+    let owners: Vec<EntityId> =
+        listed.iter().map(|id| EntityId(identity.swizzle(&id.to_string()))).collect();
+    Ok(speakers(turn).all(|speaker| owners.contains(&speaker)))
+}
+
+/// Everybody who is being answered, once for each message.
+pub fn speakers<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = EntityId> + 'a {
+    turn.merged.iter().chain(std::iter::once(turn.message)).map(|m| m.entity_id)
+}
+
+/// The role of everybody who is being answered. When several are answered together, the least of theirs.
+pub fn of_speaker(turn: &Turn<'_>) -> Role {
+    speakers(turn).map(|speaker| role(turn.world, speaker)).min().unwrap_or(Role::None)
+}
+
+/// What the people who are being answered are in a World: the least of them counts.
+///
+/// # Errors
+/// `Invalid` for a list of owners that cannot be read.
+pub fn standing(turn: &Turn<'_>, world: Option<&World>) -> Result<Standing> {
+    if owns_agent(turn)? {
+        return Ok(Standing::AgentOwner);
+    }
+    Ok(speakers(turn).map(|speaker| role(world, speaker)).min().unwrap_or(Role::None).into())
+}
+
+/// Where a Room lies as the people see it who are being answered.
+///
+/// # Errors
+/// Whatever the store says.
+pub async fn site(turn: &Turn<'_>, room: &Room) -> Result<Site> {
+    if room.id == turn.room.id {
+        return Ok(if room.kind.is_direct() { Site::Private } else { Site::Group });
+    }
+    let speakers = || speakers(turn);
+    if !room.kind.is_direct() {
+        let there = turn.store.participants(room.id).await?;
+        let joined = speakers().all(|speaker| there.iter().any(|p| p.entity_id == speaker));
+        return Ok(if joined { Site::Joined } else { Site::Foreign });
+    }
+    if room.kind != ChannelType::Dm {
+        return Ok(Site::OthersPrivate);
+    }
+    // Where a platform gives a private room the person's own id it is told by that.
+    if speakers().all(|speaker| RoomId(speaker.0) == room.id) {
+        return Ok(Site::OwnPrivate);
+    }
+    // Elsewhere it has another id: it is theirs if only they and the agent take part.
+    let (there, own) = (turn.store.participants(room.id).await?, turn.agent.identity.entity());
+    let alone = |speaker: EntityId| {
+        there.iter().any(|p| p.entity_id == speaker)
+            && there.iter().all(|p| [own, speaker].contains(&p.entity_id))
+    };
+    Ok(if speakers().all(alone) { Site::OwnPrivate } else { Site::OthersPrivate })
+}
+
+/// Whose words are in the prompt besides those of the one person who is being answered and the agent's own: other speakers, what the
+/// conversation holds of others, what is quoted, files, facts and documents. In a group always others': names and titles are theirs.
+pub fn words(turn: &Turn<'_>) -> Words {
+    let (speaker, itself) = (turn.message.entity_id, turn.agent.identity.entity());
+    let others = |m: &Memory| {
+        (m.entity_id != speaker && m.entity_id != itself)
+            || !m.content.attachments.is_empty()
+            || m.metadata.get(TAINTED).is_some()
+            || quotes(m)
+    };
+    let quoted = turn.envelope.reply_to.is_some()
+        && !turn.envelope.addressed.reply
+        && turn.envelope.pressed.is_none();
+    let shown = turn
+        .recent
+        .iter()
+        .map(AsRef::as_ref)
+        .chain(turn.merged)
+        .chain(std::iter::once(turn.message));
+    let composed = || {
+        turn.state.fragments.iter().any(|(_, fragment)| {
+            fragment.words == Words::Others && !fragment.text.trim().is_empty()
+        })
+    };
+    if !turn.room.kind.is_direct() || quoted || shown.into_iter().any(others) || composed() {
+        Words::Others
+    } else {
+        Words::Own
+    }
+}
+
+/// A message that carries another one in it, as connectors keep it: what it replies to, quotes or forwards.
+fn quotes(memory: &Memory) -> bool {
+    let carries =
+        |key: &String| ["quote", "forward", "replyTo"].iter().any(|start| key.starts_with(start));
+    let Memory { content, metadata, .. } = memory;
+    content.quotes.iter().any(|quote| !quote.own)
+        || content.extra.keys().chain(metadata.keys()).any(carries)
+}

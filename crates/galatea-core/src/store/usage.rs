@@ -1,0 +1,223 @@
+//! Usage: what answers cost, added up per day, place, person and model, and who is blocked.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
+
+use crate::{
+    clock::Timestamp,
+    error::Result,
+    ids::{AgentId, EntityId, RemoteId, RoomId, Source, WorldId},
+};
+
+/// A day in UTC, counted from the Unix epoch. Caps and the ledger go by it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Day(pub i64);
+
+impl Day {
+    /// Milliseconds of a day.
+    pub const MILLIS: i64 = 24 * 60 * 60 * 1000;
+
+    /// The day of a moment.
+    pub fn of(at: Timestamp) -> Self {
+        Self(at.0.div_euclid(Self::MILLIS))
+    }
+
+    /// When it begins.
+    pub fn begins(self) -> Timestamp {
+        Timestamp(self.0.saturating_mul(Self::MILLIS))
+    }
+}
+
+/// What was used. All numbers only ever grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Amount {
+    /// Messages answered.
+    pub answers: u64,
+    /// Messages that a limit kept from being answered.
+    pub refused: u64,
+    /// Notices that a day's limit is reached.
+    pub notices: u64,
+    /// Calls to models.
+    pub calls: u64,
+    /// Tokens read by models.
+    pub input: u64,
+    /// Those of `input` that came from a provider's cache.
+    pub cached: u64,
+    /// Tokens written by models.
+    pub output: u64,
+    /// Tokens of calls whose price is not known.
+    pub unpriced: u64,
+    /// Cost of all others, in millionths of a US dollar.
+    pub micros: u64,
+}
+
+impl Amount {
+    /// True when nothing was used.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl AddAssign for Amount {
+    fn add_assign(&mut self, more: Self) {
+        let add = |own: &mut u64, more: u64| *own = own.saturating_add(more);
+        add(&mut self.answers, more.answers);
+        add(&mut self.refused, more.refused);
+        add(&mut self.notices, more.notices);
+        add(&mut self.calls, more.calls);
+        add(&mut self.input, more.input);
+        add(&mut self.cached, more.cached);
+        add(&mut self.output, more.output);
+        add(&mut self.unpriced, more.unpriced);
+        add(&mut self.micros, more.micros);
+    }
+}
+
+/// One row of the ledger: what was used on a day, for whom, where and by which model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageRow {
+    /// Whose.
+    pub agent: AgentId,
+    /// When.
+    pub day: Day,
+    /// Platform.
+    pub source: Source,
+    /// World of the Room.
+    pub world: WorldId,
+    /// Room.
+    pub room: RoomId,
+    /// Who was answered.
+    pub person: EntityId,
+    /// Provider and model; empty for what no model had a part in, such as refusals and commands.
+    pub model: String,
+    /// How much.
+    #[serde(flatten)]
+    pub amount: Amount,
+}
+
+/// Whose usage of one day is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Holder {
+    /// The whole agent's.
+    Agent,
+    /// One platform's.
+    Source(Source),
+    /// One World's.
+    World(WorldId),
+    /// One Room's.
+    Room(RoomId),
+    /// One person's.
+    Person(EntityId),
+    /// Those of all people together who were not answered on an earlier day.
+    Strangers,
+}
+
+/// What the ledger says of a holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// Used on the day asked for.
+    pub today: Amount,
+    /// Answered on an earlier day; always false for other holders than people.
+    pub earlier: bool,
+}
+
+/// The ledger of usage.
+#[async_trait]
+pub trait UsageStore: Send + Sync {
+    /// Adds to what the rows' keys hold already. Turns do so in their own commit ([`super::TurnRecord::usage`]).
+    async fn add_usage(&self, rows: &[UsageRow]) -> Result<()>;
+    /// What a holder has used on a day.
+    async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<Standing>;
+    /// Every row from this day on, of one agent or of all, oldest day first.
+    async fn usage(&self, agent: Option<AgentId>, since: Day) -> Result<Vec<UsageRow>>;
+}
+
+/// What is blocked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BlockKind {
+    /// A person, by the platform's id or `@handle`.
+    Person,
+    /// A Room, by the platform's id.
+    Room,
+    /// A World, by the platform's id.
+    World,
+}
+
+impl BlockKind {
+    /// The stored spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Room => "room",
+            Self::World => "world",
+        }
+    }
+
+    /// From the stored spelling.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Person, Self::Room, Self::World].into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// An entry of the block list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Block {
+    /// Whose list.
+    pub agent: AgentId,
+    /// Platform.
+    pub source: Source,
+    /// What.
+    pub kind: BlockKind,
+    /// Its id there, or `@handle` in lower case.
+    pub remote: RemoteId,
+    /// Why, for the operator; empty when nobody said.
+    pub reason: String,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+/// The block list: who and what is never answered.
+#[async_trait]
+pub trait BlockStore: Send + Sync {
+    /// Inserts or replaces.
+    async fn block(&self, block: &Block) -> Result<()>;
+    /// Removes; false when there was none.
+    async fn unblock(
+        &self,
+        agent: AgentId,
+        source: &Source,
+        kind: BlockKind,
+        remote: &RemoteId,
+    ) -> Result<bool>;
+    /// The list of one agent, by platform, kind and id.
+    async fn blocks(&self, agent: AgentId) -> Result<Vec<Block>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_begin_at_midnight_utc() {
+        assert_eq!(Day::of(Timestamp(Day::MILLIS - 1)), Day(0));
+        assert_eq!(Day::of(Timestamp(Day::MILLIS)), Day(1));
+        assert_eq!(Day::of(Timestamp(-1)), Day(-1));
+        assert_eq!(Day(20_000).begins(), Timestamp(20_000 * Day::MILLIS));
+    }
+
+    #[test]
+    fn amounts_add_up_and_never_wrap() {
+        let mut sum = Amount { calls: 1, micros: u64::MAX, ..Amount::default() };
+        sum += Amount { calls: 2, micros: 5, ..Amount::default() };
+        assert_eq!(sum, Amount { calls: 3, micros: u64::MAX, ..Amount::default() });
+        assert!(!sum.is_zero() && Amount::default().is_zero());
+    }
+}

@@ -1,0 +1,52 @@
+//! Variable: a setting, declared once by the crate that reads it.
+
+use serde::Serialize;
+
+/// One environment variable or setting, declared once by the crate that reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Variable {
+    /// Its name, elizaOS's where elizaOS has one.
+    pub name: &'static str,
+    /// Other names that are accepted.
+    pub aliases: &'static [&'static str],
+    /// One sentence: what it is for.
+    pub help: &'static str,
+    /// Shown as the value when unset.
+    pub default: Option<&'static str>,
+    /// A secret: masked everywhere, `<NAME>_FILE` is read too.
+    pub secret: bool,
+    /// Without it the feature stays off.
+    pub required: bool,
+}
+
+impl Variable {
+    /// An optional, public variable.
+    pub const fn new(name: &'static str, help: &'static str) -> Self {
+        Self { name, aliases: &[], help, default: None, secret: false, required: false }
+    }
+    /// With a default.
+    #[must_use]
+    pub const fn or(mut self, default: &'static str) -> Self {
+        self.default = Some(default);
+        self
+    }
+    /// As a secret.
+    #[must_use]
+    pub const fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+    /// As required.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+    /// With other accepted names.
+    #[must_use]
+    pub const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+}

@@ -1,0 +1,84 @@
+//! A request's body, read within bounds of bytes and time.
+
+use axum::body::Body as Incoming;
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt as _;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// What a body turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// All of it.
+    Whole(Bytes),
+    /// The beginning of one that is longer than is kept. The rest came and is gone.
+    TooLong(Bytes),
+    /// It ended before its end, took too long, or went on beyond what is taken at all.
+    Broken,
+}
+
+/// Reads a body of at most `kept` bytes within a time. Of a longer one up to `taken` bytes are read, so that whoever sends it gets an answer
+/// and not a broken connection, which it would take for a reason to send it again.
+pub async fn read_body(body: Incoming, kept: usize, taken: usize, within: Duration) -> Body {
+    let end = Instant::now() + within;
+    let mut pieces = body.into_data_stream();
+    let (mut all, mut length) = (BytesMut::new(), 0_usize);
+    loop {
+        let piece = match timeout_at(end, pieces.next()).await {
+            Ok(Some(Ok(piece))) => piece,
+            Ok(None) if length > kept => return Body::TooLong(all.freeze()),
+            Ok(None) => return Body::Whole(all.freeze()),
+            Ok(Some(Err(_))) | Err(_) => return Body::Broken,
+        };
+        length = length.saturating_add(piece.len());
+        if length > taken {
+            return Body::Broken;
+        }
+        let room = kept.saturating_sub(all.len()).min(piece.len());
+        all.extend_from_slice(&piece[..room]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::stream;
+
+    fn of(pieces: &'static [&'static str]) -> Incoming {
+        Incoming::from_stream(stream::iter(
+            pieces.iter().map(|p| Ok::<_, std::io::Error>(Bytes::from_static(p.as_bytes()))),
+        ))
+    }
+
+    const LONG: Duration = Duration::from_secs(3600);
+
+    #[tokio::test]
+    async fn bodies_are_whole_too_long_or_broken() {
+        assert_eq!(read_body(of(&["ab", "cd"]), 4, 8, LONG).await, Body::Whole("abcd".into()));
+        assert_eq!(read_body(of(&[]), 4, 8, LONG).await, Body::Whole(Bytes::new()));
+        assert_eq!(read_body(of(&["ab", "cdef"]), 4, 8, LONG).await, Body::TooLong("abcd".into()));
+        assert_eq!(read_body(of(&["ab", "cdefghi"]), 4, 8, LONG).await, Body::Broken);
+        let broken = stream::iter(
+            [Ok("ab".into()), Err(std::io::Error::other("cut"))] as [Result<Bytes, _>; 2]
+        );
+        assert_eq!(read_body(Incoming::from_stream(broken), 4, 8, LONG).await, Body::Broken);
+    }
+
+    #[tokio::test]
+    async fn a_drip_has_an_end() {
+        let drip = stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Some((Ok::<_, std::io::Error>(Bytes::from_static(b"x")), ()))
+        });
+        assert_eq!(
+            read_body(
+                Incoming::from_stream(drip),
+                usize::MAX,
+                usize::MAX,
+                Duration::from_millis(100)
+            )
+            .await,
+            Body::Broken
+        );
+    }
+}

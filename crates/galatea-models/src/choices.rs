@@ -1,0 +1,269 @@
+//! Choices: which model stands for a purpose where nobody names one, so that a built-in name cannot rot.
+//!
+//! The provider's own list is read in the background, never before a start. The newest generally available model of a preferred family
+//! ([`crate::families`]) is chosen once and remembered in a small file in the data folder; it changes only when it is gone from the list, when
+//! the provider refuses it as unknown, or on command. What the list tells of models in use (window, longest answer, price) is kept with it.
+
+mod choose;
+mod file;
+pub(crate) mod list;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use galatea_core::{
+    Result,
+    model::{ModelLimits, Price},
+};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use choose::closest;
+pub(crate) use list::Listed;
+
+use crate::families::{self, Role};
+
+/// Names of a list that are kept for suggestions; OpenRouter has some hundreds.
+const MOST_NAMES: usize = 2_000;
+
+/// What was chosen, for all services. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Choices(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    path: Option<PathBuf>,
+    kept: Mutex<Kept>,
+    /// Not in the file: what the lists named when they were last read, and what was refused though it is listed.
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    names: BTreeMap<String, Vec<String>>,
+    refused: BTreeSet<(String, String)>,
+}
+
+/// The file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Kept {
+    services: BTreeMap<String, Service>,
+}
+
+impl Kept {
+    fn facts(&self, service: &str, model: &str) -> Option<Facts> {
+        self.services.get(service)?.models.get(model).copied()
+    }
+}
+
+/// What is kept of one service: a provider at a base address.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Service {
+    chosen: BTreeMap<Role, Chosen>,
+    models: BTreeMap<String, Facts>,
+    /// Names that somebody set and the list did not have, each with names like it.
+    missing: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Chosen {
+    model: String,
+    /// Day on which it was chosen, `YYYY-MM-DD`.
+    on: String,
+}
+
+/// What a service's list tells of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Facts {
+    pub(crate) limits: ModelLimits,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) price: Option<Price>,
+}
+
+/// When to choose again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Only what is not chosen yet or gone.
+    Needed,
+    /// Everything: on command.
+    Now,
+}
+
+/// A choice that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Provider and base address.
+    pub service: String,
+    /// For what.
+    pub role: Role,
+    /// What was chosen before; none the first time.
+    pub from: Option<String>,
+    /// What is chosen now.
+    pub to: String,
+}
+
+/// Who is asked what: a list once read, with what hangs on it.
+pub(crate) struct Reading<'a> {
+    pub(crate) service: &'a str,
+    pub(crate) provider: &'a str,
+    pub(crate) list: &'a [Listed],
+    /// Purposes that nobody names a model for.
+    pub(crate) open: &'a [Role],
+    /// Models in use, chosen or named.
+    pub(crate) in_use: &'a [String],
+    /// Where no preferred family is listed, any model that writes will do: a server of one's own has what its owner put there.
+    pub(crate) any: bool,
+    pub(crate) today: time::Date,
+}
+
+impl Choices {
+    /// Those of a file, which need not exist. One that cannot be read counts as empty: what is lost is chosen again.
+    pub fn open(path: PathBuf) -> Self {
+        let kept = file::read(&path);
+        Self(Arc::new(Inner { path: Some(path), kept: Mutex::new(kept), seen: Mutex::default() }))
+    }
+
+    /// Those of a file, which is not written: for whoever only looks.
+    pub fn of(path: &std::path::Path) -> Self {
+        Self(Arc::new(Inner {
+            path: None,
+            kept: Mutex::new(file::read(path)),
+            seen: Mutex::default(),
+        }))
+    }
+
+    /// What stands for a purpose, and since when; none before a list was read.
+    pub(crate) fn chosen(&self, service: &str, role: Role) -> Option<(String, String)> {
+        let kept = lock(&self.0.kept);
+        let chosen = kept.services.get(service)?.chosen.get(&role)?;
+        Some((chosen.model.clone(), chosen.on.clone()))
+    }
+
+    /// What the list told of a model.
+    pub(crate) fn facts(&self, service: &str, model: &str) -> Option<Facts> {
+        lock(&self.0.kept).facts(service, model)
+    }
+
+    /// Keeps the windows that models told of themselves, in tokens.
+    ///
+    /// # Errors
+    /// When the file cannot be written; the windows count all the same until the process ends.
+    pub(crate) fn learn(&self, service: &str, windows: &[(String, Option<u32>)]) -> Result<()> {
+        let mut kept = lock(&self.0.kept);
+        let before = kept.clone();
+        let models = &mut kept.services.entry(service.to_owned()).or_default().models;
+        for (model, window) in windows {
+            models.entry(model.clone()).or_default().limits.window = *window;
+        }
+        self.write(&kept, &before)
+    }
+
+    fn write(&self, kept: &Kept, before: &Kept) -> Result<()> {
+        match &self.0.path {
+            Some(path) if kept != before => file::write(path, kept),
+            _ => Ok(()),
+        }
+    }
+
+    /// Names like one that the list did not have when it was last read; none where it had it, or was never read.
+    pub(crate) fn missing(&self, service: &str, name: &str) -> Option<Vec<String>> {
+        lock(&self.0.kept).services.get(service)?.missing.get(name).cloned()
+    }
+
+    /// Names like one that does not exist, out of the list that was last read.
+    pub fn like(&self, service: &str, name: &str) -> Vec<String> {
+        lock(&self.0.seen).names.get(service).map(|names| closest(name, names)).unwrap_or_default()
+    }
+
+    /// The service refused a model as unknown: it counts as gone, listed or not.
+    pub fn refused(&self, service: &str, model: &str) {
+        lock(&self.0.seen).refused.insert((service.to_owned(), model.to_owned()));
+    }
+
+    /// Takes a list in: chooses what is needed, and keeps what it tells of models in use.
+    ///
+    /// # Errors
+    /// When the file cannot be written; what was chosen counts all the same until the process ends.
+    pub(crate) fn take(&self, reading: &Reading<'_>, when: When) -> Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        let mut kept = lock(&self.0.kept);
+        let before = kept.clone();
+        let service = kept.services.entry(reading.service.to_owned()).or_default();
+        let mut seen = lock(&self.0.seen);
+        let usable: Vec<&Listed> = reading
+            .list
+            .iter()
+            .filter(|model| !seen.refused.contains(&(reading.service.to_owned(), model.id.clone())))
+            .collect();
+        for role in reading.open {
+            let old = service.chosen.get(role).map(|chosen| chosen.model.clone());
+            let is_there = old.as_ref().is_some_and(|old| usable.iter().any(|model| model.is(old)));
+            if is_there && when == When::Needed {
+                continue;
+            }
+            let Some(new) =
+                choose::choose(families::known(), reading.provider, *role, &usable, reading.any)
+            else {
+                continue;
+            };
+            if old.as_ref() == Some(&new) {
+                continue;
+            }
+            service
+                .chosen
+                .insert(*role, Chosen { model: new.clone(), on: reading.today.to_string() });
+            changes.push(Change {
+                service: reading.service.to_owned(),
+                role: *role,
+                from: old,
+                to: new,
+            });
+        }
+        let in_use: BTreeSet<&str> = service
+            .chosen
+            .values()
+            .map(|chosen| chosen.model.as_str())
+            .chain(reading.in_use.iter().map(String::as_str))
+            .collect();
+        service.models = in_use
+            .into_iter()
+            .filter_map(|name| {
+                let listed = reading.list.iter().find(|model| model.is(name))?.facts;
+                // Ollama's list tells nothing; what the model itself told is kept.
+                let facts = if listed == Facts::default() {
+                    before.facts(reading.service, name)?
+                } else {
+                    listed
+                };
+                Some((name.to_owned(), facts))
+            })
+            .collect();
+        let names: Vec<String> = reading.list.iter().map(|model| model.id.clone()).collect();
+        let absent = |name: &&String| {
+            !service.chosen.values().any(|chosen| chosen.model == **name)
+                && !reading.list.iter().any(|model| model.is(name))
+        };
+        service.missing = reading
+            .in_use
+            .iter()
+            .filter(absent)
+            .map(|name| (name.clone(), closest(name, &names)))
+            .collect();
+        seen.names.insert(reading.service.to_owned(), names.into_iter().take(MOST_NAMES).collect());
+        drop(seen);
+        self.write(&kept, &before)?;
+        Ok(changes)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! File: what was chosen, on disk.
+
+use std::path::Path;
+
+use galatea_core::{Error, ErrorKind, Result};
+
+use super::Kept;
+
+/// A real one has some kilobytes.
+const MOST: u64 = 1 << 20;
+
+/// Reads it. What cannot be read is as good as nothing.
+pub(super) fn read(path: &Path) -> Kept {
+    let size = match std::fs::metadata(path) {
+        Ok(found) => found.len(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Kept::default(),
+        Err(error) => return unread(path, &error),
+    };
+    if size > MOST {
+        return unread(path, &"it is too large");
+    }
+    match std::fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| unread(path, &error)),
+        Err(error) => unread(path, &error),
+    }
+}
+
+fn unread(path: &Path, why: &dyn std::fmt::Display) -> Kept {
+    tracing::warn!(file = %path.display(), error = %why, "the remembered choice of models cannot be read; models are chosen again");
+    Kept::default()
+}
+
+/// Writes it whole or not at all: beside, flushed, then renamed.
+pub(super) fn write(path: &Path, kept: &Kept) -> Result<()> {
+    let failed = |error: std::io::Error| {
+        Error::new(ErrorKind::Unavailable, "the choice of models cannot be remembered")
+            .with("file", path.display())
+            .with("cause", error)
+    };
+    let text = serde_json::to_vec_pretty(kept).map_err(|error| {
+        Error::unexpected("the choice of models cannot be written down").with_source(error)
+    })?;
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let written = std::fs::File::create(&beside).and_then(|mut file| {
+        std::io::Write::write_all(&mut file, &text)?;
+        file.sync_all()
+    });
+    written.and_then(|()| std::fs::rename(&beside, path)).map_err(|error| {
+        let _ = std::fs::remove_file(&beside);
+        failed(error)
+    })
+}

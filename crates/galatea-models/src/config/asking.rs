@@ -1,0 +1,151 @@
+//! Asking: a provider's list of models, read to choose from and to see what is gone.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use galatea_core::{Error, ErrorKind, Finding, Result, Severity};
+
+use super::uses::Use;
+use crate::{
+    check::{Probe, unknown},
+    choices::{Change, Choices, Listed, Reading, When},
+    families::Role,
+    ollama,
+    wire::{Endpoint, codes},
+};
+
+/// Longest wait for a list, and for all windows after it. Nothing waits for them but the choice.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A list that can be asked for.
+#[derive(Clone)]
+pub(crate) struct Asking {
+    endpoint: Endpoint,
+    probe: Probe,
+    uses: Vec<Use>,
+    /// A server of one's own, which need not have any preferred family.
+    any: bool,
+}
+
+/// What came of reading lists.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// Choices that were made.
+    pub changes: Vec<Change>,
+    /// Names that somebody set and the provider does not have.
+    pub findings: Vec<Finding>,
+    /// Lists that could not be read. Whoever asks for an answer hears more about it.
+    pub unread: Vec<Finding>,
+}
+
+impl Asking {
+    pub(super) fn of(probe: &Probe, uses: Vec<Use>, any: bool) -> Option<Self> {
+        let any = any || matches!(probe, Probe::Ollama { .. });
+        Some(Self { endpoint: probe.endpoint()?.clone(), probe: probe.clone(), uses, any })
+    }
+
+    /// Reads the list and takes it in.
+    pub(super) async fn look(
+        &self,
+        choices: &Choices,
+        today: time::Date,
+        when: When,
+        looked: &mut Looked,
+    ) {
+        let list = match self.list().await {
+            Ok(list) => list,
+            Err(error) => {
+                looked.unread.push(Finding {
+                    severity: Severity::Warning,
+                    ..Finding::failure("model", &error)
+                });
+                return;
+            }
+        };
+        let open: Vec<Role> =
+            self.uses.iter().filter(|one| !one.named.is_set()).map(|one| one.role).collect();
+        let in_use: Vec<String> = self.uses.iter().map(|one| one.named.name.clone()).collect();
+        let service = self.endpoint.service();
+        let provider = self.endpoint.names().provider;
+        let reading = Reading {
+            service: &service,
+            provider,
+            list: &list,
+            open: &open,
+            in_use: &in_use,
+            any: self.any,
+            today,
+        };
+        match choices.take(&reading, when) {
+            Ok(changes) => looked.changes.extend(changes),
+            Err(error) => {
+                tracing::warn!(error = %error.report(), "which models were chosen cannot be remembered; they are chosen again at the next start")
+            }
+        }
+        self.learn(choices, &list).await;
+        let names: Vec<String> = list.iter().map(|model| model.id.clone()).collect();
+        let gone = self.uses.iter().filter(|one| {
+            one.named.is_set() && !list.iter().any(|model| model.is(&one.named.name))
+        });
+        for one in gone {
+            let finding = unknown(&self.endpoint, &one.named.name, &names, Severity::Warning);
+            if !looked.findings.contains(&finding) {
+                looked.findings.push(finding);
+            }
+        }
+    }
+
+    /// Whether models have to be asked one by one for their windows.
+    pub(super) fn asks_each(&self) -> bool {
+        matches!(self.probe, Probe::Ollama { .. })
+    }
+
+    /// Asks Ollama for the window of each text model in use that is there, once per look. Without an answer the one told earlier counts, else the
+    /// default.
+    async fn learn(&self, choices: &Choices, list: &[Listed]) {
+        if !self.asks_each() {
+            return;
+        }
+        let service = self.endpoint.service();
+        let name = |one: &Use| {
+            if one.named.is_set() {
+                Some(one.named.name.clone())
+            } else {
+                Some(choices.chosen(&service, one.role)?.0)
+            }
+        };
+        let texts = self.uses.iter().filter(|one| one.role != Role::Embedding);
+        let names: BTreeSet<String> =
+            texts.filter_map(name).filter(|name| list.iter().any(|model| model.is(name))).collect();
+        let mut windows = Vec::new();
+        let asking = async {
+            for model in names {
+                match ollama::show::window(&self.endpoint, &model).await {
+                    Ok(window) => windows.push((model, window)),
+                    Err(error) => {
+                        tracing::info!(model, error = %error.report(), "Ollama did not tell the model's window; the known one or 8192 counts")
+                    }
+                }
+            }
+        };
+        if tokio::time::timeout(PATIENCE, asking).await.is_err() {
+            tracing::info!(
+                service,
+                "Ollama did not tell the windows of all models in time; the known ones or 8192 count"
+            );
+        }
+        if let Err(error) = choices.learn(&service, &windows) {
+            tracing::warn!(error = %error.report(), "windows of models cannot be remembered; they are read again at the next start");
+        }
+    }
+
+    async fn list(&self) -> Result<Vec<Listed>> {
+        match tokio::time::timeout(PATIENCE, self.probe.list()).await {
+            Ok(list) => list,
+            Err(_) => Err(Error::new(
+                ErrorKind::Timeout,
+                format!("{} did not list its models in time", self.endpoint.names().label),
+            )
+            .with_code(codes::TIMEOUT)),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Remarks: what is amiss with the models of an agent, told by their names and settings alone.
+
+use galatea_core::{
+    Finding, Result, Severity,
+    model::{Sampling, Tier},
+};
+
+use super::{
+    context::Context, parameters::sampling, providers::is_openai, uses::Use,
+    variables::OPENAI_BASE_URL,
+};
+use crate::{
+    families::{self, Role, Rules},
+    wire::codes,
+};
+
+/// Announced ends of models that somebody named, settings that are not taken, and data that is old.
+pub(super) fn of(context: &Context<'_>, uses: &[Use]) -> Result<Vec<Finding>> {
+    let today = families::day(context.clock.now());
+    let known = families::known();
+    let mut found = Vec::new();
+    for Use { provider, service, role, named } in uses {
+        if let Some(like) =
+            context.dependencies.choices().missing(service, &named.name).filter(|_| named.is_set())
+        {
+            let finding = Finding::new(
+                Severity::Warning,
+                codes::UNKNOWN,
+                "model",
+                format!("{provider} had no model {} when its list was last read", named.name),
+            );
+            let fix = format!("correct {}", named.why.variable());
+            push(&mut found, finding.with_fix(crate::check::with_names(provider, &fix, &like)));
+        }
+        // A server of one's own keeps what its owner keeps.
+        let theirs = *provider != "openai" || is_openai(&context.text_or_default(&OPENAI_BASE_URL));
+        if let Some(end) = known.end_of(provider, &named.name).filter(|_| theirs) {
+            let (severity, word) =
+                if end <= today { (Severity::Warning, "ended") } else { (Severity::Info, "ends") };
+            let instead = known
+                .built_in(provider, *role)
+                .map_or_else(String::new, |model| format!(", such as {model}"));
+            let finding = Finding::new(
+                severity,
+                codes::ENDS,
+                "model",
+                format!("{} at {provider} {word} on {end}", named.name),
+            );
+            push(
+                &mut found,
+                finding.with_fix(format!("name a newer one{instead}, or none: it is chosen then")),
+            );
+        }
+        let tier = match role {
+            Role::Small => Tier::TextSmall,
+            Role::Large => Tier::TextLarge,
+            Role::Vision | Role::Embedding => continue,
+        };
+        let rules =
+            known.of(provider, &named.name).map(|family| family.rules.clone()).unwrap_or_default();
+        let left_out = dropped(&sampling(context.settings, tier)?, &rules);
+        if !left_out.is_empty() {
+            let message =
+                format!("{} takes no {} as set: left out", named.name, left_out.join(", "));
+            let prefix = if tier == Tier::TextSmall { "TEXT_SMALL_" } else { "TEXT_LARGE_" };
+            push(
+                &mut found,
+                Finding::new(Severity::Info, codes::DROPPED, "model", message)
+                    .with_fix(format!("remove it ({prefix}… or DEFAULT_…), or take another model")),
+            );
+        }
+    }
+    if known.is_old(today) {
+        let message = format!("what is known of models is of {}", known.date);
+        push(
+            &mut found,
+            Finding::new(Severity::Warning, codes::DATA, "model", message).with_fix(
+                "update galatea; until then name models yourself where a choice seems old",
+            ),
+        );
+    }
+    Ok(found)
+}
+
+fn push(found: &mut Vec<Finding>, finding: Finding) {
+    if !found.contains(&finding) {
+        found.push(finding);
+    }
+}
+
+/// Parameters that are set and not sent.
+fn dropped(set: &Sampling, rules: &Rules) -> Vec<&'static str> {
+    let effort = rules.effort(set.effort);
+    let samples = rules.samples(effort);
+    let sampling = [
+        ("temperature", set.temperature.is_some()),
+        ("top_p", set.top_p.is_some()),
+        ("top_k", set.top_k.is_some()),
+        ("min_p", set.min_p.is_some()),
+        ("repetition_penalty", set.repetition_penalty.is_some()),
+        ("frequency_penalty", set.frequency_penalty.is_some()),
+        ("presence_penalty", set.presence_penalty.is_some()),
+    ];
+    let of_sampling =
+        sampling.into_iter().filter(|(_, is_set)| *is_set && !samples).map(|(name, _)| name);
+    let of_effort = set.effort.is_some() && effort.is_none();
+    of_sampling.chain(of_effort.then_some("effort")).collect()
+}

@@ -1,0 +1,66 @@
+//! Windows: how many tokens models take, as the settings say.
+
+use galatea_core::{Result, Settings};
+
+use super::variables::MODEL_CONTEXT_WINDOW;
+
+/// The least that a prompt with a character in it needs.
+const LEAST: u32 = 512;
+
+/// What `MODEL_CONTEXT_WINDOW` says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Windows {
+    all: Option<u32>,
+    named: Vec<(String, u32)>,
+}
+
+impl Windows {
+    pub(super) fn read(settings: &Settings) -> Result<Self> {
+        let mut windows = Self::default();
+        for item in settings.list(&MODEL_CONTEXT_WINDOW)?.unwrap_or_default() {
+            let (name, number) = item
+                .rsplit_once('=')
+                .map_or((None, item.as_str()), |(name, number)| (Some(name.trim()), number));
+            let number = number.trim().parse::<u32>().ok().filter(|number| *number >= LEAST);
+            match (name, number) {
+                (None, Some(number)) => windows.all = Some(number),
+                (Some(name), Some(number)) if !name.is_empty() => {
+                    windows.named.push((name.to_owned(), number))
+                }
+                _ => {
+                    return Err(
+                        settings.complain(&MODEL_CONTEXT_WINDOW, "is neither a number of at least 512 nor a list such as llama3.1:8b=32768,gpt-4o=128000")
+                    );
+                }
+            }
+        }
+        Ok(windows)
+    }
+
+    /// The window of a model, if one was set.
+    pub(super) fn of(&self, model: &str) -> Option<u32> {
+        self.named
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(model))
+            .map(|(_, number)| *number)
+            .or(self.all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_for_all_and_some_by_name() {
+        let read = |text: &'static str| {
+            Windows::read(&Settings::from_pairs([("MODEL_CONTEXT_WINDOW", text)]))
+        };
+        let windows = read("16000, llama3.1:8b=32768").unwrap();
+        assert_eq!((windows.of("LLAMA3.1:8b"), windows.of("x")), (Some(32_768), Some(16_000)));
+        assert_eq!(Windows::read(&Settings::default()).unwrap().of("x"), None);
+        for odd in ["8k", "100", "=8192", "a=", "a=b"] {
+            assert!(read(odd).unwrap_err().to_string().contains("MODEL_CONTEXT_WINDOW"), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Data: the file of families, read and checked.
+
+use galatea_core::{
+    Error, Result,
+    model::{Effort, ModelLimits, Price},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    End, Families, Family, Preference, Rules,
+    pattern::{Pattern, Version, version},
+};
+
+/// The wire format of OpenAI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wire {
+    /// Chat Completions, which many other services speak, too.
+    #[default]
+    Chat,
+    /// Responses, which several of OpenAI's models demand for tools.
+    Responses,
+}
+
+/// What the longest answer is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// `max_tokens`.
+    #[default]
+    MaxTokens,
+    /// `max_completion_tokens`.
+    MaxCompletionTokens,
+}
+
+/// Whether temperature and its like are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sampling {
+    /// Always.
+    #[default]
+    Always,
+    /// Only with effort `none`.
+    NoEffort,
+    /// Never.
+    Never,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    date: String,
+    source: String,
+    seeing: Vec<String>,
+    provider: Vec<Wanted>,
+    family: Vec<Entry>,
+    end: Vec<Last>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    name: String,
+    #[serde(default)]
+    small: Vec<String>,
+    #[serde(default)]
+    large: Vec<String>,
+    #[serde(default)]
+    vision: Vec<String>,
+    #[serde(default)]
+    embedding: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    provider: String,
+    name: String,
+    least: Option<String>,
+    model: Option<String>,
+    window: Option<u32>,
+    output: Option<u32>,
+    price: Option<Dollars>,
+    later: Option<Later>,
+    #[serde(default)]
+    wire: Wire,
+    #[serde(default)]
+    limit: Limit,
+    #[serde(default)]
+    sampling: Sampling,
+    #[serde(default)]
+    efforts: Vec<Effort>,
+    #[serde(default = "yes")]
+    prefill: bool,
+    #[serde(default)]
+    vision: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dollars {
+    input: String,
+    cached: String,
+    output: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Later {
+    from: String,
+    input: String,
+    cached: String,
+    output: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Last {
+    provider: String,
+    date: String,
+    models: Vec<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Reads the file.
+///
+/// # Errors
+/// `Invalid` with what is wrong with it.
+pub(super) fn parse(text: &str) -> Result<Families> {
+    let file: File =
+        toml::from_str(text).map_err(|error| bad("is no table of models", error.message()))?;
+    let patterns = |names: Vec<String>| names.into_iter().map(Pattern::new).collect();
+    let preferences = file
+        .provider
+        .into_iter()
+        .map(|wanted| Preference {
+            provider: wanted.name,
+            small: patterns(wanted.small),
+            large: patterns(wanted.large),
+            vision: patterns(wanted.vision),
+            embedding: patterns(wanted.embedding),
+        })
+        .collect();
+    let end = |last: Last| {
+        Ok(End { provider: last.provider, date: day(&last.date)?, models: last.models })
+    };
+    Ok(Families {
+        date: day(&file.date)?,
+        source: file.source,
+        seeing: file.seeing,
+        preferences,
+        families: file.family.into_iter().map(family).collect::<Result<_>>()?,
+        ends: file.end.into_iter().map(end).collect::<Result<_>>()?,
+    })
+}
+
+fn family(entry: Entry) -> Result<Family> {
+    let least = match &entry.least {
+        Some(text) => version(text).ok_or_else(|| bad("has a version that is none", text))?,
+        None => Version::new(),
+    };
+    let price = |input: &str, cached: &str, output: &str| -> Result<Price> {
+        Ok(Price { input: micros(input)?, cached: micros(cached)?, output: micros(output)? })
+    };
+    let later = match &entry.later {
+        Some(later) => {
+            Some((day(&later.from)?, price(&later.input, &later.cached, &later.output)?))
+        }
+        None => None,
+    };
+    Ok(Family {
+        price: entry.price.as_ref().map(|p| price(&p.input, &p.cached, &p.output)).transpose()?,
+        later,
+        provider: entry.provider,
+        name: Pattern::new(entry.name),
+        least,
+        model: entry.model,
+        limits: ModelLimits { window: entry.window, output: entry.output },
+        rules: Rules {
+            wire: entry.wire,
+            limit: entry.limit,
+            sampling: entry.sampling,
+            efforts: entry.efforts,
+            prefill: entry.prefill,
+        },
+        vision: entry.vision,
+    })
+}
+
+fn day(text: &str) -> Result<time::Date> {
+    let format = time::macros::format_description!("[year]-[month]-[day]");
+    time::Date::parse(text, format).map_err(|_| bad("has a date that is none", text))
+}
+
+/// Dollars, written with at most six decimals, in micro-dollars.
+pub(crate) fn micros(dollars: &str) -> Result<u64> {
+    let wrong = || bad("has a price that is none", dollars);
+    let (whole, part) = dollars.split_once('.').unwrap_or((dollars, ""));
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || part.len() > 6 || !digits(whole) || !digits(part) {
+        return Err(wrong());
+    }
+    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+    number(whole)?
+        .checked_mul(1_000_000)
+        .and_then(|whole| Some((whole, number(&format!("{part:0<6}")).ok()?)))
+        .and_then(|(w, p)| w.checked_add(p))
+        .ok_or_else(wrong)
+}
+
+fn bad(what: &str, value: &str) -> Error {
+    Error::invalid(format!("the table of models {what}"))
+        .with("value", galatea_http::shorten(value, 200))
+}

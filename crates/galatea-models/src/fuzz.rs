@@ -1,0 +1,56 @@
+//! Readers of model answers, for the fuzzer (`fuzz/`). Compiled with the feature `fuzz` only.
+
+use galatea_core::model::TextAnswer;
+
+use crate::{
+    anthropic, google, ollama, openai,
+    wire::{Gather, Progress},
+};
+
+/// Chat completions: frames of a stream, one a line, and the same bytes as one answer.
+pub fn openai_chat(body: &[u8]) {
+    stream(openai::Pieces::default(), body);
+    let _ = openai::decode(body);
+}
+
+/// Responses: frames of a stream, one a line, and the same bytes as one answer.
+pub fn openai_responses(body: &[u8]) {
+    stream(openai::responses::Pieces::default(), body);
+    let _ = openai::responses::decode(body);
+}
+
+/// Messages: frames of a stream, one a line, and the same bytes as one answer.
+pub fn anthropic(body: &[u8]) {
+    stream(anthropic::Pieces::default(), body);
+    let _ = anthropic::decode(body);
+}
+
+/// Generated content: frames of a stream, one a line.
+pub fn google(body: &[u8]) {
+    stream(google::Pieces::default(), body);
+}
+
+/// Ollama's chat: lines of a stream, and the same bytes as one answer.
+pub fn ollama(body: &[u8]) {
+    stream(ollama::Pieces::default(), body);
+    let _ = ollama::decode_whole(body);
+}
+
+/// Feeds a stream frame by frame. What was said piece by piece is the beginning of the answer's text.
+fn stream(mut gather: impl Gather, body: &[u8]) {
+    let said = std::sync::Mutex::new(String::new());
+    let on_text = |piece: &str| {
+        if let Ok(mut said) = said.lock() {
+            said.push_str(piece);
+        }
+    };
+    for frame in String::from_utf8_lossy(body).lines().filter(|line| !line.trim().is_empty()) {
+        match gather.take(frame, &on_text) {
+            Ok(Progress::Done) | Err(_) => break,
+            Ok(Progress::More | Progress::Nothing) => {}
+        }
+    }
+    let TextAnswer { text, .. } = gather.finish();
+    let said = said.lock().map(|said| said.clone()).unwrap_or_default();
+    assert!(text.starts_with(&said), "streamed {said:?}, answered {text:?}");
+}

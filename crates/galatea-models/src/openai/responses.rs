@@ -1,0 +1,46 @@
+//! Responses: OpenAI's newer format (`POST /responses`), which several of its models demand for tools. Nothing is stored there.
+
+mod decode;
+mod encode;
+mod stream;
+
+use galatea_core::{
+    ModelInfo, Result,
+    model::{TextAnswer, TextRequest},
+};
+
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use decode::decode;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use stream::Pieces;
+
+use super::error;
+use crate::{
+    families::Rules,
+    wire::{Call, Endpoint, drive, event_frames, require_answer},
+};
+
+/// One call.
+pub(super) async fn generate(
+    endpoint: &Endpoint,
+    info: &ModelInfo,
+    rules: &Rules,
+    request: &TextRequest,
+    on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+) -> Result<TextAnswer> {
+    let model = info.model.as_str();
+    let body = encode::encode(request, model, rules);
+    let call = Call { model, read: error::read };
+    let response = endpoint.post("/responses", &body, request.stream, &call).await?;
+    let answer = if request.stream && response.media_type() != "application/json" {
+        drive(endpoint, model, event_frames(response), stream::Pieces::default(), on_text).await?
+    } else {
+        let bytes = endpoint.body(response).await?;
+        let answer = decode::decode(&bytes).map_err(|fail| endpoint.fail(fail, model))?;
+        if request.stream && !answer.text.is_empty() {
+            on_text(&answer.text);
+        }
+        answer
+    };
+    require_answer(endpoint, model, answer)
+}

@@ -1,0 +1,198 @@
+//! Body of an answer → [`TextAnswer`].
+
+use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error;
+use crate::wire::{Fail, complete_arguments, surrogate};
+
+/// A response, whole or as the events of a stream carry it.
+#[derive(Deserialize)]
+pub(super) struct Response {
+    pub(super) status: Option<String>,
+    #[serde(default)]
+    pub(super) output: Option<Vec<Item>>,
+    pub(super) usage: Option<Tokens>,
+    pub(super) error: Option<Value>,
+    pub(super) incomplete_details: Option<Incomplete>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Incomplete {
+    pub(super) reason: Option<String>,
+}
+
+/// An item of the output. Reasoning and the results of tools that run there are passed over.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Item {
+    /// Something said.
+    Message {
+        #[serde(default)]
+        content: Vec<Part>,
+    },
+    /// A call of a tool of ours.
+    FunctionCall {
+        call_id: Option<String>,
+        id: Option<String>,
+        name: String,
+        #[serde(default)]
+        arguments: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Part {
+    OutputText {
+        text: String,
+    },
+    Refusal {
+        refusal: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Tokens {
+    #[serde(default)]
+    input_tokens: u64,
+    #[serde(default)]
+    output_tokens: u64,
+    input_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    cached_tokens: Option<u64>,
+}
+
+impl From<Tokens> for Usage {
+    fn from(tokens: Tokens) -> Self {
+        let cached = tokens
+            .input_tokens_details
+            .and_then(|details| details.cached_tokens)
+            .unwrap_or_default();
+        Self { input: tokens.input_tokens, cached, output: tokens.output_tokens }
+    }
+}
+
+pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
+    const SHAPE: &str = "a response";
+    let response: Response = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage(SHAPE))?;
+    if let Some(fail) = failure(&response) {
+        return Err(fail);
+    }
+    let (Some(finish), Some(output)) = (finish(&response), response.output) else {
+        return Err(Fail::Garbage(SHAPE));
+    };
+    let mut answer = TextAnswer {
+        finish,
+        usage: response.usage.map(Usage::from).unwrap_or_default(),
+        ..TextAnswer::default()
+    };
+    let mut text = surrogate::Joined::default();
+    let mut refused = surrogate::Joined::default();
+    for item in output {
+        match item {
+            Item::Message { content } => {
+                for part in content {
+                    match part {
+                        Part::OutputText { text: piece } => drop(text.push(&piece)),
+                        Part::Refusal { refusal } => drop(refused.push(&refusal)),
+                        Part::Other => {}
+                    }
+                }
+            }
+            Item::FunctionCall { call_id, id, name, arguments } => {
+                let id =
+                    call_id.or(id).unwrap_or_else(|| format!("call_{}", answer.tool_calls.len()));
+                answer.tool_calls.push(ToolCall {
+                    id,
+                    name,
+                    arguments: surrogate::mended(surrogate::whole(&arguments)),
+                });
+            }
+            Item::Other => {}
+        }
+    }
+    answer.text = text.finish();
+    let refused = refused.finish();
+    if answer.text.is_empty() && !refused.is_empty() {
+        answer.text = refused;
+        answer.finish = Finish::Filtered;
+    }
+    complete_arguments(&mut answer);
+    Ok(answer)
+}
+
+/// The failure that a response tells of.
+pub(super) fn failure(response: &Response) -> Option<Fail> {
+    let told = response.error.as_ref().filter(|error| !error.is_null());
+    let failed = matches!(response.status.as_deref(), Some("failed" | "cancelled"));
+    (told.is_some() || failed).then(|| error::in_band(told.unwrap_or(&Value::Null)))
+}
+
+/// Why it ended; none while it has not.
+pub(super) fn finish(response: &Response) -> Option<Finish> {
+    match response.status.as_deref() {
+        Some("completed") => Some(Finish::Stop),
+        Some("incomplete") => {
+            let reason =
+                response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
+            Some(if reason == Some("content_filter") { Finish::Filtered } else { Finish::Length })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn incomplete_withheld_and_failed_responses_are_told_apart() {
+        let read = |body: &str| decode(body.as_bytes());
+        let said = r#""output":[{"type":"reasoning","summary":[]},{"type":"message","content":[{"type":"output_text","text":"half","annotations":[]}]}]"#;
+        let of =
+            |status: &str, more: &str| read(&format!(r#"{{"status":"{status}",{said}{more}}}"#));
+        assert_eq!(of("completed", "").unwrap().finish, Finish::Stop);
+        assert_eq!(
+            of("incomplete", r#","incomplete_details":{"reason":"max_output_tokens"}"#)
+                .unwrap()
+                .finish,
+            Finish::Length
+        );
+        assert_eq!(
+            of("incomplete", r#","incomplete_details":{"reason":"content_filter"}"#)
+                .unwrap()
+                .finish,
+            Finish::Filtered
+        );
+        let refused = read(r#"{"status":"completed","output":[{"type":"message","content":[{"type":"refusal","refusal":"No."}]}]}"#).unwrap();
+        assert_eq!((refused.text.as_str(), refused.finish), ("No.", Finish::Filtered));
+        assert!(matches!(
+            of("failed", r#","error":{"code":"rate_limit_exceeded","message":"x"}"#),
+            Err(Fail::Refused(429, _))
+        ));
+        assert!(matches!(
+            of("failed", r#","error":{"code":"server_error","message":"x"}"#),
+            Err(Fail::Refused(500, _))
+        ));
+        assert!(matches!(of("cancelled", ""), Err(Fail::Refused(500, _))));
+        assert!(matches!(of("in_progress", ""), Err(Fail::Garbage(_))));
+        assert!(matches!(read(r#"{"status":"completed"}"#), Err(Fail::Garbage(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes);
+        }
+    }
+}

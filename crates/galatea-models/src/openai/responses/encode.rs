@@ -1,0 +1,122 @@
+//! [`TextRequest`] → body of `POST /responses`.
+
+use galatea_core::model::{ChatMessage, ChatPart, ChatRole, TextRequest};
+use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
+
+use crate::{families::Rules, wire::object_schema};
+
+/// Least `max_output_tokens` that is taken (API reference, Responses).
+const LEAST_OUTPUT: u32 = 16;
+
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<&'a str>,
+    input: Vec<Item<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Reasoning>,
+    // What people write is not left behind there.
+    store: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stream: bool,
+}
+
+#[derive(Serialize)]
+struct Reasoning {
+    effort: &'static str,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    role: &'static str,
+    content: Content<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    InputText { text: &'a str },
+    InputImage { image_url: String, detail: &'static str },
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    name: &'a str,
+    description: &'a str,
+    parameters: Cow<'a, Value>,
+    // Strict by default, which demands schemas of another kind (all fields required, no further ones).
+    strict: bool,
+}
+
+pub(super) fn encode<'a>(request: &'a TextRequest, model: &'a str, rules: &Rules) -> Body<'a> {
+    let params = &request.params;
+    let samples = rules.samples(params.effort);
+    Body {
+        model,
+        instructions: request.system.as_deref().filter(|text| !text.trim().is_empty()),
+        input: request.messages.iter().map(item).collect(),
+        tools: request
+            .tools
+            .iter()
+            .map(|tool| Tool {
+                r#type: "function",
+                name: &tool.name,
+                description: &tool.description,
+                parameters: object_schema(&tool.parameters),
+                strict: false,
+            })
+            .collect(),
+        max_output_tokens: params.max_tokens.map(|tokens| tokens.max(LEAST_OUTPUT)),
+        temperature: params.temperature.filter(|_| samples),
+        top_p: params.top_p.filter(|_| samples),
+        reasoning: rules.effort(params.effort).map(|effort| Reasoning { effort: effort.as_str() }),
+        store: false,
+        stream: request.stream,
+    }
+}
+
+fn item(message: &ChatMessage) -> Item<'_> {
+    let role = match message.role {
+        ChatRole::User => "user",
+        ChatRole::Assistant => "assistant",
+    };
+    let content = match message.parts.as_slice() {
+        [ChatPart::Text { text }] => Content::Text(Cow::Borrowed(text)),
+        parts
+            if message.role == ChatRole::User
+                && parts.iter().any(|part| matches!(part, ChatPart::Image { .. })) =>
+        {
+            Content::Parts(parts.iter().map(part).collect())
+        }
+        _ => Content::Text(Cow::Owned(message.text())),
+    };
+    Item { role, content }
+}
+
+fn part(part: &ChatPart) -> Part<'_> {
+    match part {
+        ChatPart::Text { text } => Part::InputText { text },
+        ChatPart::Image { mime, data } => {
+            Part::InputImage { image_url: format!("data:{mime};base64,{data}"), detail: "auto" }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Events of a streamed answer → [`TextAnswer`].
+
+use std::collections::BTreeMap;
+
+use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    decode::{Item, Response, failure, finish},
+    error,
+};
+use crate::wire::{Fail, Gather, Progress, complete_arguments, surrogate};
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Event {
+    #[serde(rename = "response.output_text.delta")]
+    Text { delta: String },
+    #[serde(rename = "response.refusal.delta")]
+    Refusal { delta: String },
+    #[serde(rename = "response.output_item.added")]
+    Added { output_index: u64, item: Item },
+    #[serde(rename = "response.function_call_arguments.delta")]
+    Arguments { output_index: u64, delta: String },
+    #[serde(rename = "response.output_item.done")]
+    Done { output_index: u64, item: Item },
+    #[serde(
+        rename = "response.reasoning_summary_text.delta",
+        alias = "response.reasoning_text.delta",
+        alias = "response.reasoning_summary_part.added",
+        alias = "response.content_part.added"
+    )]
+    Thought,
+    #[serde(
+        rename = "response.completed",
+        alias = "response.incomplete",
+        alias = "response.failed"
+    )]
+    Ended { response: Response },
+    #[serde(rename = "error")]
+    Error {
+        #[serde(flatten)]
+        told: Value,
+    },
+    #[serde(other)]
+    Other,
+}
+
+/// A call coming together.
+struct Called {
+    id: String,
+    name: String,
+    arguments: surrogate::Joined,
+}
+
+/// An answer coming together.
+#[derive(Default)]
+pub(crate) struct Pieces {
+    text: surrogate::Joined,
+    calls: BTreeMap<u64, Called>,
+    finish: Option<Finish>,
+    refused: bool,
+    usage: Usage,
+}
+
+impl Gather for Pieces {
+    fn take(
+        &mut self,
+        frame: &str,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<Progress, Fail> {
+        // Relays of other formats end with it.
+        if frame.trim() == "[DONE]" {
+            return Ok(if self.complete() { Progress::Done } else { Progress::Nothing });
+        }
+        let event: Event =
+            surrogate::parse(frame).ok_or(Fail::Garbage("an event of a response"))?;
+        match event {
+            Event::Text { delta } => self.show(&delta, on_text),
+            Event::Refusal { delta } => {
+                self.refused = true;
+                self.show(&delta, on_text);
+            }
+            Event::Added {
+                output_index,
+                item: Item::FunctionCall { call_id, id, name, arguments },
+            } => {
+                let called = self.calls.entry(output_index).or_insert_with(|| Called {
+                    id: call_id.or(id).unwrap_or_else(|| format!("call_{output_index}")),
+                    name,
+                    arguments: surrogate::Joined::default(),
+                });
+                called.arguments.push(&arguments);
+            }
+            Event::Arguments { output_index, delta } => {
+                let called = self
+                    .calls
+                    .get_mut(&output_index)
+                    .ok_or(Fail::Garbage("arguments after the start of their tool call"))?;
+                called.arguments.push(&delta);
+            }
+            // Who sends no pieces sends it whole.
+            Event::Done {
+                output_index,
+                item: Item::FunctionCall { call_id, id, name, arguments },
+            } if !self.calls.contains_key(&output_index) => {
+                let mut whole = surrogate::Joined::default();
+                whole.push(&arguments);
+                let id = call_id.or(id).unwrap_or_else(|| format!("call_{output_index}"));
+                self.calls.insert(output_index, Called { id, name, arguments: whole });
+            }
+            Event::Added { .. } | Event::Done { .. } | Event::Thought => {}
+            Event::Ended { response } => {
+                if let Some(fail) = failure(&response) {
+                    return Err(fail);
+                }
+                self.finish = finish(&response);
+                self.usage = response.usage.map(Usage::from).unwrap_or_default();
+                return if self.finish.is_some() {
+                    Ok(Progress::Done)
+                } else {
+                    Err(Fail::Garbage("the end of a response"))
+                };
+            }
+            Event::Error { told } => {
+                return Err(error::in_band(told.get("error").unwrap_or(&told)));
+            }
+            // That it was taken on, and signs of life: they say nothing about the model.
+            Event::Other => return Ok(Progress::Nothing),
+        }
+        Ok(Progress::More)
+    }
+
+    fn complete(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    fn finish(self) -> TextAnswer {
+        let finish =
+            if self.refused { Finish::Filtered } else { self.finish.unwrap_or(Finish::Length) };
+        let calls = self.calls.into_values();
+        let mut answer = TextAnswer {
+            text: self.text.finish(),
+            tool_calls: calls
+                .map(|call| ToolCall {
+                    id: call.id,
+                    name: call.name,
+                    arguments: surrogate::mended(call.arguments.finish()),
+                })
+                .collect(),
+            usage: self.usage,
+            finish,
+            ..TextAnswer::default()
+        };
+        complete_arguments(&mut answer);
+        answer
+    }
+}
+
+impl Pieces {
+    fn show(&mut self, piece: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
+        let shown = self.text.push(piece);
+        if !shown.is_empty() {
+            on_text(shown);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_model_does_is_progress() {
+        let cases = [
+            (
+                r#"{"type":"response.created","response":{"status":"in_progress","output":[]}}"#,
+                Progress::Nothing,
+            ),
+            (r#"{"type":"keepalive","sequence_number":3}"#, Progress::Nothing),
+            (
+                r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","summary":[]}}"#,
+                Progress::More,
+            ),
+            (r#"{"type":"response.reasoning_summary_text.delta","delta":"hm"}"#, Progress::More),
+            (
+                r#"{"type":"response.output_text.delta","output_index":1,"delta":"a"}"#,
+                Progress::More,
+            ),
+            (
+                r#"{"type":"response.completed","response":{"status":"completed","output":[]}}"#,
+                Progress::Done,
+            ),
+        ];
+        for (frame, expected) in cases {
+            assert_eq!(Pieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
+        }
+    }
+
+    #[test]
+    fn failures_at_any_place_are_failures() {
+        for (frame, expected) in [
+            (
+                r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"x"}}}"#,
+                500,
+            ),
+            (r#"{"type":"error","code":"rate_limit_exceeded","message":"x","param":null}"#, 429),
+            (
+                r#"{"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"x"}}"#,
+                400,
+            ),
+        ] {
+            let outcome = Pieces::default().take(frame, &|_| ());
+            assert!(
+                matches!(outcome, Err(Fail::Refused(status, _)) if status == expected),
+                "{frame}: {outcome:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! Book: who has used how much today, and what is set aside for calls under way. A pure machine: time and what is stored are told.
+//!
+//! A reservation is checked and made in one step, so that however many calls begin at once, what is used and set aside never passes a cap.
+
+use galatea_core::{
+    Timestamp,
+    store::{Amount, Day, Holder, Standing},
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use super::{
+    bucket::Bucket,
+    refusal::{Refusal, Who, Why},
+};
+use crate::config::{Cap, Flow, Rate, Spending};
+
+/// Holders kept in memory. Past it, those idle for a minute go; the ledger knows their day.
+const MOST: usize = 20_000;
+const IDLE: Duration = Duration::from_secs(60);
+/// Per cent of a cap from which owners are told and the small model answers.
+pub(super) const NEARLY: u64 = 80;
+
+/// Money, and tokens whose price is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Spend {
+    /// Millionths of a US dollar.
+    pub(crate) micros: u64,
+    /// Tokens.
+    pub(crate) tokens: u64,
+}
+
+impl Spend {
+    fn add(&mut self, more: Self) {
+        self.micros = self.micros.saturating_add(more.micros);
+        self.tokens = self.tokens.saturating_add(more.tokens);
+    }
+
+    fn sub(&mut self, less: Self) {
+        self.micros = self.micros.saturating_sub(less.micros);
+        self.tokens = self.tokens.saturating_sub(less.tokens);
+    }
+}
+
+/// One holder's day.
+#[derive(Debug, Clone)]
+struct Account {
+    day: Day,
+    /// As stored, without what was used here since.
+    base: Spend,
+    base_answers: u64,
+    notices: u64,
+    /// Told of the rate.
+    hurried: bool,
+    earlier: bool,
+    /// Used here, stored or about to be.
+    mine: Spend,
+    mine_answers: u64,
+    /// What everybody had used when it was read.
+    seen: Spend,
+    /// Set aside.
+    held: Spend,
+    calls: u32,
+    bucket: Option<Bucket>,
+    loaded: Option<Timestamp>,
+    touched: Timestamp,
+}
+
+impl Account {
+    fn new(now: Timestamp) -> Self {
+        Self {
+            day: Day::of(now),
+            base: Spend::default(),
+            base_answers: 0,
+            notices: 0,
+            hurried: false,
+            earlier: false,
+            mine: Spend::default(),
+            mine_answers: 0,
+            seen: Spend::default(),
+            held: Spend::default(),
+            calls: 0,
+            bucket: None,
+            loaded: None,
+            touched: now,
+        }
+    }
+
+    /// A new day begins with what is stored of it, which is to be read; what is under way goes on.
+    fn turn_over(&mut self, now: Timestamp) {
+        self.touched = now;
+        if self.day != Day::of(now) {
+            let kept =
+                Self { held: self.held, calls: self.calls, bucket: self.bucket, ..Self::new(now) };
+            *self = kept;
+        }
+    }
+
+    fn used(&self) -> Spend {
+        let mut used = self.base;
+        used.add(self.mine);
+        used
+    }
+
+    fn answers(&self) -> u64 {
+        self.base_answers + self.mine_answers
+    }
+}
+
+/// Who speaks where, and what holds for them.
+#[derive(Debug, Clone)]
+pub(super) struct Case<'a> {
+    pub(super) spending: &'a Spending,
+    pub(super) holders: &'a Holders,
+    /// Not answered on an earlier day, neither listed nor approved.
+    pub(super) stranger: bool,
+    pub(super) now: Timestamp,
+}
+
+/// The keys of one message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Holders {
+    pub(super) person: Holder,
+    pub(super) room: Holder,
+    pub(super) world: Holder,
+    pub(super) platform: Holder,
+}
+
+/// What is checked of a message before it is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// An answer: every limit, and it is counted.
+    Answer,
+    /// A command: the person's rate only, so that a busy Room can still be muted.
+    Command,
+    /// A model is asked whether to answer at all: every limit, and nothing is counted yet.
+    Opinion,
+}
+
+/// A cap of which so much is used that owners should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Warning {
+    pub(crate) who: Who,
+    pub(crate) setting: String,
+    pub(crate) percent: u64,
+    pub(crate) day: Day,
+}
+
+/// The book of one agent.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    accounts: HashMap<Holder, Account>,
+    /// Processes that answer for this agent; none counted is one.
+    processes: u64,
+    /// Caps that are nearly used up, by setting.
+    near: BTreeMap<String, Warning>,
+}
+
+impl Book {
+    /// Those of `keys` whose stored day has to be read: never read, or longer ago than `fresh` where other processes add to it.
+    pub(super) fn unread<'k>(
+        &mut self,
+        keys: impl Iterator<Item = &'k Holder>,
+        fresh: Duration,
+        now: Timestamp,
+    ) -> Vec<Holder> {
+        let shared = self.processes > 1;
+        let old = |read: Timestamp| shared && (now.since(read) >= fresh || now < read);
+        let mut unread = Vec::new();
+        for key in keys {
+            let account = self.account(key, now);
+            if account.loaded.is_none_or(old) {
+                unread.push(key.clone());
+            }
+        }
+        unread
+    }
+
+    /// Takes in what is stored of a day. It holds what was used here as well, once committed, so what others used is the rest; it never shrinks.
+    pub(super) fn read(&mut self, key: &Holder, day: Day, stored: Standing, now: Timestamp) {
+        let account = self.account(key, now);
+        if account.day != day {
+            return;
+        }
+        let Standing { today: Amount { answers, notices, micros, unpriced, .. }, earlier } = stored;
+        account.base.micros = account.base.micros.max(micros.saturating_sub(account.mine.micros));
+        account.base.tokens = account.base.tokens.max(unpriced.saturating_sub(account.mine.tokens));
+        account.base_answers =
+            account.base_answers.max(answers.saturating_sub(account.mine_answers));
+        account.notices = account.notices.max(notices);
+        account.seen = account.used();
+        account.earlier |= earlier;
+        account.loaded = Some(now);
+    }
+
+    /// How many processes answer for this agent.
+    pub(super) fn share_with(&mut self, processes: u64) {
+        self.processes = processes;
+    }
+
+    /// Whether a person was answered on an earlier day.
+    pub(super) fn is_known(&self, person: &Holder) -> bool {
+        self.accounts.get(person).is_some_and(|account| account.earlier)
+    }
+
+    /// Whether all of them have been read today, so that they can be judged without asking the store.
+    pub(super) fn has_read(&mut self, holders: &Holders, now: Timestamp) -> bool {
+        [&holders.person, &holders.room, &holders.world]
+            .into_iter()
+            .all(|key| self.account(key, now).loaded.is_some())
+    }
+
+    /// Checks a message; one that is let through is counted.
+    pub(super) fn admit(&mut self, case: &Case<'_>, ask: Ask) -> Result<(), Refusal> {
+        self.sweep(case.now);
+        let mut rates = rates(case);
+        if ask == Ask::Command {
+            rates.truncate(1);
+        }
+        for (key, who, rate) in &rates {
+            let account = self.account(key, case.now);
+            if let Some(flow) = rate.flow {
+                let bucket = account.bucket.get_or_insert_with(|| Bucket::full(flow, case.now));
+                bucket.fill(flow, case.now);
+                if !bucket.has_one() {
+                    return Err(Refusal::new(*who, Why::Minute(flow), &rate.setting));
+                }
+            }
+            if let Some(day) = rate.day.filter(|day| account.answers() >= *day) {
+                return Err(Refusal::new(*who, Why::Day(day), &rate.setting));
+            }
+        }
+        if ask != Ask::Command {
+            self.fits(case, Spend::default())?;
+        }
+        if ask != Ask::Opinion {
+            self.count(case, &rates);
+        }
+        Ok(())
+    }
+
+    /// Counts an answer that was asked about first ([`Ask::Opinion`]).
+    pub(super) fn answered(&mut self, case: &Case<'_>) {
+        let rates = rates(case);
+        self.count(case, &rates);
+    }
+
+    fn count(&mut self, case: &Case<'_>, rates: &[(Holder, Who, Rate)]) {
+        for (key, _, _) in rates {
+            let account = self.account(key, case.now);
+            account.mine_answers += 1;
+            if let Some(bucket) = &mut account.bucket {
+                bucket.take();
+            }
+        }
+    }
+
+    /// Whether a call fits into every cap; one that is used up holds nothing at all.
+    fn fits(&mut self, case: &Case<'_>, estimate: Spend) -> Result<(), Refusal> {
+        for (key, who, cap) in caps(case) {
+            // Of what everybody shares a process takes its part of what was left when it looked; people and Rooms are mostly one process's.
+            let processes = if matches!(who, Who::Agent | Who::Platform | Who::Strangers) {
+                self.processes.max(1)
+            } else {
+                1
+            };
+            let account = self.account(&key, case.now);
+            let (used, seen) = (account.used(), account.seen);
+            let part = |seen: u64, cap: Option<u64>| {
+                cap.map(|cap| seen.saturating_add(cap.saturating_sub(seen) / processes).min(cap))
+            };
+            let full = |used: u64, held: u64, more: u64, cap: Option<u64>| {
+                cap.is_some_and(|cap| {
+                    used.saturating_add(held) >= cap
+                        || used.saturating_add(held).saturating_add(more) > cap
+                })
+            };
+            if full(
+                used.micros,
+                account.held.micros,
+                estimate.micros,
+                part(seen.micros, cap.micros),
+            ) {
+                return Err(Refusal::new(who, Why::Money(cap.micros.unwrap_or(0)), &cap.setting));
+            }
+            if full(
+                used.tokens,
+                account.held.tokens,
+                estimate.tokens,
+                part(seen.tokens, cap.tokens),
+            ) {
+                return Err(Refusal::new(who, Why::Tokens(cap.tokens.unwrap_or(0)), &cap.setting));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets aside what a call may cost, in everybody's book or in none.
+    pub(super) fn reserve(
+        &mut self,
+        case: &Case<'_>,
+        estimate: Spend,
+        free: bool,
+    ) -> Result<(), Refusal> {
+        self.sweep(case.now);
+        if !free {
+            self.fits(case, estimate)?;
+        }
+        for (key, _, _) in caps(case) {
+            let account = self.account(&key, case.now);
+            account.held.add(estimate);
+            account.calls += 1;
+        }
+        Ok(())
+    }
+
+    /// What a call came to: gives back what was set aside and counts what was used. Warns of caps that it brought near their end.
+    pub(super) fn settle(
+        &mut self,
+        case: &Case<'_>,
+        estimate: Spend,
+        actual: Spend,
+    ) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for (key, who, cap) in caps(case) {
+            let account = self.account(&key, case.now);
+            let before = percent(account.used(), &cap);
+            account.held.sub(estimate);
+            account.calls = account.calls.saturating_sub(1);
+            account.mine.add(actual);
+            let after = percent(account.used(), &cap);
+            let warning =
+                Warning { who, setting: cap.setting.clone(), percent: after, day: account.day };
+            if after >= NEARLY && matches!(who, Who::Agent | Who::Platform | Who::Strangers) {
+                self.near.insert(cap.setting.clone(), warning.clone());
+            }
+            if before < NEARLY && after >= NEARLY && who != Who::Person {
+                warnings.push(warning);
+            }
+        }
+        warnings
+    }
+
+    /// Whether a cap is nearly used up, so that the small model answers: which one, and how far.
+    pub(super) fn nearly(&mut self, case: &Case<'_>) -> Option<(Who, String, u64)> {
+        let mut nearest = None;
+        for (key, who, cap) in caps(case) {
+            let used = percent(self.account(&key, case.now).used(), &cap);
+            if used >= NEARLY && nearest.as_ref().is_none_or(|(_, _, most)| used > *most) {
+                nearest = Some((who, cap.setting.clone(), used));
+            }
+        }
+        nearest
+    }
+
+    /// Caps of the agent that are nearly used up today.
+    pub(super) fn near(&self, now: Timestamp) -> Vec<Warning> {
+        self.near.values().filter(|warning| warning.day == Day::of(now)).cloned().collect()
+    }
+
+    /// Whether a person is to be told that a limit is reached: once a day of the rate, once of the day, which the ledger remembers.
+    pub(super) fn notice(&mut self, person: &Holder, passes_soon: bool, now: Timestamp) -> bool {
+        let account = self.account(person, now);
+        if passes_soon {
+            return !std::mem::replace(&mut account.hurried, true);
+        }
+        account.notices += 1;
+        account.notices == 1
+    }
+
+    /// Calls under way for a person.
+    #[cfg(test)]
+    fn held(&self, key: &Holder) -> Spend {
+        self.accounts.get(key).map(|account| account.held).unwrap_or_default()
+    }
+
+    fn account(&mut self, key: &Holder, now: Timestamp) -> &mut Account {
+        let account = self.accounts.entry(key.clone()).or_insert_with(|| Account::new(now));
+        account.turn_over(now);
+        account
+    }
+
+    fn sweep(&mut self, now: Timestamp) {
+        if self.accounts.len() < MOST {
+            return;
+        }
+        let shared =
+            |key: &Holder| matches!(key, Holder::Strangers | Holder::Agent | Holder::Source(_));
+        self.accounts.retain(|key, account| {
+            shared(key) || account.calls > 0 || now.since(account.touched) < IDLE
+        });
+        if self.accounts.len() >= MOST {
+            // Everybody is new: those without a call under way begin again with what is stored of them.
+            self.accounts.retain(|key, account| shared(key) || account.calls > 0);
+        }
+    }
+}
+
+fn percent(used: Spend, cap: &Cap) -> u64 {
+    let of = |used: u64, cap: Option<u64>| {
+        cap.map_or(0, |cap| used.saturating_mul(100).checked_div(cap).unwrap_or(100))
+    };
+    of(used.micros, cap.micros).max(of(used.tokens, cap.tokens))
+}
+
+/// In the order in which a refusal names them: what is nearest to the person first.
+fn rates(case: &Case<'_>) -> Vec<(Holder, Who, Rate)> {
+    let Case { spending, holders, stranger, .. } = case;
+    let mut all = vec![
+        (holders.person.clone(), Who::Person, spending.person.clone()),
+        (holders.room.clone(), Who::Room, spending.room.clone()),
+        (holders.world.clone(), Who::World, spending.world.clone()),
+    ];
+    all.extend(
+        spending.platform.clone().map(|rate| (holders.platform.clone(), Who::Platform, rate)),
+    );
+    all.push((Holder::Agent, Who::Agent, spending.agent.clone()));
+    if *stranger {
+        let part = |n: u64| n.saturating_mul(spending.strangers) / 100;
+        let narrow = |n: u32| u32::try_from(part(u64::from(n))).unwrap_or(u32::MAX);
+        let flow = spending
+            .agent
+            .flow
+            .map(|flow| Flow { per_minute: narrow(flow.per_minute), burst: narrow(flow.burst) });
+        all.push((
+            Holder::Strangers,
+            Who::Strangers,
+            Rate {
+                flow,
+                day: spending.agent.day.map(part),
+                setting: spending.strangers_setting.clone(),
+            },
+        ));
+    }
+    all
+}
+
+fn caps(case: &Case<'_>) -> Vec<(Holder, Who, Cap)> {
+    let Case { spending, holders, stranger, .. } = case;
+    let person = if *stranger { &spending.stranger_cap } else { &spending.person_cap };
+    let mut all = vec![
+        (holders.person.clone(), Who::Person, person.clone()),
+        (holders.room.clone(), Who::Room, spending.room_cap.clone()),
+    ];
+    all.extend(
+        spending.platform_cap.clone().map(|cap| (holders.platform.clone(), Who::Platform, cap)),
+    );
+    all.push((Holder::Agent, Who::Agent, spending.agent_cap.clone()));
+    if *stranger {
+        let part = |n: u64| n.saturating_mul(spending.strangers) / 100;
+        let cap = Cap {
+            micros: spending.agent_cap.micros.map(part),
+            tokens: spending.agent_cap.tokens.map(part),
+            setting: spending.strangers_setting.clone(),
+        };
+        all.push((Holder::Strangers, Who::Strangers, cap));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

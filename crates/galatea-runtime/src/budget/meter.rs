@@ -1,0 +1,255 @@
+//! Meter: the models of one turn. Each call is set aside before it is made and settled after it, whoever makes it.
+
+use async_trait::async_trait;
+use galatea_core::{
+    EmbeddingModel, ErrorKind, Models, Result, TextModel,
+    model::{ModelInfo, Price, TextAnswer, TextRequest, Usage},
+    store::{Amount, Day, UsageRow},
+};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{
+    Budget, Visit,
+    book::{Spend, Warning},
+    price,
+    refusal::Refusal,
+};
+
+/// What one turn uses, until it is committed.
+pub(crate) struct Meter {
+    budget: Arc<Budget>,
+    pub(crate) visit: Visit,
+    used: Mutex<BTreeMap<String, Amount>>,
+    refused: Mutex<Option<Refusal>>,
+}
+
+impl Meter {
+    pub(super) fn new(budget: Arc<Budget>, visit: Visit) -> Arc<Self> {
+        Arc::new(Self { budget, visit, used: Mutex::default(), refused: Mutex::default() })
+    }
+
+    /// Models whose calls this meter counts.
+    pub(crate) fn models(self: &Arc<Self>, models: &Models) -> Models {
+        let text = |inner: &Arc<dyn TextModel>| -> Arc<dyn TextModel> {
+            if inner.info().scripted {
+                Arc::clone(inner)
+            } else {
+                Arc::new(Metered { inner: Arc::clone(inner), meter: Arc::clone(self) })
+            }
+        };
+        Models {
+            small: text(&models.small),
+            large: text(&models.large),
+            vision: models.vision.as_ref().map(text),
+            embedding: models.embedding.as_ref().map(|inner| {
+                Arc::new(MeteredEmbedding { inner: Arc::clone(inner), meter: Arc::clone(self) })
+                    as Arc<dyn EmbeddingModel>
+            }),
+        }
+    }
+
+    /// The limit that stopped a call of this turn, if one did.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds to what no model stands for: answers, refusals, notices.
+    pub(crate) fn count(&self, amount: Amount) {
+        self.add(String::new(), amount);
+    }
+
+    /// What was used since this was asked last, as rows of the ledger.
+    pub(crate) fn take(&self) -> Vec<UsageRow> {
+        let mut used =
+            std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner));
+        // One row a turn where there can be: what was answered stands with the model that wrote it.
+        if let Some(counted) = used.remove("") {
+            let model = used
+                .iter()
+                .max_by_key(|(_, amount)| amount.output)
+                .map(|(model, _)| model.clone())
+                .unwrap_or_default();
+            *used.entry(model).or_default() += counted;
+        }
+        let (visit, day) = (&self.visit, Day::of(self.budget.clock.now()));
+        let row = |(model, amount)| UsageRow {
+            agent: self.budget.agent,
+            day,
+            source: visit.source.clone(),
+            world: visit.world,
+            room: visit.room,
+            person: visit.person,
+            model,
+            amount,
+        };
+        used.into_iter().filter(|(_, amount)| !amount.is_zero()).map(row).collect()
+    }
+
+    fn add(&self, model: String, amount: Amount) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner).entry(model).or_default() +=
+            amount;
+    }
+
+    fn reserve(
+        self: &Arc<Self>,
+        model: String,
+        expected: Usage,
+        price: Option<Price>,
+    ) -> Result<Held> {
+        let estimate = price::cost(expected, price);
+        match self.budget.reserve(&self.visit, estimate) {
+            Ok(()) => Ok(Held {
+                meter: Arc::clone(self),
+                model,
+                estimate,
+                expected,
+                unpriced: price.is_none(),
+                done: false,
+            }),
+            Err(refusal) => {
+                let error = refusal.error();
+                *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(refusal);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        // The turn was given up; what it used is written down with the next one.
+        let rows = self.take();
+        self.budget.keep(rows);
+    }
+}
+
+/// What is set aside for a call. Dropped while it is under way (the turn took too long, or began again), it counts as spent: the
+/// provider may well bill it.
+struct Held {
+    meter: Arc<Meter>,
+    model: String,
+    estimate: Spend,
+    expected: Usage,
+    unpriced: bool,
+    done: bool,
+}
+
+impl Held {
+    /// It came to this.
+    fn settle(mut self, model: Option<String>, used: Usage, cost: Spend, unpriced: bool) {
+        if let Some(model) = model {
+            self.model = model;
+        }
+        self.unpriced = unpriced;
+        self.end(used, cost, 1);
+    }
+
+    /// Nothing was used.
+    fn release(mut self) {
+        self.end(Usage::default(), Spend::default(), 0);
+    }
+
+    fn end(&mut self, used: Usage, cost: Spend, calls: u64) {
+        self.done = true;
+        let warnings: Vec<Warning> =
+            self.meter.budget.settle(&self.meter.visit, self.estimate, cost);
+        self.meter.budget.warn(warnings);
+        let unpriced = if self.unpriced { used.input + used.output } else { 0 };
+        let amount = Amount {
+            calls,
+            input: used.input,
+            cached: used.cached,
+            output: used.output,
+            unpriced,
+            micros: cost.micros,
+            ..Amount::default()
+        };
+        self.meter.add(std::mem::take(&mut self.model), amount);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if !self.done {
+            let (expected, estimate) = (self.expected, self.estimate);
+            self.end(expected, estimate, 1);
+        }
+    }
+}
+
+struct Metered {
+    inner: Arc<dyn TextModel>,
+    meter: Arc<Meter>,
+}
+
+#[async_trait]
+impl TextModel for Metered {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
+        let info = self.inner.info();
+        let (expected, known) = (price::expected(request), price::of(info));
+        let held = self.meter.reserve(info.full_name(), expected, known)?;
+        match self.inner.generate(request, on_text).await {
+            Ok(answer) => {
+                let used = price::taken(&answer, expected);
+                // Another link of the chain may have another price; what is not known is counted in tokens.
+                let by = answer.by.as_ref().map(|by| format!("{} {}", by.provider, by.model));
+                let known = if answer.by.as_ref().is_none_or(|by| by.model == info.model) {
+                    known
+                } else {
+                    None
+                };
+                held.settle(by, used, price::cost(used, known), known.is_none());
+                Ok(answer)
+            }
+            // Whoever did not answer in time may have worked all the same: counted as spent.
+            Err(error) if error.kind() == ErrorKind::Timeout => Err(error),
+            Err(error) => {
+                held.release();
+                Err(error)
+            }
+        }
+    }
+}
+
+struct MeteredEmbedding {
+    inner: Arc<dyn EmbeddingModel>,
+    meter: Arc<Meter>,
+}
+
+#[async_trait]
+impl EmbeddingModel for MeteredEmbedding {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
+        let info = self.inner.info();
+        let (known, used) = (
+            price::of(info),
+            Usage { input: texts.iter().map(|text| price::tokens(text)).sum(), ..Usage::default() },
+        );
+        let held = self.meter.reserve(info.full_name(), used, known)?;
+        match self.inner.embed(texts).await {
+            Ok(vectors) => {
+                held.settle(None, used, price::cost(used, known), known.is_none());
+                Ok(vectors)
+            }
+            Err(error) if error.kind() == ErrorKind::Timeout => Err(error),
+            Err(error) => {
+                held.release();
+                Err(error)
+            }
+        }
+    }
+}

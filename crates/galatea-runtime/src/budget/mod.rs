@@ -1,0 +1,361 @@
+//! Budget: limits of answers and money, per person, Room, World, platform and agent.
+//!
+//! [`book`] is the pure machine; here it meets store, clock and owners. In one process the book is exact. Where several share a store each has a
+//! book of its own, reads what the others committed every [`FRESH`], and until then takes of the agent's caps no more than its part of what was left
+//! at that reading. So n processes that begin together stay within a cap, and those whose readings lie apart pass it by one such part at most. A Room
+//! is one process's, so what a Room may cost is exact, and so is what a person may who speaks in one.
+
+mod book;
+mod bucket;
+mod meter;
+mod price;
+mod refusal;
+mod warn;
+
+use futures::future::try_join_all;
+use galatea_core::{
+    AgentId, AgentIdentity, Clock, EntityId, Outbound, Result, RoomId, Source, Store, Timestamp,
+    WorldId,
+    store::{Amount, Block, Day, Holder, UsageRow},
+};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+pub(crate) use meter::Meter;
+pub(crate) use refusal::{CODE, Refusal};
+
+use self::{
+    book::{Ask, Book, Case, Holders, Spend, Warning},
+    bucket::Bucket,
+};
+use crate::{
+    config::{Flow, Policy, Spending},
+    directory::RoomInfo,
+};
+
+/// How old what other processes used may be.
+const FRESH: Duration = Duration::from_secs(5);
+/// How soon a change of the block list takes effect.
+const BLOCKS: Duration = Duration::from_secs(2);
+/// Notices of limits of all people together, so that they are no flood themselves.
+const NOTICE_FLOW: Flow = Flow { per_minute: 20, burst: 20 };
+
+/// The limits of one agent.
+pub(crate) struct Budget {
+    agent: AgentId,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    outbound: Arc<dyn Outbound>,
+    identity: AgentIdentity,
+    owners: Vec<(Source, String)>,
+    book: Mutex<Book>,
+    notices: Mutex<Option<Bucket>>,
+    /// Of turns that were given up.
+    left: Mutex<Vec<UsageRow>>,
+    blocks: Mutex<Option<(Timestamp, Arc<[Block]>)>>,
+}
+
+/// Who speaks where, as the limits see it.
+#[derive(Clone)]
+pub(crate) struct Visit {
+    policy: Arc<Policy>,
+    source: Source,
+    world: WorldId,
+    room: RoomId,
+    person: EntityId,
+    holders: Holders,
+    stranger: bool,
+    /// Limits hold in this place.
+    limited: bool,
+    /// No limit holds: an owner, or a place without limits. It is counted all the same.
+    exempt: bool,
+}
+
+impl Visit {
+    fn case(&self, now: Timestamp) -> Case<'_> {
+        Case {
+            spending: &self.policy.spending,
+            holders: &self.holders,
+            stranger: self.stranger,
+            now,
+        }
+    }
+
+    /// How many messages of one person may wait in a group, and the setting that says so.
+    pub(crate) fn queue_share(&self) -> Option<(usize, &str)> {
+        let spending = self.spending();
+        spending
+            .waiting
+            .filter(|_| !self.exempt)
+            .map(|most| (most, spending.waiting_setting.as_str()))
+    }
+
+    fn spending(&self) -> &Spending {
+        &self.policy.spending
+    }
+}
+
+impl Budget {
+    /// `owners` by platform and id there.
+    pub(crate) fn new(
+        identity: AgentIdentity,
+        owners: Vec<(Source, String)>,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        outbound: Arc<dyn Outbound>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            agent: identity.id(),
+            store,
+            clock,
+            outbound,
+            identity,
+            owners,
+            book: Mutex::default(),
+            notices: Mutex::default(),
+            left: Mutex::default(),
+            blocks: Mutex::default(),
+        })
+    }
+
+    /// Who is blocked; a change by `galatea block` is seen within [`BLOCKS`].
+    pub(crate) async fn blocks(&self) -> Result<Arc<[Block]>> {
+        let now = self.clock.now();
+        if let Some((read, blocks)) = &*lock(&self.blocks)
+            && *read <= now
+            && now.since(*read) < BLOCKS
+        {
+            return Ok(Arc::clone(blocks));
+        }
+        let blocks: Arc<[Block]> = self.store.blocks(self.agent).await?.into();
+        *lock(&self.blocks) = Some((now, Arc::clone(&blocks)));
+        Ok(blocks)
+    }
+
+    /// Looks at who speaks where, and reads what is stored of their day unless that is known. A `friend` is on an allowlist or approved.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    pub(crate) async fn visit(
+        &self,
+        policy: &Arc<Policy>,
+        info: &RoomInfo,
+        public: bool,
+        person: EntityId,
+        friend: bool,
+    ) -> Result<Visit> {
+        let limited = policy.spending.holds(public);
+        let mut visit = Visit {
+            limited,
+            exempt: !limited || self.owns(policy, person),
+            ..Self::bystander(policy, info, person)
+        };
+        if visit.exempt {
+            return Ok(visit);
+        }
+        let now = self.clock.now();
+        let day = Day::of(now);
+        let holders = &visit.holders;
+        let mut keys = vec![
+            &holders.person,
+            &holders.room,
+            &holders.world,
+            &Holder::Strangers,
+            &Holder::Agent,
+        ];
+        let platform = policy.spending.platform.is_some() || policy.spending.platform_cap.is_some();
+        keys.extend(platform.then_some(&holders.platform));
+        let unread = lock(&self.book).unread(keys.into_iter(), FRESH, now);
+        let read = unread.iter().map(async |key| self.store.standing(self.agent, day, key).await);
+        for (key, stored) in unread.iter().zip(try_join_all(read).await?) {
+            lock(&self.book).read(key, day, stored, now);
+        }
+        visit.stranger = !friend && !lock(&self.book).is_known(&visit.holders.person);
+        Ok(visit)
+    }
+
+    /// The same for somebody else in the same Room, without asking the store; none when their day has to be read first.
+    pub(crate) fn visit_known(
+        &self,
+        like: &Visit,
+        person: EntityId,
+        friend: bool,
+    ) -> Option<Visit> {
+        let mut visit = like.clone();
+        if person == like.person {
+            return Some(visit);
+        }
+        visit.person = person;
+        visit.holders.person = Holder::Person(person);
+        visit.exempt = !visit.limited || self.owns(&visit.policy, person);
+        if visit.exempt {
+            return Some(visit);
+        }
+        let mut book = lock(&self.book);
+        if !book.has_read(&visit.holders, self.clock.now()) {
+            return None;
+        }
+        visit.stranger = !friend && !book.is_known(&visit.holders.person);
+        Some(visit)
+    }
+
+    fn owns(&self, policy: &Policy, person: EntityId) -> bool {
+        policy.spending.owners.iter().any(|id| EntityId(self.identity.swizzle(id)) == person)
+    }
+
+    /// A visit that nothing is asked of: a notice of ours, a turn that failed.
+    pub(crate) fn bystander(policy: &Arc<Policy>, info: &RoomInfo, person: EntityId) -> Visit {
+        let room = &info.room;
+        Visit {
+            policy: Arc::clone(policy),
+            source: room.source.clone(),
+            world: room.world_id,
+            room: room.id,
+            person,
+            holders: Holders {
+                person: Holder::Person(person),
+                room: Holder::Room(room.id),
+                world: Holder::World(room.world_id),
+                platform: Holder::Source(room.source.clone()),
+            },
+            stranger: false,
+            limited: false,
+            exempt: true,
+        }
+    }
+
+    /// Lets an answer through and counts it, or says which limit is reached.
+    pub(crate) fn admit(&self, visit: &Visit) -> std::result::Result<(), Refusal> {
+        self.ask(visit, Ask::Answer)
+    }
+
+    /// The same for a command, which costs no model call.
+    pub(crate) fn admit_command(&self, visit: &Visit) -> std::result::Result<(), Refusal> {
+        self.ask(visit, Ask::Command)
+    }
+
+    /// The same before a model is asked whether to answer; the answer is counted by [`Self::answered`].
+    pub(crate) fn admit_opinion(&self, visit: &Visit) -> std::result::Result<(), Refusal> {
+        self.ask(visit, Ask::Opinion)
+    }
+
+    fn ask(&self, visit: &Visit, ask: Ask) -> std::result::Result<(), Refusal> {
+        if visit.exempt {
+            return Ok(());
+        }
+        lock(&self.book).admit(&visit.case(self.clock.now()), ask)
+    }
+
+    /// A model decided to join in.
+    pub(crate) fn answered(&self, visit: &Visit) {
+        if !visit.exempt {
+            lock(&self.book).answered(&visit.case(self.clock.now()));
+        }
+    }
+
+    /// Whether so much of a cap is used that the small model answers, and why.
+    pub(crate) fn thrift(&self, visit: &Visit) -> Option<String> {
+        if visit.exempt {
+            return None;
+        }
+        let (who, setting, percent) = lock(&self.book).nearly(&visit.case(self.clock.now()))?;
+        Some(format!(
+            "{percent} % of what {} may cost today is used ({setting}): the small model answers",
+            who.text()
+        ))
+    }
+
+    /// Caps of the agent that are nearly used up today: whose, which setting, and how many per cent.
+    pub(crate) fn near(&self) -> Vec<(&'static str, String, u64)> {
+        lock(&self.book)
+            .near(self.clock.now())
+            .into_iter()
+            .map(|warning| (warning.who.text(), warning.setting, warning.percent))
+            .collect()
+    }
+
+    /// How many processes answer for this agent: each takes its part of what is left of the agent's caps.
+    pub(crate) fn share_with(&self, processes: usize) {
+        lock(&self.book).share_with(u64::try_from(processes).unwrap_or(u64::MAX));
+    }
+
+    /// What counts the calls of one turn.
+    pub(crate) fn meter(self: &Arc<Self>, visit: Visit) -> Arc<Meter> {
+        Meter::new(Arc::clone(self), visit)
+    }
+
+    fn reserve(&self, visit: &Visit, estimate: Spend) -> std::result::Result<(), Refusal> {
+        lock(&self.book).reserve(&visit.case(self.clock.now()), estimate, visit.exempt)
+    }
+
+    fn settle(&self, visit: &Visit, estimate: Spend, actual: Spend) -> Vec<Warning> {
+        lock(&self.book).settle(&visit.case(self.clock.now()), estimate, actual)
+    }
+
+    /// What a refused person reads; none when they have read it, when nobody reads notices, or when there were too many of late.
+    pub(crate) fn notice(&self, visit: &Visit, refusal: &Refusal) -> Option<String> {
+        let text = match &visit.spending().notice {
+            Some(own) if own.is_empty() => return None,
+            Some(own) => own.clone(),
+            None if refusal.passes_soon() => {
+                "I cannot keep up with so many messages. Please write again in a minute.".to_owned()
+            }
+            None => "That is all I can answer today. Please write again tomorrow.".to_owned(),
+        };
+        let now = self.clock.now();
+        let mut notices = lock(&self.notices);
+        let bucket = notices.get_or_insert_with(|| Bucket::full(NOTICE_FLOW, now));
+        bucket.fill(NOTICE_FLOW, now);
+        if !bucket.has_one()
+            || !lock(&self.book).notice(&visit.holders.person, refusal.passes_soon(), now)
+        {
+            return None;
+        }
+        bucket.take();
+        Some(text)
+    }
+
+    /// Keeps what a turn that was given up used, for the next commit.
+    pub(crate) fn keep(&self, rows: Vec<UsageRow>) {
+        if !rows.is_empty() {
+            lock(&self.left).extend(rows);
+        }
+    }
+
+    /// What is kept, to be committed.
+    pub(crate) fn left(&self) -> Vec<UsageRow> {
+        std::mem::take(&mut *lock(&self.left))
+    }
+
+    /// Writes down what is kept.
+    pub(crate) async fn flush(&self) {
+        let rows = self.left();
+        if !rows.is_empty()
+            && let Err(error) = self.store.add_usage(&rows).await
+        {
+            tracing::warn!(error = %error.report(), "what turns used could not be written down; it is tried again with the next one");
+            self.keep(rows);
+        }
+    }
+
+    /// A row that says how many messages of a visit were refused, and whether their author was told.
+    pub(crate) fn refused(&self, visit: &Visit, refused: u64, notices: u64) -> UsageRow {
+        UsageRow {
+            agent: self.agent,
+            day: Day::of(self.clock.now()),
+            source: visit.source.clone(),
+            world: visit.world,
+            room: visit.room,
+            person: visit.person,
+            model: String::new(),
+            amount: Amount { refused, notices, ..Amount::default() },
+        }
+    }
+}
+
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic while one is held cannot leave it half changed: each change is one call.
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}

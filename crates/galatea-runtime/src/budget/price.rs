@@ -1,0 +1,97 @@
+//! Price: what a call is expected to cost, and what it came to. Pure.
+
+use galatea_core::model::{ChatPart, ModelInfo, Price, TextAnswer, TextRequest, Usage};
+
+use super::book::Spend;
+
+/// Characters a token stands for, at least: English has about four (OpenAI, "What are tokens"), other scripts fewer. Rather too many tokens are set
+/// aside than too few.
+const CHARACTERS: usize = 3;
+/// Tokens of a picture: the most that Anthropic counts for one (Vision, "Calculate image costs").
+const PICTURE: u64 = 1_600;
+/// Tokens set aside for an answer whose length nobody limits: about 700 words. What is longer is counted when it is there.
+const ANSWER: u64 = 1_024;
+
+/// Tokens of a text.
+pub(super) fn tokens(text: &str) -> u64 {
+    u64::try_from(text.chars().count().div_ceil(CHARACTERS)).unwrap_or(u64::MAX)
+}
+
+/// Tokens a request may take.
+pub(super) fn expected(request: &TextRequest) -> Usage {
+    let part = |part: &ChatPart| match part {
+        ChatPart::Text { text } => tokens(text),
+        ChatPart::Image { .. } => PICTURE,
+    };
+    let messages: u64 = request.messages.iter().flat_map(|message| &message.parts).map(part).sum();
+    let tools: u64 = request
+        .tools
+        .iter()
+        .map(|tool| tokens(&tool.description) + tokens(&tool.parameters.to_string()))
+        .sum();
+    let input = messages + tools + request.system.as_deref().map_or(0, tokens);
+    Usage {
+        input,
+        output: request.params.max_tokens.map_or(ANSWER, u64::from).min(ANSWER),
+        ..Usage::default()
+    }
+}
+
+/// What a call took, as the provider counts; by its length where the provider does not.
+pub(super) fn taken(answer: &TextAnswer, expected: Usage) -> Usage {
+    if answer.usage.input + answer.usage.output > 0 {
+        return answer.usage;
+    }
+    let calls: u64 = answer.tool_calls.iter().map(|call| tokens(&call.arguments)).sum();
+    Usage { input: expected.input, output: tokens(&answer.text) + calls, ..Usage::default() }
+}
+
+/// What a model costs; a model of one's own machine and a script cost nothing.
+pub(super) fn of(info: &ModelInfo) -> Option<Price> {
+    const FREE: Price = Price { input: 0, cached: 0, output: 0 };
+    info.price.or_else(|| (info.scripted || info.provider == "ollama").then_some(FREE))
+}
+
+/// Money where the price is known, tokens where it is not.
+pub(super) fn cost(usage: Usage, price: Option<Price>) -> Spend {
+    let Some(price) = price else {
+        return Spend { micros: 0, tokens: usage.input.saturating_add(usage.output) };
+    };
+    Spend { micros: price.of(usage), tokens: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_rounded_up_and_cached_tokens_are_cheaper() {
+        let price = Price { input: 2_500_000, cached: 250_000, output: 10_000_000 };
+        let usage = Usage { input: 1_000, cached: 400, output: 100 };
+        assert_eq!(cost(usage, Some(price)), Spend { micros: 1_500 + 100 + 1_000, tokens: 0 });
+        assert_eq!(
+            cost(
+                Usage { input: 1, ..Usage::default() },
+                Some(Price { input: 1, cached: 0, output: 0 })
+            )
+            .micros,
+            1
+        );
+        assert_eq!(cost(usage, None), Spend { micros: 0, tokens: 1_100 });
+        assert_eq!(cost(usage, Some(Price { input: 0, cached: 0, output: 0 })), Spend::default());
+    }
+
+    #[test]
+    fn what_a_provider_does_not_count_is_estimated() {
+        let request = TextRequest::prompt(Some("abc".into()), "é".repeat(30));
+        let expected = expected(&request);
+        assert_eq!((expected.input, expected.output), (11, ANSWER));
+        let answer = TextAnswer { text: "abcdef".into(), ..TextAnswer::default() };
+        assert_eq!((taken(&answer, expected).input, taken(&answer, expected).output), (11, 2));
+        let counted = TextAnswer {
+            usage: Usage { input: 5, output: 6, ..Usage::default() },
+            ..TextAnswer::default()
+        };
+        assert_eq!(taken(&counted, expected).input, 5);
+    }
+}

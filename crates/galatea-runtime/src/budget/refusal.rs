@@ -1,0 +1,150 @@
+//! Refusal: which limit kept a message from being answered, in words, with the one setting that would change it.
+
+use galatea_core::{
+    Error, ErrorKind, StepOutcome,
+    verdict::{Change, Verdict},
+};
+
+use crate::config::Flow;
+
+/// Whose limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Who {
+    Person,
+    Room,
+    World,
+    Platform,
+    Strangers,
+    Agent,
+}
+
+impl Who {
+    /// For sentences.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Person => "this person",
+            Self::Room => "this room",
+            Self::World => "this World",
+            Self::Platform => "this platform",
+            Self::Strangers => "all strangers together",
+            Self::Agent => "the agent",
+        }
+    }
+}
+
+/// Which limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Answers a minute.
+    Minute(Flow),
+    /// Answers a day.
+    Day(u64),
+    /// Millionths of a dollar a day.
+    Money(u64),
+    /// Tokens a day.
+    Tokens(u64),
+}
+
+/// The code of an error that stands for a refusal.
+pub(crate) const CODE: &str = "GAL-LIMIT";
+
+/// A limit that is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) who: Who,
+    pub(crate) why: Why,
+    /// The setting with its platform, if that has one of its own.
+    pub(crate) setting: String,
+}
+
+impl Refusal {
+    pub(super) fn new(who: Who, why: Why, setting: &str) -> Self {
+        Self { who, why, setting: setting.to_owned() }
+    }
+
+    /// Over by itself in a minute or so.
+    pub(crate) fn passes_soon(&self) -> bool {
+        matches!(self.why, Why::Minute(_))
+    }
+
+    /// One sentence.
+    pub(crate) fn reason(&self) -> String {
+        let who = self.who.text();
+        match self.why {
+            Why::Minute(flow) => format!(
+                "{who} has had its answers of this minute ({} a minute, {} at once)",
+                flow.per_minute, flow.burst
+            ),
+            Why::Day(day) => format!("{who} has had its {day} answers of today (UTC)"),
+            Why::Money(cap) => {
+                format!("what {who} may cost today (UTC) is used up or set aside: {}", dollars(cap))
+            }
+            Why::Tokens(cap) => {
+                format!("what {who} may cost today (UTC) is used up or set aside: {cap} tokens")
+            }
+        }
+    }
+
+    /// The setting and a value that would have let this one through: twice as much.
+    fn change(&self) -> Change {
+        let value = match (self.who, self.why) {
+            (Who::Strangers, _) => "100".to_owned(),
+            (_, Why::Minute(flow)) => format!("{}/min", flow.per_minute.max(1).saturating_mul(2)),
+            (_, Why::Day(day)) => format!("{}/day", day.max(1).saturating_mul(2)),
+            (_, Why::Money(cap)) => dollars(cap.max(50_000).saturating_mul(2)),
+            (_, Why::Tokens(cap)) => format!("{} tokens", cap.max(50_000).saturating_mul(2)),
+        };
+        Change { setting: self.setting.clone(), value }
+    }
+
+    /// Notes it: the message is not answered.
+    pub(crate) fn note(&self, verdict: &mut Verdict) {
+        let rule =
+            if matches!(self.why, Why::Minute(_) | Why::Day(_)) { "limits" } else { "budget" };
+        verdict.decision = galatea_core::Decision::Skip;
+        verdict.step(rule, StepOutcome::Skip, self.reason());
+        verdict.change = Some(self.change());
+    }
+
+    /// For layers that know errors only.
+    pub(super) fn error(&self) -> Error {
+        Error::new(ErrorKind::Invalid, self.reason()).with_code(CODE)
+    }
+}
+
+/// Such as `0.05 USD`.
+pub(crate) fn dollars(micros: u64) -> String {
+    let cents = micros.div_ceil(10_000);
+    if micros.is_multiple_of(10_000) {
+        format!("{}.{:02} USD", cents / 100, cents % 100)
+    } else {
+        format!("{}.{:06} USD", micros / 1_000_000, micros % 1_000_000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_written_as_the_setting_takes_it() {
+        assert_eq!(
+            [0, 50_000, 1_000_000, 1_234].map(dollars),
+            ["0.00 USD", "0.05 USD", "1.00 USD", "0.001234 USD"]
+        );
+    }
+
+    #[test]
+    fn a_refusal_names_the_one_setting() {
+        let mut verdict = Verdict::default();
+        Refusal::new(Who::Person, Why::Money(50_000), "TELEGRAM_BUDGET_STRANGER")
+            .note(&mut verdict);
+        let change = verdict.change.unwrap();
+        assert_eq!(
+            (change.setting.as_str(), change.value.as_str()),
+            ("TELEGRAM_BUDGET_STRANGER", "0.10 USD")
+        );
+        assert_eq!(verdict.steps[0].rule, "budget");
+        assert!(verdict.steps[0].reason.contains("0.05 USD"));
+    }
+}

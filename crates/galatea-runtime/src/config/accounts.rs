@@ -1,0 +1,51 @@
+//! The policy of each account, read once: settings do not change while an agent runs.
+
+use dashmap::DashMap;
+use galatea_core::{Account, Result, Settings, Source};
+use std::{collections::HashMap, sync::Arc};
+
+use super::Policy;
+
+/// Settings of a further account on a platform.
+#[derive(Debug, Clone)]
+pub struct AccountSettings {
+    /// The settings that this account reads.
+    pub settings: Settings,
+    /// The suffix of its settings' names, such as `_2`.
+    pub suffix: String,
+}
+
+/// Policies of one agent's accounts.
+pub(crate) struct Policies {
+    settings: Settings,
+    /// Accounts with settings of their own.
+    own: HashMap<(Source, Account), AccountSettings>,
+    read: DashMap<(Source, Account), Arc<Policy>>,
+}
+
+impl Policies {
+    /// Accounts that are not in `own` read the agent's settings.
+    pub(crate) fn new(
+        settings: Settings,
+        own: HashMap<(Source, Account), AccountSettings>,
+    ) -> Self {
+        Self { settings, own, read: DashMap::new() }
+    }
+
+    /// When one account answers.
+    ///
+    /// # Errors
+    /// A setting that cannot be read.
+    pub(crate) fn of(&self, source: &Source, account: &Account) -> Result<Arc<Policy>> {
+        let key = (source.clone(), account.clone());
+        if let Some(known) = self.read.get(&key) {
+            return Ok(Arc::clone(&known));
+        }
+        let policy = Arc::new(match self.own.get(&key) {
+            Some(own) => Policy::of_account(&own.settings, source, &own.suffix)?,
+            None => Policy::from_settings(&self.settings, source)?,
+        });
+        self.read.insert(key, Arc::clone(&policy));
+        Ok(policy)
+    }
+}

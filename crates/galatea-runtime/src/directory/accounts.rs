@@ -1,0 +1,99 @@
+//! Accounts: what of a platform's ids is shared by an agent's accounts there, and what each account has to itself.
+//!
+//! People and Worlds are the same whoever looks. A Room and its messages are an account's own: two bots sit in one channel and each
+//! hears everything there, and Telegram counts messages per bot. The account that came first has the ids elizaOS derives; those of
+//! every other are derived from `account/id`.
+
+use galatea_core::{
+    Account, AgentIdentity, Connector, ConnectorInfo, EntityId, MemoryId, RemoteId, Result, RoomId,
+    Source, Store, Timestamp,
+};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
+use uuid::Uuid;
+
+/// The accounts of one agent.
+pub(crate) struct Accounts {
+    identity: AgentIdentity,
+    /// Of each platform, the account with elizaOS's ids.
+    first: BTreeMap<Source, Account>,
+    /// Every login of this agent: what one of them says is said by the agent itself.
+    own: HashSet<(Source, String)>,
+}
+
+fn key(source: &Source) -> String {
+    format!("first-account:{source}")
+}
+
+impl Accounts {
+    /// Which account came first is kept, so that ids stay what they are when the order of settings changes.
+    pub(crate) async fn load(
+        store: &dyn Store,
+        identity: AgentIdentity,
+        connectors: &[Arc<dyn Connector>],
+        now: Timestamp,
+    ) -> Result<Self> {
+        let mut first = BTreeMap::new();
+        for info in connectors.iter().map(|c| c.info()) {
+            if first.contains_key(&info.source) {
+                continue;
+            }
+            let kept = store
+                .cached(identity.id(), &key(&info.source), now)
+                .await?
+                .and_then(|kept| kept.as_str().map(str::to_owned));
+            first.insert(info.source.clone(), kept.map_or_else(|| info.account.clone(), Account));
+        }
+        let own = connectors
+            .iter()
+            .map(|c| (c.info().source.clone(), c.info().account.0.clone()))
+            .collect();
+        Ok(Self { identity, first, own })
+    }
+
+    /// Keeps which account came first, once it is connected: an account may still be unknown before it logs in.
+    pub(crate) async fn keep(
+        &self,
+        store: &dyn Store,
+        info: &ConnectorInfo,
+        now: Timestamp,
+    ) -> Result<()> {
+        let key = key(&info.source);
+        if !self.is_first(&info.source, &info.account)
+            || store.cached(self.identity.id(), &key, now).await?.is_some()
+        {
+            return Ok(());
+        }
+        store.cache(self.identity.id(), &key, &info.account.0.clone().into(), None).await
+    }
+
+    fn is_first(&self, source: &Source, account: &Account) -> bool {
+        self.first.get(source).is_none_or(|first| first == account)
+    }
+
+    fn id(&self, source: &Source, account: &Account, base: &str) -> Uuid {
+        if self.is_first(source, account) {
+            self.identity.swizzle(base)
+        } else {
+            self.identity.swizzle_for(account, base)
+        }
+    }
+
+    /// The Room an account sees under this id.
+    pub(crate) fn room(&self, source: &Source, account: &Account, remote: &RemoteId) -> RoomId {
+        RoomId(self.id(source, account, remote.as_str()))
+    }
+
+    /// The message an account sees under this id.
+    pub(crate) fn memory(&self, info: &ConnectorInfo, base: &str) -> MemoryId {
+        MemoryId(self.id(&info.source, &info.account, base))
+    }
+
+    /// Whoever has this id on a platform; each of the agent's accounts is the agent.
+    pub(crate) fn entity(&self, source: &Source, remote: &RemoteId) -> EntityId {
+        let own = self.own.contains(&(source.clone(), remote.as_str().to_owned()));
+        if own { self.identity.entity() } else { EntityId(self.identity.swizzle(remote.as_str())) }
+    }
+}

@@ -1,0 +1,102 @@
+//! What a lane knows of its Room without asking the store: cached, and forgotten on every change.
+
+use galatea_core::{
+    Address, AgentId, ParticipantState, RemoteId, Result, Room, RoomId, Store, World, store::Effect,
+};
+use moka::sync::Cache;
+use std::sync::Arc;
+
+/// A Room with what decisions about it need.
+#[derive(Debug, Clone)]
+pub(crate) struct RoomInfo {
+    /// The Room.
+    pub(crate) room: Room,
+    /// Its World.
+    pub(crate) world: Option<World>,
+    /// The platform's id of the Room it is a thread of.
+    pub(crate) parent: Option<RemoteId>,
+    /// The agent's own state in it.
+    pub(crate) own_state: Option<ParticipantState>,
+}
+
+/// Rooms of one agent. 4,096 rooms cost a few MB at most; others are read again when needed.
+pub(crate) struct RoomCache {
+    agent: AgentId,
+    cache: Cache<RoomId, Arc<RoomInfo>>,
+    moved: Cache<RoomId, (RoomId, RemoteId)>,
+}
+
+const CAPACITY: u64 = 4096;
+
+impl RoomCache {
+    /// An empty cache.
+    pub(crate) fn new(agent: AgentId) -> Self {
+        Self { agent, cache: Cache::new(CAPACITY), moved: Cache::new(CAPACITY) }
+    }
+
+    /// The Room, from memory or the store; none when it does not exist.
+    pub(crate) async fn load(
+        &self,
+        store: &dyn Store,
+        id: RoomId,
+    ) -> Result<Option<Arc<RoomInfo>>> {
+        if let Some(info) = self.cache.get(&id) {
+            return Ok(Some(info));
+        }
+        let Some(room) = store.room(id).await? else { return Ok(None) };
+        let world = store.world(room.world_id).await?;
+        let own_state = store.participant_state(id, self.agent.0.into()).await?;
+        let parent = match room.parent_id {
+            // A World's own id is its main room's on platforms where threads are rooms of a chat, and that room may not be known.
+            Some(parent) => store
+                .room(parent)
+                .await?
+                .map(|parent| parent.remote)
+                .or_else(|| world.as_ref().map(|w| w.remote.clone())),
+            None => None,
+        };
+        let info = Arc::new(RoomInfo { room, world, parent, own_state });
+        self.cache.insert(id, Arc::clone(&info));
+        Ok(Some(info))
+    }
+
+    /// A Room goes on under another id: call after the store has moved it.
+    pub(crate) fn moved(&self, from: RoomId, to: RoomId, remote: &RemoteId) {
+        self.forget(from);
+        self.forget(to);
+        if from != to {
+            self.moved.insert(from, (to, remote.clone()));
+        }
+    }
+
+    /// Where an answer goes whose Room moved while it was made.
+    pub(crate) fn follow(&self, mut address: Address) -> Address {
+        if let Some((room, remote)) = self.moved.get(&address.room) {
+            (address.room, address.remote) = (room, remote);
+        }
+        address
+    }
+
+    /// Forgets a Room.
+    pub(crate) fn forget(&self, id: RoomId) {
+        self.cache.invalidate(&id);
+    }
+
+    /// Forgets every Room (a World changed; rare).
+    pub(crate) fn forget_all(&self) {
+        self.cache.invalidate_all();
+    }
+
+    /// Forgets what these effects change.
+    pub(crate) fn apply(&self, effects: &[Effect]) {
+        for effect in effects {
+            match effect {
+                Effect::SaveTask { .. } | Effect::DeleteTask { .. } => {}
+                Effect::SetParticipantState { room, .. }
+                | Effect::MergeRoomMetadata { room, .. } => self.forget(*room),
+                Effect::SetRole { .. } => self.forget_all(),
+                Effect::MergeEntityMetadata { .. } | Effect::ForgetPerson { .. } => {}
+            }
+        }
+    }
+}

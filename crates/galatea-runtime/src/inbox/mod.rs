@@ -1,0 +1,8 @@
+//! Inbox: stored messages → turns, in order per Room.
+
+mod reconcile;
+mod state;
+mod submit;
+mod worker;
+
+pub(crate) use state::{Inbox, InboxParts};

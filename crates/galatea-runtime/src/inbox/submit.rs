@@ -1,0 +1,82 @@
+//! Submit: a stored message goes to its Room's lane, or stays in the store until its backlog is cleared or for another process.
+
+use galatea_core::{
+    Hint, MemoryId, Result,
+    store::{InboxEntry, InboxItem, InboxState},
+};
+use std::sync::PoisonError;
+
+use super::state::Inbox;
+use crate::{
+    ownership::{Assignment, LeaseGuard},
+    turn::{Claimed, Waiting},
+};
+
+impl Inbox {
+    /// For a message that was just stored.
+    pub(crate) fn submit(&self, entry: InboxEntry) {
+        if let Some(lease) = self.admitted(&entry) {
+            self.push(Waiting::fresh(entry, self.clock.now(), lease));
+        }
+    }
+
+    /// For a message that a connector hands over again. When the store's answer to its commit was lost, it waits in the store and is not in flight,
+    /// and one that follows would overtake it.
+    ///
+    /// # Errors
+    /// The store cannot tell: nothing after it may go on.
+    pub(crate) async fn submit_again(&self, id: MemoryId) -> Result<()> {
+        if self.in_flight.contains(&id) {
+            return Ok(());
+        }
+        let item = self.store.inbox_item(id).await?.filter(|item| item.state == InboxState::New);
+        if let Some(item) = item
+            && let Some(lease) = self.admitted(&item.entry)
+        {
+            self.push(Waiting { recheck: true, ..Waiting::stored(item, lease) });
+        }
+        Ok(())
+    }
+
+    /// The right to begin with a stored message at once, if it does not wait in the store for the backlog or for another process.
+    fn admitted(&self, entry: &InboxEntry) -> Option<LeaseGuard> {
+        // Asked whatever follows: a backlog that says no is read once more.
+        let cleared = self
+            .outbox
+            .routes
+            .any(&entry.source, &entry.account)
+            .is_some_and(|route| route.backlog.turns.admits());
+        match self.ownership.assignment(&entry.source, entry.memory.room_id) {
+            Assignment::Exclusive => cleared.then(LeaseGuard::always),
+            Assignment::Partition(partition) => {
+                (partition.backlog.admits() && cleared).then(|| partition.lease.clone())
+            }
+            Assignment::Elsewhere => {
+                if entry.envelope.awaited {
+                    self.awaited.insert(entry.memory.id, entry.clone());
+                }
+                self.ownership.hints().tell(Hint::Inbox);
+                None
+            }
+        }
+    }
+
+    /// Claims a message and puts it into its lane, unless it is in flight: a connector and a reconcile may both hand it over.
+    pub(super) fn push(&self, message: Waiting) {
+        let _both = self.claiming.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(in_flight) = self.in_flight.begin(message.entry.memory.id) {
+            self.requeue(Claimed { message, in_flight });
+        }
+    }
+
+    /// Puts a message in flight into its lane. A lane that is full drops it: it is read back from the store later.
+    pub(super) fn requeue(&self, claimed: Claimed) {
+        self.lanes.push(claimed.entry.memory.room_id, claimed);
+    }
+
+    /// A stored message; none when another process answers in its Room.
+    pub(super) fn waiting(&self, item: InboxItem) -> Option<Waiting> {
+        let lease = self.ownership.room(&item.entry.source, item.entry.memory.room_id)?;
+        Some(Waiting::stored(item, lease))
+    }
+}

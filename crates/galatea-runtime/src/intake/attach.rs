@@ -1,0 +1,91 @@
+//! Attach: an account that this process connects. Its backlog goes first, deliveries before messages; then the store is polled for rows that this
+//! process did not write.
+
+use galatea_core::{Clock, ConnectorInfo, Hint, Store};
+use std::{sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+use super::Intake;
+use crate::{
+    directory::Directory,
+    inbox::Inbox,
+    outbox::{Outbox, Route},
+    ownership::{LeaseGuard, Ownership, Poller},
+};
+
+/// The inbox is hardly ever ahead of its lanes, so it is polled so many times less often than the outbox.
+const SELDOM: u64 = 10;
+
+impl Intake {
+    /// Works on an account's rows until its lease ends.
+    pub(super) fn attach(&self, route: Arc<Route>, lease: LeaseGuard) {
+        self.tasks.spawn(keep_first(
+            Arc::clone(&self.directory),
+            Arc::clone(&self.store),
+            Arc::clone(&self.clock),
+            route.info.clone(),
+        ));
+        let attached = Attached {
+            route,
+            ownership: Arc::clone(&self.ownership),
+            inbox: Arc::clone(&self.inbox),
+            outbox: Arc::clone(&self.outbox),
+            poll: self.poll,
+            stop: self.stop.clone(),
+        };
+        let halt = self.halt.clone();
+        self.tasks.spawn(async move {
+            let work = async {
+                tokio::select! {
+                    () = attached.work(&lease) => {}
+                    () = lease.closed() => {}
+                }
+            };
+            halt.run_until_cancelled(work).await
+        });
+    }
+}
+
+async fn keep_first(
+    directory: Arc<Directory>,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    info: ConnectorInfo,
+) {
+    if let Err(error) = directory.accounts.keep(&*store, &info, clock.now()).await {
+        tracing::warn!(source = %info.source, account = %info.account, error = %error.report(), "failed to store which account came first; the next start tries again");
+    }
+}
+
+/// The queues as one account sees them.
+struct Attached {
+    route: Arc<Route>,
+    ownership: Arc<Ownership>,
+    inbox: Arc<Inbox>,
+    outbox: Arc<Outbox>,
+    poll: Duration,
+    stop: CancellationToken,
+}
+
+impl Attached {
+    async fn work(&self, lease: &LeaseGuard) {
+        let Self { route, ownership, inbox, outbox, .. } = self;
+        outbox.clear_backlog(route, lease).await;
+        inbox.clear_backlog(route).await;
+        let mut poller = Poller::new(ownership.hints(), Hint::Outbox);
+        for turn in 1_u64.. {
+            let company = ownership.has_company();
+            tokio::select! {
+                () = self.stop.cancelled() => return,
+                () = poller.next(self.poll, company) => {}
+                () = ownership.company_changed(company) => {}
+            }
+            // The store reports its own failures; the next poll tries again.
+            let _ = outbox.poll(route).await;
+            inbox.tell_unanswered(route).await;
+            if turn.is_multiple_of(SELDOM) && !ownership.is_leased(&route.info.source) {
+                inbox.poll(route).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! An agent as the keeper of leases sees it.
+
+use galatea_core::{Account, AgentId, Source};
+use std::sync::Arc;
+
+use super::{agent::Agent, supervise};
+use crate::ownership::{LeaseGuard, Ownership, RoomPartition, SharedAgent};
+
+impl SharedAgent for Agent {
+    fn id(&self) -> AgentId {
+        self.view.identity.id()
+    }
+
+    fn name(&self) -> &str {
+        &self.view.character.name
+    }
+
+    fn ownership(&self) -> &Ownership {
+        &self.ownership
+    }
+
+    fn accounts(&self) -> Vec<(Source, Account)> {
+        self.leased_accounts()
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    fn answered_by(&self, processes: usize) {
+        self.budget.share_with(processes);
+    }
+
+    fn connect(self: Arc<Self>, source: &Source, account: &Account, lease: LeaseGuard) {
+        let Some(connector) = self.connector(source, account).cloned() else { return };
+        // Another process may have changed the stored rows of its people and places.
+        self.directory.known.clear();
+        let connections = self.connections.clone();
+        connections.spawn(supervise::connector(self, connector, lease));
+    }
+
+    fn connected_elsewhere(&self, source: &Source, account: &Account) {
+        if let Some(connector) = self.connector(source, account) {
+            supervise::elsewhere(self, connector.as_ref());
+        }
+    }
+
+    fn answer(self: Arc<Self>, partitions: Vec<Arc<RoomPartition>>) {
+        // Services are one piece of work: they go with the first partition.
+        for first in partitions.iter().filter(|partition| partition.number == 0) {
+            supervise::services(&self, &first.lease);
+        }
+        let (inbox, halt) = (Arc::clone(&self.inbox), self.halt.clone());
+        self.tasks
+            .spawn(async move { halt.run_until_cancelled(inbox.take_over(&partitions)).await });
+    }
+}

@@ -1,0 +1,38 @@
+//! Agents are made of these.
+
+use galatea_core::{
+    Account, Character, Clock, Connector, EventBus, Models, Plugin, Settings, Source, Store,
+};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use crate::{config::AccountSettings, ownership::ClusterOptions};
+
+/// What all agents share.
+pub struct RuntimeOptions {
+    /// Storage.
+    pub store: Arc<dyn Store>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Where events go.
+    pub events: EventBus,
+    /// How often the outbox is searched for what others put there, such as an operator who wants a part sent again.
+    pub look_around: Duration,
+    /// How the store is shared, where it can be: without, this process does everything.
+    pub cluster: Option<ClusterOptions>,
+}
+
+/// What one agent is made of.
+pub struct AgentSpec {
+    /// Persona.
+    pub character: Character,
+    /// Settings, layered.
+    pub settings: Settings,
+    /// Models.
+    pub models: Models,
+    /// Extensions of this agent, global ones besides.
+    pub plugins: Vec<Plugin>,
+    /// Its connectors.
+    pub connectors: Vec<Arc<dyn Connector>>,
+    /// Settings of those accounts that have some of their own, in place of [`Self::settings`].
+    pub account_settings: HashMap<(Source, Account), AccountSettings>,
+}

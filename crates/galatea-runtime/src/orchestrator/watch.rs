@@ -1,0 +1,145 @@
+//! Watch: how agents, accounts and limits are doing.
+
+use galatea_core::{
+    Address, AgentId, ConnectorInfo, EventBus, Health, MemberId, Outgoing, Result,
+    breaker::BreakerState, store::Part,
+};
+use std::sync::Arc;
+
+use super::state::{Entry, Orchestrator, unknown};
+
+/// How one connector is doing.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectorStatus {
+    /// Whose.
+    pub agent: AgentId,
+    /// Their name.
+    pub agent_name: String,
+    /// Which.
+    pub info: ConnectorInfo,
+    /// How.
+    pub health: Health,
+}
+
+/// A cap of which at least 80 % are used today.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetState {
+    /// Whose name.
+    pub agent: String,
+    /// What the cap is of, such as `the agent`.
+    pub whose: String,
+    /// The setting.
+    pub setting: String,
+    /// How much of it is used.
+    pub percent: u64,
+}
+
+impl Orchestrator {
+    /// Every agent's id and name.
+    pub fn agents(&self) -> Vec<(AgentId, String)> {
+        self.lock().iter().map(|(id, entry)| (*id, entry.name.clone())).collect()
+    }
+
+    /// How every connector is doing.
+    pub fn statuses(&self) -> Vec<ConnectorStatus> {
+        let agents = self.lock();
+        let mut all = Vec::new();
+        for (id, entry) in agents.iter() {
+            for connector in &entry.agent.connectors {
+                let info = connector.info();
+                if self.leaves_out(&entry.agent, info) {
+                    continue;
+                }
+                let health = entry.agent.intake.health(&info.source, &info.account);
+                all.push(ConnectorStatus {
+                    agent: *id,
+                    agent_name: entry.name.clone(),
+                    info: info.clone(),
+                    health,
+                });
+            }
+        }
+        all
+    }
+
+    /// Each agent with its name and the logins that several processes take turns with.
+    pub fn shared_work(&self) -> Vec<(AgentId, String, Vec<Part>)> {
+        self.lock()
+            .iter()
+            .map(|(id, entry)| {
+                let accounts = entry.agent.leased_accounts();
+                let parts = accounts
+                    .iter()
+                    .map(|(source, account)| Part::account(source, *id, account))
+                    .collect();
+                (*id, entry.name.clone(), parts)
+            })
+            .collect()
+    }
+
+    /// Who this process is among those that share the store.
+    pub fn member(&self) -> Option<MemberId> {
+        self.options.cluster.as_ref().map(|cluster| cluster.member)
+    }
+
+    /// How far the store's clock is ahead of this machine's, in milliseconds; none where no other process shares the store.
+    pub fn skew_millis(&self) -> Option<i64> {
+        self.options.cluster.as_ref().map(|cluster| cluster.skew.millis())
+    }
+
+    /// How the circuit breaker of every account stands through which this process sends.
+    pub fn breakers(&self) -> Vec<BreakerState> {
+        let agents = self.lock();
+        let routes = agents.values().flat_map(|entry| entry.agent.outbox.routes.all());
+        let mut all: Vec<BreakerState> = routes
+            .filter(|route| route.is_connected())
+            .map(|route| route.stack.breaker())
+            .collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    /// Caps of money or tokens that are nearly used up today.
+    pub fn budgets(&self) -> Vec<BudgetState> {
+        let agents = self.lock();
+        let near = |entry: &Entry| {
+            let name = entry.name.clone();
+            entry.agent.budget.near().into_iter().map(move |(whose, setting, percent)| {
+                BudgetState { agent: name.clone(), whose: whose.to_owned(), setting, percent }
+            })
+        };
+        agents.values().flat_map(near).collect()
+    }
+
+    /// Lanes with work right now: turns, then sends.
+    pub fn active_lanes(&self) -> (usize, usize) {
+        self.lock().values().fold((0, 0), |(turns, sends), entry| {
+            (turns + entry.agent.inbox.active(), sends + entry.agent.outbox.active())
+        })
+    }
+
+    /// Where events go.
+    pub fn events(&self) -> &EventBus {
+        &self.options.events
+    }
+
+    /// elizaOS `sendMessageToTarget`: puts it into the outbox; Ok means durable.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown agent, `Unavailable` for a platform that is not connected.
+    pub async fn send_message_to_target(
+        &self,
+        id: AgentId,
+        address: &Address,
+        outgoing: Outgoing,
+    ) -> Result<()> {
+        let outbound = self
+            .lock()
+            .get(&id)
+            .map(|entry| Arc::clone(&entry.agent.outbound))
+            .ok_or_else(|| unknown(id))?;
+        outbound.send_message_to_target(address, outgoing).await
+    }
+}

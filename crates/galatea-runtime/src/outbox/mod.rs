@@ -1,0 +1,25 @@
+//! Outbox: committed deliveries → the platform, in order per Room.
+
+mod job;
+mod key;
+mod outbound;
+mod pauses;
+mod precedence;
+mod rate_gate;
+mod read_back;
+mod reconcile;
+mod report;
+mod route;
+mod send;
+mod send_intent;
+mod settle;
+mod stack;
+mod state;
+mod submit;
+mod timeout;
+mod worker;
+
+pub(crate) use outbound::ThroughOutbox;
+pub(crate) use route::Route;
+pub(crate) use state::{Outbox, OutboxParts};
+pub(crate) use submit::Stamp;

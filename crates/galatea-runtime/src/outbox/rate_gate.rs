@@ -1,0 +1,295 @@
+//! Rate gate: every call of an account passes it. It never waits; it returns how long the caller has to.
+//!
+//! Server-imposed waits apply to the Room or account they were issued for, and to the kind of call they were issued for. Pauses
+//! bind downwards: while answers wait, nothing of less weight goes out, but never the other way round, so a reaction or typing cannot delay
+//! an answer. What is worth less also has a small share of its own, so that it cannot spend a platform's allowance.
+
+use galatea_core::{Deadline, Error, ErrorKind, Priority, Reach, Result, Retry, RoomId, Timestamp};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use moka::sync::Cache;
+use serde::{Deserialize, Serialize};
+use std::{
+    num::NonZeroU32,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+/// Telegram's flood waits have grown to hours in reports; a day bounds what we keep.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+/// What is worth less begins so much later than what waited beside it.
+const HEAD_START: Duration = Duration::from_secs(1);
+/// A second's share of changes and of typing. The whole allowance is 50 a second on Discord ("Global Rate Limit") and about 30 on Telegram
+/// (Bots FAQ, "My bot is hitting limits"), which leaves most of it to answers.
+const CHANGES: NonZeroU32 = NonZeroU32::new(5).unwrap();
+const TYPING: NonZeroU32 = NonZeroU32::new(10).unwrap();
+/// Shorter pauses are over before a restart is.
+const WORTH_KEEPING: Duration = Duration::from_secs(5);
+
+/// Until when calls of each kind wait, by weight.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pauses {
+    answers: Deadline,
+    callbacks: Deadline,
+    changes: Deadline,
+    typing: Deadline,
+}
+
+impl Pauses {
+    fn of(&mut self, priority: Priority) -> &mut Deadline {
+        match priority {
+            Priority::Answer => &mut self.answers,
+            Priority::Callback => &mut self.callbacks,
+            Priority::Change => &mut self.changes,
+            Priority::Typing => &mut self.typing,
+        }
+    }
+
+    fn told(&mut self, priority: Priority, until: Deadline, now: Timestamp) {
+        let own = self.of(priority);
+        *own = if own.left(now).is_some() { until.later(*own) } else { until };
+    }
+
+    /// When a call of this weight may go out: after its own pause, and a while after those of more weight.
+    fn until(self, priority: Priority, now: Timestamp) -> Timestamp {
+        let all = [
+            (Priority::Answer, self.answers),
+            (Priority::Callback, self.callbacks),
+            (Priority::Change, self.changes),
+            (Priority::Typing, self.typing),
+        ];
+        let binding = all
+            .into_iter()
+            .filter(|(weight, _)| *weight <= priority)
+            .filter_map(|(weight, pause)| Some((weight, now.plus(pause.left(now)?))));
+        binding
+            .map(|(weight, until)| if weight == priority { until } else { until.plus(HEAD_START) })
+            .max()
+            .unwrap_or(now)
+    }
+}
+
+/// The gate of one account.
+pub(crate) struct RateGate {
+    rooms: Cache<RoomId, Pauses>,
+    account: Mutex<Pauses>,
+    /// The account's pause is newer than what is stored of it.
+    unkept: AtomicBool,
+    changes: DefaultDirectRateLimiter,
+    typing: DefaultDirectRateLimiter,
+}
+
+impl Default for RateGate {
+    fn default() -> Self {
+        Self {
+            rooms: Cache::builder().max_capacity(16_384).time_to_live(LONGEST).build(),
+            account: Mutex::default(),
+            unkept: AtomicBool::new(false),
+            changes: RateLimiter::direct(Quota::per_second(CHANGES)),
+            typing: RateLimiter::direct(Quota::per_second(TYPING)),
+        }
+    }
+}
+
+impl RateGate {
+    /// Lets a call through or says how long it has to wait.
+    pub(crate) fn admit(&self, room: RoomId, priority: Priority, now: Timestamp) -> Result<()> {
+        let account = *self.lock();
+        // A press or a command is answered by a way of its own, which a busy Room does not block.
+        let in_room = if priority == Priority::Callback { None } else { self.rooms.get(&room) };
+        let until = account
+            .until(priority, now)
+            .max(in_room.map_or(now, |pauses| pauses.until(priority, now)));
+        if until > now {
+            return Err(wait("the platform asked to wait", until.since(now)));
+        }
+        let share = match priority {
+            Priority::Answer | Priority::Callback => return Ok(()),
+            Priority::Change => &self.changes,
+            Priority::Typing => &self.typing,
+        };
+        share.check().map_err(|_| wait("others go first", HEAD_START))
+    }
+
+    /// Remembers what the platform said.
+    pub(crate) fn learn<T>(
+        &self,
+        room: RoomId,
+        priority: Priority,
+        outcome: &Result<T>,
+        now: Timestamp,
+    ) {
+        let Err(error) = outcome else { return };
+        let Retry::After(delay) = error.retry() else { return };
+        if error.kind() != ErrorKind::RateLimited {
+            return;
+        }
+        let delay = delay.min(LONGEST);
+        let until = Deadline::after(now, delay);
+        match error.reach() {
+            Reach::Account => {
+                self.lock().told(priority, until, now);
+                if delay >= WORTH_KEEPING {
+                    self.unkept.store(true, Ordering::Release);
+                }
+            }
+            Reach::Room => {
+                let mut pauses = self.rooms.get(&room).unwrap_or_default();
+                pauses.told(priority, until, now);
+                self.rooms.insert(room, pauses);
+            }
+        }
+    }
+
+    /// The account's pauses, if they are worth storing and not stored yet; with the time when the last of them is over.
+    pub(crate) fn to_keep(&self) -> Option<(Pauses, Timestamp)> {
+        self.unkept.swap(false, Ordering::AcqRel).then(|| {
+            let pauses = *self.lock();
+            let last = [pauses.answers, pauses.callbacks, pauses.changes, pauses.typing]
+                .into_iter()
+                .map(|pause| pause.end())
+                .max()
+                .unwrap_or_default();
+            (pauses, last)
+        })
+    }
+
+    /// Takes up what an earlier run was told.
+    pub(crate) fn restore(&self, kept: Pauses, now: Timestamp) {
+        let mut own = self.lock();
+        for (priority, until) in [
+            (Priority::Answer, kept.answers),
+            (Priority::Callback, kept.callbacks),
+            (Priority::Change, kept.changes),
+            (Priority::Typing, kept.typing),
+        ] {
+            own.told(priority, until, now);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pauses> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wait(why: &'static str, delay: Duration) -> Error {
+    Error::new(ErrorKind::RateLimited, why).with_retry(Retry::After(delay))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    const ALL: [Priority; 4] =
+        [Priority::Answer, Priority::Callback, Priority::Change, Priority::Typing];
+
+    fn room(n: u128) -> RoomId {
+        RoomId(Uuid::from_u128(n))
+    }
+
+    fn flood(seconds: u64, reach: Reach) -> Result<()> {
+        Err(Error::new(ErrorKind::RateLimited, "flood")
+            .with_retry(Retry::After(Duration::from_secs(seconds)))
+            .with_reach(reach))
+    }
+
+    /// How long each weight waits in a room, in milliseconds.
+    fn waits(gate: &RateGate, n: u128, now: i64) -> [u128; 4] {
+        ALL.map(|priority| match gate.admit(room(n), priority, Timestamp(now)) {
+            Ok(()) => 0,
+            Err(error) => {
+                if let Retry::After(delay) = error.retry() {
+                    delay.as_millis()
+                } else {
+                    u128::MAX
+                }
+            }
+        })
+    }
+
+    #[test]
+    fn a_room_waits_as_long_as_the_platform_said_and_others_do_not() {
+        let gate = RateGate::default();
+        gate.learn(room(1), Priority::Answer, &flood(7, Reach::Room), Timestamp(1_000));
+        assert_eq!(
+            waits(&gate, 1, 3_000),
+            [5_000, 0, 6_000, 6_000],
+            "answers go first when it is over"
+        );
+        assert_eq!(waits(&gate, 2, 3_000), [0; 4]);
+        assert_eq!(waits(&gate, 1, 8_000), [0; 4]);
+    }
+
+    #[test]
+    fn what_is_worth_less_never_delays_what_is_worth_more() {
+        for (at, priority) in ALL.into_iter().enumerate() {
+            for reach in [Reach::Room, Reach::Account] {
+                let gate = RateGate::default();
+                gate.learn(room(1), priority, &flood(60, reach), Timestamp(0));
+                let free = waits(&gate, 1, 1).iter().take_while(|wait| **wait == 0).count();
+                let expected =
+                    if priority == Priority::Callback && reach == Reach::Room { 2 } else { at };
+                assert_eq!(free, expected, "{priority:?} {reach:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_account_told_to_wait_waits_everywhere() {
+        let gate = RateGate::default();
+        gate.learn(room(1), Priority::Answer, &flood(60, Reach::Account), Timestamp(0));
+        assert_eq!(waits(&gate, 2, 0), [60_000, 61_000, 61_000, 61_000]);
+    }
+
+    #[test]
+    fn a_shorter_wish_does_not_end_a_longer_one() {
+        let gate = RateGate::default();
+        gate.learn(room(1), Priority::Answer, &flood(60, Reach::Room), Timestamp(0));
+        gate.learn(room(1), Priority::Answer, &flood(1, Reach::Room), Timestamp(0));
+        assert_eq!(waits(&gate, 1, 0)[0], 60_000);
+    }
+
+    #[test]
+    fn changes_and_typing_have_a_share_and_answers_have_the_rest() {
+        let gate = RateGate::default();
+        let passed = |priority| {
+            (0..1000).filter(|n| gate.admit(room(*n), priority, Timestamp(0)).is_ok()).count()
+        };
+        assert!((5..=7).contains(&passed(Priority::Change)));
+        assert!((10..=13).contains(&passed(Priority::Typing)));
+        assert_eq!((passed(Priority::Answer), passed(Priority::Callback)), (1000, 1000));
+    }
+
+    #[test]
+    fn an_accounts_pause_outlives_the_process_and_a_blink_does_not() {
+        let gate = RateGate::default();
+        gate.learn(room(1), Priority::Answer, &flood(2, Reach::Account), Timestamp(0));
+        gate.learn(room(1), Priority::Answer, &flood(600, Reach::Room), Timestamp(0));
+        assert_eq!(gate.to_keep(), None, "the room's wait is with its delivery");
+        gate.learn(room(1), Priority::Answer, &flood(600, Reach::Account), Timestamp(0));
+        let (pauses, last) = gate.to_keep().unwrap();
+        assert_eq!((last, gate.to_keep()), (Timestamp(600_000), None), "once");
+        let kept = serde_json::to_value(pauses).unwrap();
+        let next = RateGate::default();
+        next.restore(serde_json::from_value(kept).unwrap(), Timestamp(0));
+        assert_eq!(waits(&next, 9, 100_000), waits(&gate, 9, 100_000));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_holds_nothing_up() {
+        let gate = RateGate::default();
+        for reach in [Reach::Room, Reach::Account] {
+            gate.learn(room(1), Priority::Answer, &flood(60, reach), Timestamp(10_000_000));
+            assert!(gate.admit(room(1), Priority::Answer, Timestamp(10_001_000)).is_err());
+            assert!(gate.admit(room(1), Priority::Answer, Timestamp(6_400_000)).is_ok());
+        }
+        gate.learn(room(1), Priority::Answer, &flood(60, Reach::Room), Timestamp(6_400_000));
+        assert!(
+            gate.admit(room(1), Priority::Answer, Timestamp(6_401_000)).is_err(),
+            "what is told now counts"
+        );
+    }
+}

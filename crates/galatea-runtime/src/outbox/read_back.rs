@@ -1,0 +1,60 @@
+//! Read-back: asks the platform whether a part of unknown outcome was delivered.
+
+use galatea_core::{
+    Found, Receipt, Retry, kill_point,
+    protocol::{ATTEMPTS, Looked},
+};
+use std::time::Duration;
+
+use super::{job::Job, route::Route, stack::SendError, state::Outbox};
+
+/// Retries until the platform answers or the attempts are used up. Where it stays unclear, `DELIVERY_WHEN_UNSURE` decides, and the doubt is stored.
+pub(super) async fn read_back(
+    outbox: &Outbox,
+    route: &Route,
+    job: &Job,
+) -> (Looked, Option<Receipt>) {
+    let delivery = &job.delivery;
+    let mut tries = 0;
+    loop {
+        let found = match outbox.store.trail(delivery).await {
+            Ok(trail) => route.stack.find(delivery, &trail).await,
+            Err(error) => Err(SendError::Failed(error)),
+        };
+        let (error, asked) = match found {
+            Ok(Found::Sent(receipt)) => {
+                kill_point("find.there");
+                return (Looked::There, Some(receipt));
+            }
+            Ok(Found::NotSent) => {
+                kill_point("find.not_there");
+                return (Looked::NotThere, None);
+            }
+            Ok(Found::Unknown) => {
+                tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent");
+                return (Looked::Unclear, None);
+            }
+            Err(SendError::Held(error)) => (error, false),
+            Err(SendError::Failed(error)) => (error, true),
+        };
+        // Told when to come back, nothing was found out, and that is no failure to count. A part that is too old to be sent is not looked for
+        // for ever, though.
+        let is_over = job.part.expires.is_some_and(|end| outbox.clock.now() > end);
+        let (delay, counts) = match error.retry() {
+            Retry::After(delay) => (delay, is_over),
+            Retry::Never => return unclear(job, &error),
+            Retry::Soon => (Duration::from_millis(500 << tries.min(6)), true),
+        };
+        tries += u32::from(asked && counts);
+        if tries >= ATTEMPTS {
+            return unclear(job, &error);
+        }
+        tracing::info!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send failed; trying again");
+        outbox.clock.sleep(delay).await;
+    }
+}
+
+fn unclear(job: &Job, error: &galatea_core::Error) -> (Looked, Option<Receipt>) {
+    tracing::warn!(delivery = %job.delivery.id, error = %error.report(), "looking for an earlier send keeps failing");
+    (Looked::Unclear, None)
+}

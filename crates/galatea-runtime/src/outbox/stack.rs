@@ -1,0 +1,217 @@
+//! The layers around a send handler, in the one order: `gate(breaker(timeout(handler)))`. Every call of an account goes through here.
+
+use futures::FutureExt;
+use galatea_core::{
+    Address, Clock, ConnectorInfo, Delivery, Error, ErrorKind, EventBus, Found, Leave, Media,
+    Priority, Receipt, RemoteId, Result, Retry, RoomId, SendHandler, Sent, Speak, Timestamp, Trail,
+    breaker::{Admission, BreakerLimits, BreakerState, Call, Phase},
+    kill_point,
+    shared_breaker::{Permit, SharedBreaker},
+};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use super::{rate_gate::RateGate, timeout};
+
+/// Half of what a connector's own HTTP timeout allows (15 to 20 s) is slow; a probe has a while longer than any attempt.
+const LIMITS: BreakerLimits = BreakerLimits {
+    slow: Duration::from_secs(10),
+    probe: timeout::ATTEMPT.saturating_add(Duration::from_secs(15)),
+};
+
+/// A send handler with its layers.
+pub(crate) struct Stack {
+    handler: Arc<dyn SendHandler>,
+    gate: Arc<RateGate>,
+    breaker: SharedBreaker,
+    clock: Arc<dyn Clock>,
+}
+
+/// Why an attempt failed.
+#[derive(Debug)]
+pub(crate) enum SendError {
+    /// A layer held it back; the platform never heard of it, so it is no attempt.
+    Held(Error),
+    /// The platform was asked.
+    Failed(Error),
+}
+
+impl Stack {
+    /// Fresh layers for one account.
+    pub(crate) fn new(
+        info: &ConnectorInfo,
+        handler: Arc<dyn SendHandler>,
+        clock: Arc<dyn Clock>,
+        events: EventBus,
+        gate: Arc<RateGate>,
+    ) -> Self {
+        let breaker = SharedBreaker::new(
+            format!("{}:{}", info.source, info.account),
+            LIMITS,
+            events,
+            clock.now(),
+        );
+        Self { handler, gate, breaker, clock }
+    }
+
+    /// How its breaker stands.
+    pub(crate) fn breaker(&self) -> BreakerState {
+        self.breaker.state()
+    }
+
+    /// One attempt, as long as leave is given.
+    pub(crate) async fn send(
+        &self,
+        delivery: &Delivery,
+        leave: &Leave,
+    ) -> Result<Receipt, SendError> {
+        // Outermost, because a send that waits for its turn must neither count as slow nor hold a probe.
+        let (room, priority) = (delivery.address.room, self.handler.priority(&delivery.body));
+        self.gate.admit(room, priority, self.clock.now()).map_err(SendError::Held)?;
+        // Inside, because our own waiting says nothing about the platform's health.
+        let started = self.clock.now();
+        let permit = self.pass(started)?;
+        // Innermost, because only the platform's own time is bounded and judged.
+        kill_point("send.before");
+        let outcome = guarded(timeout::within(self.handler.send_with(delivery, leave))).await;
+        kill_point("send.after");
+        let now = self.clock.now();
+        settle(permit, &outcome, started, now);
+        self.gate.learn(room, priority, &outcome, now);
+        outcome.map_err(SendError::Failed)
+    }
+
+    fn pass(&self, now: Timestamp) -> Result<Permit<'_>, SendError> {
+        self.breaker.admit(now, rand::random()).map_err(|held| {
+            let cause = self.breaker.state().cause.unwrap_or_default();
+            SendError::Held(match held {
+                Admission::Wait(delay) => Error::new(ErrorKind::Unavailable, "sending is paused because the platform keeps failing")
+                    .with("cause", cause)
+                    .with_retry(Retry::After(delay)),
+                Admission::Go(_) | Admission::Never => Error::new(ErrorKind::Unauthorized, "sending is stopped because the platform refused the credentials")
+                    .with("cause", cause)
+                    .with_fix("set the right ones and start galatea again: a running one does not read them anew"),
+            })
+        })
+    }
+
+    /// Read-back of an unknown outcome. Passes the breaker too: a dead platform cannot be asked either.
+    pub(crate) async fn find(
+        &self,
+        delivery: &Delivery,
+        trail: &Trail,
+    ) -> Result<Found, SendError> {
+        let started = self.clock.now();
+        // An answer waits for it.
+        self.gate
+            .admit(delivery.address.room, Priority::Answer, started)
+            .map_err(SendError::Held)?;
+        let permit = self.pass(started)?;
+        let outcome = guarded(timeout::within(self.handler.find(delivery, trail))).await;
+        let now = self.clock.now();
+        settle(permit, &outcome, started, now);
+        self.gate.learn(delivery.address.room, Priority::Answer, &outcome, now);
+        outcome.map_err(SendError::Failed)
+    }
+
+    /// Shows that an answer is coming; not while anything is in the way, and never again for that.
+    pub(crate) async fn typing(&self, address: &Address) -> Result<()> {
+        if self.breaker.state().phase != Phase::Closed
+            || self.gate.admit(address.room, Priority::Typing, self.clock.now()).is_err()
+        {
+            return Ok(());
+        }
+        let outcome = guarded(timeout::within(self.handler.typing(address))).await;
+        self.gate.learn(address.room, Priority::Typing, &outcome, self.clock.now());
+        outcome
+    }
+
+    /// Tells whoever pressed or called that there is no answer. Tried once.
+    pub(crate) async fn unanswered(
+        &self,
+        address: &Address,
+        message: &RemoteId,
+        why: &str,
+    ) -> Result<()> {
+        self.gate.admit(address.room, Priority::Callback, self.clock.now())?;
+        let outcome =
+            guarded(timeout::within(self.handler.unanswered(address, message, why))).await;
+        self.gate.learn(address.room, Priority::Callback, &outcome, self.clock.now());
+        outcome
+    }
+
+    /// Whether the platform lets a person say something in a place; not asked while the platform is known to be away.
+    pub(crate) async fn may_speak(&self, address: &Address, person: &RemoteId) -> Result<Speak> {
+        if self.breaker.state().phase != Phase::Closed {
+            return Ok(Speak::Unknown);
+        }
+        self.gate.admit(address.room, Priority::Callback, self.clock.now())?;
+        let outcome = guarded(timeout::within(self.handler.may_speak(address, person))).await;
+        self.gate.learn(address.room, Priority::Callback, &outcome, self.clock.now());
+        outcome
+    }
+
+    /// Downloads a file of a received message.
+    pub(crate) async fn fetch(&self, room: RoomId, media: &Media, limit: usize) -> Result<Vec<u8>> {
+        self.gate.admit(room, Priority::Callback, self.clock.now())?;
+        let outcome = self.handler.fetch(media, limit).await;
+        self.gate.learn(room, Priority::Callback, &outcome, self.clock.now());
+        outcome
+    }
+
+    /// The gate, which outlives a connector that restarts.
+    pub(crate) fn gate(&self) -> &Arc<RateGate> {
+        &self.gate
+    }
+}
+
+fn settle<T>(permit: Permit<'_>, outcome: &Result<T>, started: Timestamp, now: Timestamp) {
+    let call = match outcome {
+        Ok(_) => Call::Done(now.since(started)),
+        Err(error) => judge(error),
+    };
+    permit.settle(call, now, rand::random());
+}
+
+/// What a failure says about the platform's health. Refusals of one message say nothing; 429 is the limiter's.
+fn judge(error: &Error) -> Call {
+    match error.kind() {
+        ErrorKind::Unauthorized => Call::Locked { cause: error.brief(), again: None },
+        ErrorKind::Unavailable | ErrorKind::Timeout => Call::Failed { cause: error.brief() },
+        _ => Call::Refused,
+    }
+}
+
+/// A connector that crashes costs this attempt only. Whether the platform heard of it is unknown.
+async fn guarded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
+        Err(Error::unexpected("the connector crashed while sending")
+            .with_code("GAL-SEND-PANIC")
+            .with_sent(Sent::Maybe))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_platforms_own_trouble_counts() {
+        for kind in [
+            ErrorKind::RateLimited,
+            ErrorKind::Exhausted,
+            ErrorKind::Invalid,
+            ErrorKind::Forbidden,
+            ErrorKind::NotFound,
+            ErrorKind::Conflict,
+        ] {
+            assert_eq!(judge(&Error::new(kind, "x")), Call::Refused, "{kind:?}");
+        }
+        for kind in [ErrorKind::Unavailable, ErrorKind::Timeout] {
+            assert_eq!(judge(&Error::new(kind, "x")), Call::Failed { cause: "x".into() });
+        }
+        assert_eq!(
+            judge(&Error::new(ErrorKind::Unauthorized, "x")),
+            Call::Locked { cause: "x".into(), again: None }
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! The outbox of one agent: its parts.
+
+use galatea_core::{AgentView, Clock, DeliveryId, EventBus, Hint, RoomId, Store};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    job::Job,
+    route::Routes,
+    settle::{Settler, settler},
+};
+use crate::{directory::Directory, in_flight::InFlight, lanes::Lanes, ownership::Ownership};
+
+/// The outbox of one agent.
+pub(crate) struct Outbox {
+    /// How to reach each account.
+    pub(crate) routes: Routes,
+    pub(super) view: Arc<AgentView>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) events: EventBus,
+    pub(super) directory: Arc<Directory>,
+    pub(super) ownership: Arc<Ownership>,
+    pub(super) answer_ttl: Duration,
+    pub(super) resend_unsure: bool,
+    pub(super) in_flight: InFlight<DeliveryId>,
+    pub(super) settler: Settler,
+    pub(super) lanes: Lanes<RoomId, Job>,
+}
+
+/// The parts that an outbox is given.
+pub(crate) struct OutboxParts {
+    /// The agent.
+    pub(crate) view: Arc<AgentView>,
+    /// Storage.
+    pub(crate) store: Arc<dyn Store>,
+    /// Time.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Where events go.
+    pub(crate) events: EventBus,
+    /// People and places.
+    pub(crate) directory: Arc<Directory>,
+    /// Which accounts this process sends through.
+    pub(crate) ownership: Arc<Ownership>,
+    /// How long an answer may wait before it expires.
+    pub(crate) answer_ttl: Duration,
+    /// A send of unknown outcome is repeated when the platform cannot tell.
+    pub(crate) resend_unsure: bool,
+    /// Where lanes run.
+    pub(crate) tasks: TaskTracker,
+    /// Ends sends where they are, when stopping took too long. The store knows how to go on.
+    pub(crate) halt: CancellationToken,
+}
+
+impl Outbox {
+    /// Lanes hold the outbox weakly, or neither would ever end. `work` is what a lane does.
+    pub(super) fn assemble<F: Future<Output = ()> + Send + 'static>(
+        parts: OutboxParts,
+        work: impl Fn(Arc<Self>, crate::lanes::Lane<RoomId, Job>) -> F + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let OutboxParts { tasks, halt, .. } = &parts;
+        let (tasks, halt) = (tasks.clone(), halt.clone());
+        let (settler, writing) = settler(Arc::clone(&parts.store), Arc::clone(&parts.clock));
+        // Not among the agent's tasks: it ends after the last of them.
+        tokio::spawn(writing);
+        Arc::new_cyclic(|weak: &Weak<Self>| {
+            let weak = Weak::clone(weak);
+            let lanes = Lanes::new(usize::MAX, tasks, move |lane| {
+                let (outbox, halt) = (weak.upgrade(), halt.clone());
+                let work = outbox.map(|outbox| work(outbox, lane));
+                async move {
+                    if let Some(work) = work {
+                        halt.run_until_cancelled(work).await;
+                    }
+                }
+            });
+            Self {
+                routes: Routes::new(Arc::clone(&parts.clock), parts.events.clone()),
+                view: parts.view,
+                store: parts.store,
+                clock: parts.clock,
+                events: parts.events,
+                directory: parts.directory,
+                ownership: parts.ownership,
+                answer_ttl: parts.answer_ttl,
+                resend_unsure: parts.resend_unsure,
+                in_flight: InFlight::default(),
+                settler,
+                lanes,
+            }
+        })
+    }
+
+    /// Lanes with work right now.
+    pub(crate) fn active(&self) -> usize {
+        self.lanes.active()
+    }
+
+    /// Waits until every outcome handed over so far is stored.
+    pub(crate) async fn flush(&self) {
+        self.settler.flush().await;
+    }
+
+    /// A job goes to its Room's lane.
+    pub(super) fn push(&self, job: Job) {
+        self.lanes.push(job.delivery.address.room, job);
+    }
+
+    /// Wakes the process that sends.
+    pub(super) fn wake_sender(&self) {
+        self.ownership.hints().tell(Hint::Outbox);
+    }
+}

@@ -1,0 +1,144 @@
+//! Submit: rows that a commit stores, claimed before it and sent after it.
+
+use galatea_core::{
+    Address, Clock, Content, Delivery, DeliveryId, Encoded, Memory, MemoryId, MemoryKind,
+    Timestamp, TurnId, store::NewDelivery,
+};
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+
+use super::{job::Job, key::key, route::Route, state::Outbox};
+use crate::{in_flight::InFlightGuard, ownership::LeaseGuard};
+
+/// When rows were made, by a clock that may be set forward before they are sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stamp {
+    /// The time.
+    pub(crate) at: Timestamp,
+    /// How far the clock was ahead.
+    pub(crate) ahead: Duration,
+}
+
+impl Stamp {
+    /// Now.
+    pub(crate) fn now(clock: &dyn Clock) -> Self {
+        Self { at: clock.now(), ahead: clock.ahead() }
+    }
+}
+
+/// Rows about to be committed. They are in flight already, or a poll of the outbox would take them up as well.
+pub(crate) struct Prepared {
+    rows: Vec<NewDelivery>,
+    in_flight: Vec<Option<InFlightGuard<DeliveryId>>>,
+    stamp: Stamp,
+}
+
+impl Prepared {
+    /// The rows to commit.
+    pub(crate) fn rows(&self) -> Vec<NewDelivery> {
+        self.rows.clone()
+    }
+}
+
+impl Outbox {
+    /// A row for one part of an answer.
+    pub(crate) fn row(
+        &self,
+        turn: TurnId,
+        part: u32,
+        address: Address,
+        body: Encoded,
+        memory: Option<MemoryId>,
+        stamp: Stamp,
+    ) -> NewDelivery {
+        let id = DeliveryId::fresh();
+        let delivery = Delivery {
+            id,
+            agent: self.view.identity.id(),
+            turn,
+            part,
+            address,
+            key: key(id),
+            body,
+            attempt: 0,
+            created_at: stamp.at,
+            previous: None,
+        };
+        NewDelivery {
+            delivery,
+            memory,
+            sending: false,
+            expires: Some(stamp.at.plus(self.answer_ttl)),
+        }
+    }
+
+    /// Claims rows before they are committed.
+    pub(crate) fn prepare(&self, rows: Vec<NewDelivery>, stamp: Stamp) -> Prepared {
+        let in_flight = rows.iter().map(|row| self.in_flight.begin(row.delivery.id)).collect();
+        Prepared { rows, in_flight, stamp }
+    }
+
+    /// The first part for a Room with nothing before it goes out at once: committing it as `sending` saves a commit.
+    pub(crate) fn mark_first(&self, prepared: &mut Prepared) {
+        for row in prepared.rows.iter_mut().filter(|row| row.delivery.part == 0) {
+            let address = &row.delivery.address;
+            row.sending = self.lanes.is_idle(&address.room)
+                && self.sender(address).is_some_and(|(route, _)| route.backlog.sends.is_cleared());
+        }
+    }
+
+    /// Committed rows go to their lanes, or stay in the store for the process that sends.
+    pub(crate) fn submit(&self, prepared: Prepared) {
+        let Prepared { rows, in_flight, stamp } = prepared;
+        for (row, in_flight) in rows.into_iter().zip(in_flight) {
+            let address = &row.delivery.address;
+            let cleared = |(route, _): &(Arc<Route>, LeaseGuard)| route.backlog.sends.is_cleared();
+            if let Some((_, lease)) = self.sender(address).filter(cleared) {
+                self.push(Job::committed(row, in_flight, lease, stamp.ahead));
+                continue;
+            }
+            // Let go before the backlog is asked: its reader finds the row in the store, or is told here that it read too early.
+            drop(in_flight);
+            let Some((route, lease)) = self.sender(address) else {
+                self.wake_sender();
+                continue;
+            };
+            if route.backlog.sends.admits()
+                && let Some(in_flight) = self.in_flight.begin(row.delivery.id)
+            {
+                self.push(Job::committed(row, Some(in_flight), lease, stamp.ahead));
+            }
+        }
+    }
+
+    fn sender(&self, address: &Address) -> Option<(Arc<Route>, LeaseGuard)> {
+        let route = self.routes.any(&address.source, &address.account)?;
+        route.sends().map(|lease| (route, lease))
+    }
+
+    /// The agent's own words in another Room are remembered there: a turn in that Room knows what the agent said.
+    pub(crate) async fn memory_elsewhere(
+        &self,
+        there: &Address,
+        mut content: Content,
+        now: Timestamp,
+    ) -> Memory {
+        content.source.get_or_insert_with(|| there.source.to_string());
+        let mut metadata = serde_json::Map::new();
+        metadata.insert("type".into(), json!("message"));
+        metadata.insert("entityName".into(), json!(self.view.character.name));
+        // Without its World it is found by its Room still.
+        let info = self.directory.rooms.load(&*self.store, there.room).await.ok().flatten();
+        Memory {
+            id: MemoryId::fresh(),
+            kind: MemoryKind::Messages,
+            agent_id: self.view.identity.id(),
+            entity_id: self.view.identity.entity(),
+            room_id: there.room,
+            world_id: info.map(|info| info.room.world_id),
+            content,
+            metadata,
+            created_at: now,
+        }
+    }
+}

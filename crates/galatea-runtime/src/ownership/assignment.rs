@@ -1,0 +1,172 @@
+//! Assignment: which accounts and which partitions of its Rooms an agent serves in this process.
+
+use dashmap::DashMap;
+use galatea_core::{
+    Account, Hints, RoomId, Source,
+    store::{ROOM_PARTS, room_part},
+};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError, RwLock},
+};
+use tokio::sync::watch;
+
+use super::LeaseGuard;
+use crate::backlog::Backlog;
+
+/// One of the 64 partitions of an agent's Rooms, leased by this process.
+#[derive(Debug)]
+pub(crate) struct RoomPartition {
+    /// Its number.
+    pub(crate) number: u16,
+    /// Held while it is this process's.
+    pub(crate) lease: LeaseGuard,
+    /// Messages that were stored before the partition came here go first.
+    pub(crate) backlog: Backlog,
+}
+
+/// Which process works on a message.
+pub(crate) enum Assignment {
+    /// This process; no other one can.
+    Exclusive,
+    /// This process, as long as it holds the Room's partition.
+    Partition(Arc<RoomPartition>),
+    /// Another process.
+    Elsewhere,
+}
+
+/// The part of an agent's work that this process does.
+#[derive(Debug)]
+pub(crate) struct Ownership {
+    /// Platforms that several processes share.
+    leased: BTreeSet<Source>,
+    accounts: DashMap<(Source, Account), LeaseGuard>,
+    rooms: RwLock<Vec<Option<Arc<RoomPartition>>>>,
+    /// Other processes share this agent's work.
+    company: watch::Sender<bool>,
+    hints: Arc<dyn Hints>,
+}
+
+impl Ownership {
+    /// Holds nothing of these platforms yet, and everything of all others.
+    pub(crate) fn new(leased: BTreeSet<Source>, hints: Arc<dyn Hints>) -> Self {
+        let rooms = RwLock::new((0..ROOM_PARTS).map(|_| None).collect());
+        Self { leased, accounts: DashMap::new(), rooms, company: watch::Sender::new(false), hints }
+    }
+
+    /// Whether processes take turns with this platform.
+    pub(crate) fn is_leased(&self, source: &Source) -> bool {
+        self.leased.contains(source)
+    }
+
+    /// The platforms that processes take turns with.
+    pub(crate) fn leased(&self) -> Vec<Source> {
+        self.leased.iter().cloned().collect()
+    }
+
+    /// Whether other processes share this agent's work.
+    pub(crate) fn has_company(&self) -> bool {
+        *self.company.borrow()
+    }
+
+    /// Completes once this is no longer so. Whoever waits as one that is alone would else not notice for long that it has company.
+    pub(crate) async fn company_changed(&self, company: bool) {
+        // The sender lives as long as `self`.
+        let _ = self.company.subscribe().wait_for(|now| *now != company).await;
+    }
+
+    pub(super) fn set_company(&self, company: bool) {
+        self.company.send_if_modified(|before| std::mem::replace(before, company) != company);
+    }
+
+    /// Wakes the pollers of other processes.
+    pub(crate) fn hints(&self) -> &Arc<dyn Hints> {
+        &self.hints
+    }
+
+    /// The right to connect an account, if this process has it.
+    pub(crate) fn account(&self, source: &Source, account: &Account) -> Option<LeaseGuard> {
+        if !self.is_leased(source) {
+            return Some(LeaseGuard::always());
+        }
+        self.accounts.get(&(source.clone(), account.clone())).map(|lease| lease.clone())
+    }
+
+    pub(super) fn take_account(&self, source: Source, account: Account, lease: LeaseGuard) {
+        self.accounts.insert((source, account), lease);
+    }
+
+    /// Gives an account up, if it still is this lease's.
+    pub(crate) fn drop_account(&self, source: &Source, account: &Account, lease: &LeaseGuard) {
+        self.accounts.remove_if(&(source.clone(), account.clone()), |_, held| held.is(lease));
+    }
+
+    /// Which process works on a message of this Room.
+    pub(crate) fn assignment(&self, source: &Source, room: RoomId) -> Assignment {
+        if !self.is_leased(source) {
+            return Assignment::Exclusive;
+        }
+        let rooms = self.rooms.read().unwrap_or_else(PoisonError::into_inner);
+        match rooms
+            .get(usize::from(room_part(room)))
+            .and_then(Option::as_ref)
+            .filter(|partition| partition.lease.is_open())
+        {
+            Some(partition) => Assignment::Partition(Arc::clone(partition)),
+            None => Assignment::Elsewhere,
+        }
+    }
+
+    /// The right to work on a Room's messages, if this process has it.
+    pub(crate) fn room(&self, source: &Source, room: RoomId) -> Option<LeaseGuard> {
+        match self.assignment(source, room) {
+            Assignment::Exclusive => Some(LeaseGuard::always()),
+            Assignment::Partition(partition) => Some(partition.lease.clone()),
+            Assignment::Elsewhere => None,
+        }
+    }
+
+    /// Every partition this process holds.
+    pub(crate) fn partitions(&self) -> Vec<Arc<RoomPartition>> {
+        self.rooms
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .flatten()
+            .cloned()
+            .collect()
+    }
+
+    pub(super) fn take_partition(&self, partition: Arc<RoomPartition>) {
+        if let Some(place) = self
+            .rooms
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_mut(usize::from(partition.number))
+        {
+            *place = Some(partition);
+        }
+    }
+
+    /// Removes the partitions that `gone` selects.
+    pub(super) fn drop_partitions(
+        &self,
+        mut gone: impl FnMut(&RoomPartition) -> bool,
+    ) -> Vec<Arc<RoomPartition>> {
+        let mut rooms = self.rooms.write().unwrap_or_else(PoisonError::into_inner);
+        rooms.iter_mut().filter_map(|place| place.take_if(|partition| gone(partition))).collect()
+    }
+
+    /// The accounts this process holds.
+    pub(super) fn accounts(&self) -> Vec<((Source, Account), LeaseGuard)> {
+        self.accounts.iter().map(|entry| (entry.key().clone(), entry.value().clone())).collect()
+    }
+
+    /// Before the end: begins nothing more, so that others go on at once. Where there are no others, what is under way goes on here.
+    pub(crate) fn hand_over(&self) {
+        if self.has_company() {
+            self.accounts().iter().for_each(|(_, lease)| lease.close());
+            self.partitions().iter().for_each(|partition| partition.lease.close());
+        }
+    }
+}

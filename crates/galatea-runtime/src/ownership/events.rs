@@ -1,0 +1,90 @@
+//! Events between processes: told when somebody listens, heard where nothing else happens.
+
+use galatea_core::{
+    Event, EventBus, Hint, Store,
+    store::{EventPosition, Role},
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::broadcast::error::RecvError, time::sleep};
+
+use super::{ClusterOptions, Poller};
+
+/// Events read or written at once.
+const AT_ONCE: usize = 500;
+/// How long events are gathered before they are written.
+const GATHER: Duration = Duration::from_millis(100);
+/// Between two looks for events where others tell of them.
+const SELDOM: Duration = Duration::from_secs(1);
+
+/// Tells others, or listens to them.
+pub(super) async fn run(
+    store: Arc<dyn Store>,
+    options: ClusterOptions,
+    events: EventBus,
+    heard: Arc<AtomicBool>,
+) {
+    if options.role == Role::Api {
+        listen(&*store, &options, &events).await
+    } else {
+        tell(&*store, &options, &events, &heard).await
+    }
+}
+
+async fn tell(store: &dyn Store, options: &ClusterOptions, events: &EventBus, heard: &AtomicBool) {
+    let mut happening = events.subscribe();
+    loop {
+        let mut told: Vec<Event> = Vec::new();
+        match happening.recv().await {
+            Ok(event) => told.push(event),
+            Err(RecvError::Lagged(missed)) => {
+                tracing::debug!(missed, "too many events to tell them all")
+            }
+            Err(RecvError::Closed) => return,
+        }
+        if heard.load(Ordering::Relaxed) {
+            sleep(GATHER).await;
+        }
+        while told.len() < AT_ONCE
+            && let Ok(event) = happening.try_recv()
+        {
+            told.push(event);
+        }
+        if heard.load(Ordering::Relaxed) {
+            match store.publish_events(options.member, &told).await {
+                Ok(()) => options.hints.tell(Hint::Events),
+                Err(error) => {
+                    tracing::debug!(error = %error.report(), "events could not be told to other processes")
+                }
+            }
+        }
+    }
+}
+
+async fn listen(store: &dyn Store, options: &ClusterOptions, events: &EventBus) {
+    let mut after: Option<EventPosition> = None;
+    let mut looks = Poller::new(&options.hints, Hint::Events);
+    let limit = u32::try_from(AT_ONCE).unwrap_or(u32::MAX);
+    loop {
+        let full = match store.events_after(options.member, after, limit).await {
+            Ok((position, others)) => {
+                after = Some(position);
+                let full = others.len() == AT_ONCE;
+                others.into_iter().for_each(|event| events.publish(event));
+                full
+            }
+            Err(error) => {
+                tracing::debug!(error = %error.report(), "events of other processes could not be read");
+                false
+            }
+        };
+        if !full {
+            looks.next(SELDOM, true).await;
+        }
+    }
+}

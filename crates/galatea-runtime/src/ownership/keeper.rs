@@ -1,0 +1,289 @@
+//! Keeper: sends heartbeats, claims unowned work, and gives back more than a fair share.
+
+use galatea_core::{
+    Hint, Result, Store,
+    store::{Group, Lease, Membership, Part, Pulse},
+};
+use std::{collections::BTreeMap, sync::Arc};
+use tokio::{
+    sync::Notify,
+    time::{MissedTickBehavior, interval, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    ClusterOptions, LeaseGuard, Poller, SharedAgent,
+    clocks::Compared,
+    lease::{LeaseTerm, LeaseWatch},
+    peers::Peers,
+    steady::steady,
+};
+
+/// How many are alive in each group.
+pub(super) type Alive = BTreeMap<Group, usize>;
+
+/// One process among those that share a store.
+pub(crate) struct Keeper {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) options: ClusterOptions,
+    pub(super) term: Arc<LeaseTerm>,
+    begun: Vec<Begun>,
+    /// Told when this process has something to give back or to say.
+    nudge: Arc<Notify>,
+    /// What others were seen to do.
+    seen: Pulse,
+    /// When this machine's clock was compared with the store's.
+    compared: Compared,
+    /// What others run.
+    peers: Peers,
+    /// What this process told the others it does.
+    said: Vec<Group>,
+    /// Another process listens to what happens here.
+    heard: Arc<std::sync::atomic::AtomicBool>,
+}
+
+/// Why the keeper does something now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// A sign of life is due, or something here has changed.
+    Due,
+    /// Others may have changed something.
+    Looking,
+}
+
+/// A lease that something goes on under, or that is to be given back.
+struct Begun {
+    part: Part,
+    watch: LeaseWatch,
+}
+
+impl Keeper {
+    /// Has nothing yet.
+    pub(crate) fn new(store: Arc<dyn Store>, options: ClusterOptions, nudge: Arc<Notify>) -> Self {
+        Self {
+            store,
+            options,
+            term: LeaseTerm::over(),
+            begun: Vec::new(),
+            nudge,
+            seen: Pulse::default(),
+            said: Vec::new(),
+            compared: Compared::default(),
+            peers: Peers::default(),
+            heard: Arc::default(),
+        }
+    }
+
+    /// Keeps until stopped, then gives everything back.
+    pub(crate) async fn run(
+        mut self,
+        agents: impl Fn() -> Vec<Arc<dyn SharedAgent>>,
+        events: galatea_core::EventBus,
+        stop: CancellationToken,
+    ) {
+        let beside = super::events::run(
+            Arc::clone(&self.store),
+            self.options.clone(),
+            events,
+            Arc::clone(&self.heard),
+        );
+        let beside = tokio::spawn(stop.clone().run_until_cancelled_owned(beside));
+        let mut ticks = interval(self.options.tick);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looks = Poller::new(&self.options.hints, Hint::Members);
+        let (mut away, nudge) = (false, Arc::clone(&self.nudge));
+        loop {
+            let company = agents().iter().any(|agent| agent.ownership().has_company());
+            let why = tokio::select! {
+                () = stop.cancelled() => break,
+                _ = ticks.tick() => Why::Due,
+                () = nudge.notified() => Why::Due,
+                () = looks.next(self.options.tick, company), if company => Why::Looking,
+            };
+            let agents = agents();
+            match self.watched(&agents, why).await {
+                Ok(()) => away = false,
+                Err(error) if away => {
+                    tracing::debug!(error = %error.report(), "no sign of life could be given")
+                }
+                Err(error) => {
+                    away = true;
+                    tracing::warn!(code = error.code(), error = %error.report(), fix = error.fix(), "the database cannot be reached: other processes may take over what this one does");
+                }
+            }
+        }
+        beside.abort();
+        if let Err(error) = self.store.leave(self.options.member).await {
+            tracing::warn!(error = %error.report(), "what this process did could not be given back, so others wait some seconds for it");
+        }
+        self.options.hints.tell(Hint::Members);
+    }
+
+    /// One tick. Whatever the database does meanwhile: when the term is over, everything stops.
+    async fn watched(&mut self, agents: &[Arc<dyn SharedAgent>], why: Why) -> Result<()> {
+        let term = Arc::clone(&self.term);
+        let tick = self.look(agents, why);
+        tokio::pin!(tick);
+        loop {
+            let left = term.left();
+            if left.is_none() {
+                lose_all(agents);
+            }
+            tokio::select! {
+                outcome = &mut tick => return outcome,
+                () = sleep(left.unwrap_or_default()), if left.is_some() => {}
+            }
+        }
+    }
+
+    /// A tick, when it is due or when others have come, gone, or left something.
+    async fn look(&mut self, agents: &[Arc<dyn SharedAgent>], why: Why) -> Result<()> {
+        if why == Why::Looking {
+            let pulse = self.store.pulse().await?;
+            if std::mem::replace(&mut self.seen, pulse.clone()) == pulse {
+                return Ok(());
+            }
+        }
+        self.tick(agents).await?;
+        self.compared.when_due(&*self.store, &self.options.skew).await?;
+        if why == Why::Looking {
+            self.peers.look(&*self.store, self.options.member, &self.options.about).await?;
+        }
+        Ok(())
+    }
+
+    async fn tick(&mut self, agents: &[Arc<dyn SharedAgent>]) -> Result<()> {
+        let asked = steady();
+        let ClusterOptions { member, ttl, .. } = self.options;
+        let membership = self.membership(agents);
+        let alive = self.store.beat(member, &membership, ttl).await?;
+        if self.said != membership.groups {
+            self.options.hints.tell(Hint::Members);
+            self.said = membership.groups;
+        }
+        let held = self.store.renew(member, ttl).await?;
+        // Before the term is extended: nothing that was taken over may seem to be held, not even for a moment.
+        for agent in agents {
+            Self::lose(&**agent, &held);
+        }
+        self.term.extend(asked, ttl);
+        self.give_back(&held).await?;
+        let listeners = alive.get(&Group::listeners()).copied().unwrap_or(0);
+        self.heard.store(listeners > 0, std::sync::atomic::Ordering::Relaxed);
+        for agent in agents {
+            let id = agent.id();
+            let company = [Group::rooms(id), Group::accounts(id)]
+                .iter()
+                .any(|group| alive.get(group).is_some_and(|count| *count > 1));
+            // Somebody else does a part of the work, even if nobody does the same.
+            let split = self.options.role != galatea_core::store::Role::All;
+            agent.ownership().set_company(company || split);
+            agent.answered_by(alive.get(&Group::rooms(id)).copied().unwrap_or(1));
+            if agent.is_stopping() {
+                Self::drop_closed(&**agent);
+                continue;
+            }
+            if self.options.role.answers() {
+                self.share_rooms(agent, &alive).await?;
+            }
+            if self.options.role.connects() {
+                self.share_accounts(agent, &alive).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn membership(&self, agents: &[Arc<dyn SharedAgent>]) -> Membership {
+        let role = self.options.role;
+        let mut groups = Vec::new();
+        for agent in agents.iter().filter(|agent| !agent.is_stopping()) {
+            let id = agent.id();
+            groups.extend(role.answers().then(|| Group::rooms(id)));
+            groups.extend(role.connects().then(|| Group::accounts(id)));
+        }
+        groups.extend((role == galatea_core::store::Role::Api).then(Group::listeners));
+        let mut membership = Membership { groups, ..self.options.membership() };
+        for agent in agents {
+            let about = membership.about.agents.entry(agent.id()).or_default();
+            agent.name().clone_into(&mut about.name);
+            about.accounts = agent
+                .accounts()
+                .iter()
+                .map(|(source, account)| Part::account(source, agent.id(), account))
+                .collect();
+        }
+        membership
+    }
+
+    /// Ends what the database says is not held any more.
+    fn lose(agent: &dyn SharedAgent, held: &[Lease]) {
+        let kept =
+            |guard: &LeaseGuard| guard.is_live() && held.iter().any(|lease| guard.is_of(lease));
+        for partition in agent.ownership().drop_partitions(|partition| !kept(&partition.lease)) {
+            tracing::debug!(
+                partition = partition.number,
+                "another process holds this partition of the rooms now"
+            );
+            partition.lease.lose();
+        }
+        for ((source, account), lease) in agent.ownership().accounts() {
+            if !kept(&lease) {
+                tracing::warn!(source = %source, account = %account, "another process may have this account now");
+                lease.lose();
+                agent.ownership().drop_account(&source, &account, &lease);
+            }
+        }
+    }
+
+    /// Of an agent that stops: what is finished goes to others at once.
+    fn drop_closed(agent: &dyn SharedAgent) {
+        agent.ownership().drop_partitions(|partition| !partition.lease.is_open());
+        for ((source, account), lease) in agent.ownership().accounts() {
+            if !lease.is_open() {
+                agent.ownership().drop_account(&source, &account, &lease);
+            }
+        }
+    }
+
+    /// The right to work on a part, just claimed.
+    pub(super) fn begin(&mut self, lease: &Lease) -> LeaseGuard {
+        let guard = LeaseGuard::of(
+            self.options.member,
+            lease.clone(),
+            Arc::clone(&self.term),
+            Arc::clone(&self.nudge),
+        );
+        self.begun.push(Begun { part: lease.part.clone(), watch: guard.watch() });
+        guard
+    }
+
+    /// Whether something of an earlier lease still goes on.
+    pub(super) fn is_going_on(&self, part: &Part) -> bool {
+        self.begun.iter().any(|begun| begun.part == *part)
+    }
+
+    /// Gives back what nothing goes on under any more, also what was lost. Were that claimed again as it is, what waits in the database's queue
+    /// under the old lease would be let through beside what is done under the new one. And what nothing was ever begun under: a claim whose
+    /// answer was lost, which would be kept for ever.
+    async fn give_back(&mut self, held: &[Lease]) -> Result<()> {
+        let ended =
+            self.begun.iter().filter(|begun| begun.watch.is_over()).map(|begun| &begun.part);
+        let never_begun =
+            held.iter().map(|lease| &lease.part).filter(|part| !self.is_going_on(part));
+        let over: Vec<Part> = ended.chain(never_begun).cloned().collect();
+        if over.is_empty() {
+            return Ok(());
+        }
+        self.store.release(self.options.member, &over).await?;
+        self.options.hints.tell(Hint::Members);
+        self.begun.retain(|begun| !over.contains(&begun.part));
+        Ok(())
+    }
+}
+
+fn lose_all(agents: &[Arc<dyn SharedAgent>]) {
+    for agent in agents {
+        agent.ownership().partitions().iter().for_each(|partition| partition.lease.lose());
+        agent.ownership().accounts().iter().for_each(|(_, lease)| lease.lose());
+    }
+}

@@ -1,0 +1,96 @@
+//! Ownership: several processes share a database and an agent's work. Leases say which process connects an account and which answers in a Room;
+//! when one process is gone, another claims its leases.
+
+mod accounts;
+mod assignment;
+mod clocks;
+mod events;
+mod keeper;
+mod lease;
+mod peers;
+mod poller;
+mod rooms;
+mod shared_agent;
+mod steady;
+
+use galatea_core::{
+    Error, Hints, MemberId, NoHints, Result, Skew, Store,
+    store::{About, Membership, Role},
+};
+use std::{sync::Arc, time::Duration};
+
+pub(crate) use assignment::{Assignment, Ownership, RoomPartition};
+pub use clocks::compare_clocks;
+pub(crate) use keeper::Keeper;
+pub(crate) use lease::{LeaseGuard, WeakLease};
+pub(crate) use poller::Poller;
+pub(crate) use shared_agent::SharedAgent;
+
+/// How a process shares a database with others.
+#[derive(Debug, Clone)]
+pub struct ClusterOptions {
+    /// Who it is, for as long as it runs.
+    pub member: MemberId,
+    /// For people: host and process.
+    pub name: String,
+    /// What it does.
+    pub role: Role,
+    /// How long its work stays its own after the last sign of life.
+    pub ttl: Duration,
+    /// Between two signs of life, and between two looks for work that nobody does.
+    pub tick: Duration,
+    /// How processes tell each other that a look is worth it.
+    pub hints: Arc<dyn Hints>,
+    /// What it runs.
+    pub about: About,
+    /// How far the store's clock is from this machine's: kept current.
+    pub skew: Skew,
+}
+
+impl ClusterOptions {
+    /// With the times of production: six seconds, and a sign of life every half second, so that many may be missed.
+    pub fn new(member: MemberId, name: String, role: Role) -> Self {
+        Self {
+            member,
+            name,
+            role,
+            ttl: Duration::from_secs(6),
+            tick: Duration::from_millis(500),
+            hints: Arc::new(NoHints::default()),
+            about: About::default(),
+            skew: Skew::default(),
+        }
+    }
+
+    /// With a bus, if there is one.
+    #[must_use]
+    pub fn with_hints(mut self, hints: Option<Arc<dyn Hints>>) -> Self {
+        self.hints = hints.unwrap_or(self.hints);
+        self
+    }
+
+    fn membership(&self) -> Membership {
+        let about = About { skew_millis: self.skew.millis(), ..self.about.clone() };
+        Membership { name: self.name.clone(), role: self.role, groups: Vec::new(), about }
+    }
+}
+
+/// The options, where the store can be shared.
+///
+/// # Errors
+/// `Invalid` (`GAL-ROLE`) for a role that leaves work to others, where there can be none.
+pub(crate) fn shared(
+    store: &Arc<dyn Store>,
+    options: Option<ClusterOptions>,
+) -> Result<Option<ClusterOptions>> {
+    match options {
+        Some(options) if store.is_shared() => Ok(Some(options)),
+        Some(ClusterOptions { role: Role::All, .. }) | None => Ok(None),
+        Some(ClusterOptions { role, .. }) => {
+            Err(Error::invalid(format!("a process of the role {role} leaves work to others, and with this database there can be none"))
+                .with_code("GAL-ROLE")
+                .with("cause", "a SQLite file has one process; several machines share a PostgreSQL")
+                .with_fix("set DATABASE_URL to a PostgreSQL, or start without --role"))
+        }
+    }
+}

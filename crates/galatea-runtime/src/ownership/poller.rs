@@ -1,0 +1,85 @@
+//! Poller: how often this process polls the store for rows of other processes, and what makes it poll at once.
+
+use galatea_core::{Hint, Hints};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, sleep_until},
+};
+
+/// Between two looks where nobody tells that there is something to see.
+const OFTEN: Duration = Duration::from_millis(100);
+/// Between two looks however many tell: what comes meanwhile is seen in one.
+const SOONEST: Duration = Duration::from_millis(10);
+
+/// When to look.
+pub(crate) struct Poller {
+    hints: Arc<dyn Hints>,
+    heard: watch::Receiver<u64>,
+    last: Instant,
+}
+
+impl Poller {
+    /// Polls for what this hint is about.
+    pub(crate) fn new(hints: &Arc<dyn Hints>, hint: Hint) -> Self {
+        Self { hints: Arc::clone(hints), heard: hints.heard(hint), last: Instant::now() }
+    }
+
+    /// Completes when it is time to look: after this pause, or when another process tells. With company that cannot tell, the pause is short.
+    pub(crate) async fn next(&mut self, pause: Duration, company: bool) {
+        let pause = if company && !self.hints.is_up() { pause.min(OFTEN) } else { pause };
+        tokio::select! {
+            // The machine's time: nothing is decided by when somebody looks.
+            () = sleep(pause) => {}
+            Ok(()) = self.heard.changed() => sleep_until(self.last + SOONEST).await,
+        }
+        self.last = Instant::now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::poll;
+    use std::pin::pin;
+
+    /// A bus that works and on which the test speaks.
+    #[derive(Debug, Default)]
+    struct Bus(watch::Sender<u64>);
+
+    impl Hints for Bus {
+        fn is_up(&self) -> bool {
+            true
+        }
+        fn tell(&self, _: Hint) {
+            self.0.send_modify(|count| *count += 1);
+        }
+        fn heard(&self, _: Hint) -> watch::Receiver<u64> {
+            self.0.subscribe()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_hint_makes_it_look_before_the_pause_is_over() {
+        let hints: Arc<dyn Hints> = Arc::new(Bus::default());
+        let mut looks = Poller::new(&hints, Hint::Inbox);
+        let hour = Duration::from_secs(3600);
+        {
+            let mut next = pin!(looks.next(hour, true));
+            assert!(poll!(&mut next).is_pending());
+            hints.tell(Hint::Inbox);
+            next.await;
+        }
+        // What was told between two looks counts as well, however often.
+        hints.tell(Hint::Inbox);
+        hints.tell(Hint::Inbox);
+        looks.next(hour, true).await;
+        assert!(poll!(pin!(looks.next(hour, true))).is_pending());
+    }
+
+    #[tokio::test]
+    async fn without_a_bus_company_is_looked_for_often() {
+        let hints: Arc<dyn Hints> = Arc::new(galatea_core::NoHints::default());
+        Poller::new(&hints, Hint::Inbox).next(Duration::from_secs(3600), true).await;
+    }
+}

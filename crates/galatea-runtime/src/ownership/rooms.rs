@@ -1,0 +1,58 @@
+//! Rooms: claims partitions of an agent's Rooms that no other process holds, and gives back more than a fair share.
+
+use galatea_core::{
+    Result,
+    store::{Group, Part, ROOM_PARTS, fair_share},
+};
+use std::sync::Arc;
+
+use super::{
+    RoomPartition, SharedAgent,
+    keeper::{Alive, Keeper},
+};
+use crate::backlog::Backlog;
+
+impl Keeper {
+    pub(super) async fn share_rooms(
+        &mut self,
+        agent: &Arc<dyn SharedAgent>,
+        alive: &Alive,
+    ) -> Result<()> {
+        let (id, ownership) = (agent.id(), agent.ownership());
+        let mine = ownership.partitions();
+        let share =
+            fair_share(usize::from(ROOM_PARTS), alive.get(&Group::rooms(id)).copied().unwrap_or(1));
+        let mut surplus = mine.len().saturating_sub(share);
+        if surplus > 0 {
+            for given in ownership.drop_partitions(|_| {
+                surplus.checked_sub(1).inspect(|left| surplus = *left).is_some()
+            }) {
+                given.lease.close();
+            }
+            return Ok(());
+        }
+        if mine.len() == share {
+            return Ok(());
+        }
+        let held = self
+            .store
+            .claim(self.options.member, &Part::all_rooms(id), share, self.options.ttl)
+            .await?;
+        let mut fresh = Vec::new();
+        for number in 0..ROOM_PARTS {
+            let name = Part::rooms(id, number);
+            let Some(lease) = held.iter().find(|lease| lease.part == name) else { continue };
+            if mine.iter().any(|partition| partition.number == number) || self.is_going_on(&name) {
+                continue;
+            }
+            let lease = self.begin(lease);
+            fresh.push(Arc::new(RoomPartition { number, lease, backlog: Backlog::default() }));
+        }
+        if !fresh.is_empty() {
+            tracing::info!(agent = agent.name(), count = fresh.len(), "acquired room partitions");
+            fresh.iter().for_each(|partition| ownership.take_partition(Arc::clone(partition)));
+            Arc::clone(agent).answer(fresh);
+        }
+        Ok(())
+    }
+}

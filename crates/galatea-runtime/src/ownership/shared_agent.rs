@@ -1,0 +1,28 @@
+//! An agent as the keeper sees it: work that is shared out among processes.
+
+use galatea_core::{Account, AgentId, Source};
+use std::sync::Arc;
+
+use super::{LeaseGuard, Ownership, RoomPartition};
+
+/// One running agent.
+pub(crate) trait SharedAgent: Send + Sync {
+    /// Its id.
+    fn id(&self) -> AgentId;
+    /// Its name, for other processes and the log.
+    fn name(&self) -> &str;
+    /// The part of its work that this process does.
+    fn ownership(&self) -> &Ownership;
+    /// The logins that processes take turns with.
+    fn accounts(&self) -> Vec<(Source, Account)>;
+    /// It begins nothing new.
+    fn is_stopping(&self) -> bool;
+    /// So many processes answer for it.
+    fn answered_by(&self, processes: usize);
+    /// Connects an account that this process holds now, until the lease ends.
+    fn connect(self: Arc<Self>, source: &Source, account: &Account, lease: LeaseGuard);
+    /// Another process holds an account.
+    fn connected_elsewhere(&self, source: &Source, account: &Account);
+    /// Answers in Rooms that this process holds now, after what other processes left there.
+    fn answer(self: Arc<Self>, partitions: Vec<Arc<RoomPartition>>);
+}

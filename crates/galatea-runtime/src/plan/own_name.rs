@@ -1,0 +1,77 @@
+//! A name in front of an answer: `Eliza: hello`. Models write it because every line they read has one.
+
+use super::types::Parsed;
+
+/// Takes the agent's own name, or another that it goes by, off the front of the words.
+pub(crate) fn take_name_off<'a>(parsed: &mut Parsed, names: impl Iterator<Item = &'a str> + Clone) {
+    let Some(rest) = without_name(&parsed.plan.text, names).map(str::to_owned) else { return };
+    parsed.repairs.push("the agent's name in front taken off");
+    for action in &mut parsed.plan.actions {
+        let said = action
+            .params
+            .get_mut("text")
+            .filter(|text| text.as_str() == Some(parsed.plan.text.as_str()));
+        if let Some(said) = said {
+            *said = rest.clone().into();
+        }
+    }
+    parsed.plan.text = rest;
+}
+
+/// What follows `Name:`, `**Name:**`, `@handle:` or `Name [14:05]:`; none when the text does not begin so, or nothing follows.
+fn without_name<'a>(text: &str, mut names: impl Iterator<Item = &'a str>) -> Option<&str> {
+    const MARKS: [char; 4] = ['*', '_', '`', '@'];
+    let bare = text.trim_start().trim_start_matches(MARKS);
+    names.find_map(|name| {
+        let name = name.trim();
+        let given = bare
+            .get(..name.len())
+            .filter(|given| !name.is_empty() && given.to_lowercase() == name.to_lowercase())?;
+        let rest = bare[given.len()..].trim_start_matches(MARKS).trim_start_matches(' ');
+        let rest = match rest.strip_prefix('[') {
+            // When, as messages of others tell it.
+            Some(inside) => {
+                inside
+                    .split_once(']')
+                    .filter(|(when, _)| when.len() <= 80 && !when.contains('\n'))?
+                    .1
+            }
+            None => rest,
+        };
+        let rest = rest.strip_prefix([':', '：'])?.trim_start_matches(MARKS).trim();
+        (!rest.is_empty()).then_some(rest)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_own_name_is_taken_off() {
+        let off = |text| without_name(text, ["Eliza", "eliza_bot"].into_iter());
+        for (text, rest) in [
+            ("Eliza: hello", "hello"),
+            ("ELIZA: hello\nBob: no", "hello\nBob: no"),
+            ("**Eliza:** hello", "hello"),
+            ("**Eliza**: *waves* hello", "*waves* hello"),
+            ("@eliza_bot: hello", "hello"),
+            ("Eliza [14:05]: hello", "hello"),
+            ("eliza： hello", "hello"),
+        ] {
+            assert_eq!(off(text), Some(rest), "{text}");
+        }
+        for text in [
+            "Elizabeth: hello",
+            "hello Eliza: x",
+            "Eliza says: x",
+            "Eliza:",
+            "Eliza",
+            "",
+            "Bob: hello",
+            "É: x",
+        ] {
+            assert_eq!(off(text), None, "{text}");
+        }
+    }
+}

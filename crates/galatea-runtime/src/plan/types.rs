@@ -1,0 +1,83 @@
+//! What a plan is, and how it was read.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::names;
+
+/// Bytes of an answer that are read; the rest is cut off. Far beyond any model's output limit (64k tokens are about 256 kB), so only hostile input meets it.
+pub const MAX_ANSWER: usize = 1 << 20;
+/// Actions one plan may take; more are dropped.
+pub const MAX_ACTIONS: usize = 16;
+/// Providers one plan may ask for; more are dropped.
+pub const MAX_PROVIDERS: usize = 32;
+
+/// What the model decided to do.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// Its reasoning; never shown to the chat.
+    pub thought: Option<String>,
+    /// What it wants to say here, as Markdown, trimmed, without any markup of the envelope.
+    ///
+    /// A `REPLY` among the actions carries the same words in `params.text`: say it once, through `REPLY` when there is one, else directly.
+    pub text: String,
+    /// What to do, in order, with the names of known actions. Never empty when there is text: words alone are a `REPLY`, and so is `NONE` with words.
+    pub actions: Vec<PlannedAction>,
+    /// Providers it asks for before it can answer, as it wrote them.
+    pub providers: Vec<String>,
+}
+
+impl Plan {
+    /// Whether it says something, does something, or chooses to be silent; one that only names providers does nothing of that.
+    pub(crate) fn does_something(&self) -> bool {
+        !self.text.is_empty() || self.actions.iter().any(|action| action.name != names::REPLY)
+    }
+}
+
+/// One action with its arguments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedAction {
+    /// Name of a known action.
+    pub name: String,
+    /// A JSON object; scalars are brought to the types the action's schema asks for.
+    pub params: Value,
+}
+
+/// A [`Plan`] and how it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parsed {
+    /// The plan.
+    pub plan: Plan,
+    /// How the model wrote it.
+    pub format: PlanFormat,
+    /// What was mended, for `explain`; empty for a flawless answer.
+    pub repairs: Vec<&'static str>,
+    /// False when there is nothing to do or say in it: ask the model again.
+    pub usable: bool,
+}
+
+/// How the model wrote its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanFormat {
+    /// Native tool calls.
+    ToolCalls,
+    /// A JSON object.
+    Json,
+    /// elizaOS XML.
+    Xml,
+    /// Words.
+    Plain,
+}
+
+/// What was mended, each named once.
+#[derive(Debug, Default)]
+pub(super) struct Repairs(pub(super) Vec<&'static str>);
+
+impl Repairs {
+    pub(super) fn note(&mut self, what: &'static str) {
+        if !self.0.contains(&what) {
+            self.0.push(what);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Judge: what an action is about to do, or came to, held against the table of rights and the platform's own rules.
+
+use galatea_core::{
+    ActionResult, Address, EntityId, RemoteId, Result, Room, Speak, Turn, World,
+    rights::{Ruling, Scope, Site, Standing, Words, rule},
+    standing,
+    store::Effect,
+};
+use std::collections::BTreeSet;
+
+use crate::config::Confirmation;
+use crate::turn::Engine;
+
+/// Whether the person who asked has agreed to just this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Consent {
+    /// They asked for it, as the model understood.
+    Asked,
+    /// They were shown it and confirmed it.
+    Given,
+}
+
+/// A ruling and the rule behind it, without any message text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Judged {
+    pub(super) ruling: Ruling,
+    pub(super) why: String,
+}
+
+impl Judged {
+    fn allowed() -> Self {
+        Self { ruling: Ruling::Allow, why: String::new() }
+    }
+
+    fn refused(why: &str) -> Self {
+        Self { ruling: Ruling::Refuse, why: why.to_owned() }
+    }
+
+    /// The stricter of two.
+    pub(super) fn or_worse(self, other: Self) -> Self {
+        if other.ruling > self.ruling { other } else { self }
+    }
+}
+
+/// An action as its author declared it, before it runs. One that speaks elsewhere is judged by what it returns, unless it does so by itself.
+pub(super) fn scope(
+    turn: &Turn<'_>,
+    engine: &Engine,
+    scope: Scope,
+    side_effect: bool,
+    consent: Consent,
+) -> Judged {
+    let site = match scope {
+        Scope::Elsewhere if !side_effect => return Judged::allowed(),
+        Scope::Elsewhere => Site::Foreign,
+        _ => here(turn),
+    };
+    match standing::standing(turn, turn.world) {
+        Ok(standing) => decide(turn, engine, scope, standing, site, consent),
+        Err(_) => Judged::refused("AGENT_OWNERS cannot be read"),
+    }
+}
+
+/// What an action came to: each message elsewhere and each change for itself, the strictest ruling counts.
+pub(super) async fn result(
+    turn: &Turn<'_>,
+    engine: &Engine,
+    result: &ActionResult,
+    consent: Consent,
+) -> Judged {
+    let mut worst = Judged::allowed();
+    for (there, _) in &result.elsewhere {
+        worst = worst.or_worse(
+            message(turn, engine, there, consent)
+                .await
+                .unwrap_or_else(|_| Judged::refused("the place could not be looked up")),
+        );
+    }
+    for effect in &result.effects {
+        worst = worst.or_worse(
+            change(turn, engine, effect, consent)
+                .await
+                .unwrap_or_else(|_| Judged::refused("the place could not be looked up")),
+        );
+    }
+    worst
+}
+
+fn here(turn: &Turn<'_>) -> Site {
+    if turn.room.kind.is_direct() { Site::Private } else { Site::Group }
+}
+
+fn decide(
+    turn: &Turn<'_>,
+    engine: &Engine,
+    scope: Scope,
+    standing: Standing,
+    site: Site,
+    consent: Consent,
+) -> Judged {
+    let words = match (engine.limits.confirmation, consent) {
+        (Confirmation::Never, _) | (_, Consent::Given) => Words::Own,
+        (Confirmation::Always, _) => Words::Others,
+        (Confirmation::OthersWords, _) => standing::words(turn),
+    };
+    let ruling = rule(scope, standing, site, words);
+    let why = match ruling {
+        Ruling::Allow => String::new(),
+        Ruling::Confirm if engine.limits.confirmation == Confirmation::Always => {
+            format!(
+                "{scope}, in {site}, for a speaker who is {standing} there, since ACTION_CONFIRMATION is always"
+            )
+        }
+        Ruling::Confirm => format!(
+            "{scope}, in {site}, for a speaker who is {standing} there, while other people's words are in the prompt"
+        ),
+        Ruling::Refuse => format!("{scope}, in {site}, for a speaker who is {standing} there"),
+    };
+    Judged { ruling, why }
+}
+
+/// Something that is said elsewhere.
+async fn message(
+    turn: &Turn<'_>,
+    engine: &Engine,
+    there: &Address,
+    consent: Consent,
+) -> Result<Judged> {
+    let Some(info) = engine.directory.rooms.load(engine.store.as_ref(), there.room).await? else {
+        return Ok(Judged::refused("there is no such room"));
+    };
+    let room = &info.room;
+    if room.agent_id != turn.agent.identity.id()
+        || room.source != there.source
+        || room.account != there.account
+        || room.remote != there.remote
+    {
+        return Ok(Judged::refused("there is no such room"));
+    }
+    let (standing, site) =
+        (standing::standing(turn, info.world.as_ref())?, standing::site(turn, room).await?);
+    let judged = decide(turn, engine, Scope::Elsewhere, standing, site, consent);
+    let others = matches!(site, Site::Joined | Site::Foreign) && standing != Standing::AgentOwner;
+    if judged.ruling == Ruling::Refuse || !others || may_speak(turn, engine, room, there).await {
+        return Ok(judged);
+    }
+    Ok(Judged::refused(
+        "the platform does not let the person who asks say something there, or cannot tell",
+    ))
+}
+
+/// The platform's right to speak: of everybody who asks, as it stands now.
+async fn may_speak(turn: &Turn<'_>, engine: &Engine, room: &Room, there: &Address) -> bool {
+    // The same number on another platform is another person.
+    if room.source != turn.room.source {
+        return false;
+    }
+    let Some(route) = engine.outbox.routes.ready(&there.source, &there.account) else {
+        return false;
+    };
+    let speakers: BTreeSet<EntityId> = standing::speakers(turn).collect();
+    for speaker in speakers {
+        let Some(remote) = remote(turn, speaker).await else { return false };
+        match route.stack.may_speak(there, &remote).await {
+            Ok(Speak::Yes) => {}
+            Ok(Speak::No | Speak::Unknown) => return false,
+            Err(error) => {
+                tracing::info!(turn = %turn.id, room = %room.id, error = %error.report(), "the right of a person to speak in a room could not be asked; nothing is said there");
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// A speaker's id on the platform.
+async fn remote(turn: &Turn<'_>, speaker: EntityId) -> Option<RemoteId> {
+    if speaker == turn.message.entity_id {
+        return turn.envelope.entity_remote.clone();
+    }
+    let people = turn.store.entities(&[speaker]).await.ok()?;
+    let id = people.first()?.metadata.get(turn.room.source.as_str())?.get("id")?.as_str()?;
+    Some(RemoteId::new(id))
+}
+
+/// A change.
+async fn change(
+    turn: &Turn<'_>,
+    engine: &Engine,
+    effect: &Effect,
+    consent: Consent,
+) -> Result<Judged> {
+    let person = |entity: EntityId| {
+        if standing::speakers(turn).all(|speaker| speaker == entity) {
+            Scope::Speaker
+        } else {
+            Scope::Outside
+        }
+    };
+    let (scope, standing, site) = match effect {
+        Effect::SetParticipantState { room, .. } | Effect::MergeRoomMetadata { room, .. } => {
+            let Some(info) = engine.directory.rooms.load(engine.store.as_ref(), *room).await?
+            else {
+                return Ok(Judged::refused("there is no such room"));
+            };
+            (
+                Scope::Room,
+                standing::standing(turn, info.world.as_ref())?,
+                standing::site(turn, &info.room).await?,
+            )
+        }
+        Effect::SetRole { world, .. } if *world == turn.room.world_id => {
+            (Scope::World, standing::standing(turn, turn.world)?, here(turn))
+        }
+        Effect::SetRole { world, .. } => {
+            let there: Option<World> = engine.store.world(*world).await?;
+            // A private chat is a World of its own.
+            let rooms = engine.store.rooms(*world).await?;
+            let private = rooms.iter().all(|room| room.kind.is_direct());
+            (
+                Scope::World,
+                standing::standing(turn, there.as_ref())?,
+                if private { Site::OthersPrivate } else { Site::Foreign },
+            )
+        }
+        Effect::MergeEntityMetadata { entity, .. } | Effect::ForgetPerson { entity } => {
+            (person(*entity), standing::standing(turn, turn.world)?, here(turn))
+        }
+        Effect::SaveTask { .. } | Effect::DeleteTask { .. } => {
+            (Scope::Outside, standing::standing(turn, turn.world)?, here(turn))
+        }
+    };
+    Ok(decide(turn, engine, scope, standing, site, consent))
+}

@@ -1,0 +1,83 @@
+//! Answer: recall, see, think, commit, reflect.
+
+use galatea_core::{Decision, Event, FinishedTurn, Memory, Result, State, Verdict};
+use std::sync::Arc;
+
+use super::{
+    commit::commit, context::TurnContext, engine::Engine, evaluate, see::see, think::think,
+    typing::Typing,
+};
+
+/// Answers the messages of a context: shows typing, recalls, sees, thinks, commits, then reflects.
+/// `behind` messages of the room wait after it.
+pub(super) async fn answer(
+    engine: &Arc<Engine>,
+    mut context: TurnContext,
+    behind: usize,
+    interrupted: impl Future<Output = ()>,
+) -> Result<Ended> {
+    let id = engine.view.identity.id();
+    let room = context.info.room.id;
+    let started = engine.clock.now();
+    engine.events.publish(Event::TurnStarted { agent: id, room, turn: context.turn });
+    let typing = Typing::start(&engine.clock, &context.route, context.address());
+    context.recall(engine, behind).await?;
+    // Whether to join in is asked without looking: strangers' albums would cost a call each.
+    if !context.ask && context.verdict.decision == Decision::Answer {
+        Box::pin(see(engine, &mut context)).await;
+    }
+    let thought = tokio::select! {
+        biased;
+        thought = Box::pin(think(engine, &context)) => thought?,
+        () = interrupted => return Ok(Ended::Interrupted(Box::new(context))),
+    };
+    drop(typing);
+    let (outcome, verdict, state) = thought;
+    let decision = verdict.decision;
+    let finished = context.finish(&verdict);
+    let parts = u32::try_from(outcome.replies.len()).unwrap_or(u32::MAX);
+    let replies = Box::pin(commit(engine, &context, outcome, finished)).await?;
+    let millis = u64::try_from(engine.clock.now().since(started).as_millis()).unwrap_or(u64::MAX);
+    tracing::debug!(source = %context.info.room.source, room = %room, turn = %context.turn, decision = ?decision, millis, "turn finished");
+    engine.events.publish(Event::TurnDecided {
+        agent: id,
+        room,
+        turn: context.turn,
+        memory: context.message.entry.memory.id,
+        decision,
+    });
+    engine.events.publish(Event::TurnFinished {
+        agent: id,
+        room,
+        turn: context.turn,
+        millis,
+        parts,
+    });
+    if !engine.registry.evaluators.is_empty() && !replies.is_empty() {
+        engine.tasks.spawn(reflect(Arc::clone(engine), context, state, replies, verdict));
+    }
+    Ok(Ended::Committed(decision))
+}
+
+/// How a turn ended.
+pub(super) enum Ended {
+    /// It is committed, with this decision.
+    Committed(Decision),
+    /// A newer message came; nothing was committed.
+    Interrupted(Box<TurnContext>),
+}
+
+async fn reflect(
+    engine: Arc<Engine>,
+    context: TurnContext,
+    state: State,
+    replies: Vec<Memory>,
+    verdict: Verdict,
+) {
+    let catalog = galatea_core::turn::Catalog::default();
+    let turn = context.turn(&engine, &state, &catalog);
+    let finished = FinishedTurn { turn: &turn, replies: &replies, verdict: &verdict };
+    evaluate::evaluate(&finished, &engine.registry.evaluators).await;
+    engine.budget.keep(context.meter.take());
+    engine.budget.flush().await;
+}

@@ -1,0 +1,269 @@
+//! Context of one turn: the message, the conversation up to it, and the view that plugin code gets.
+
+use galatea_core::{
+    Address, Content, Decision, Memory, MemoryId, MemoryKind, Models, Quote, QuoteKind, Result,
+    State, StepOutcome, Timestamp, Turn, TurnId, Verdict, store::MemoryQuery, turn::Catalog,
+};
+use std::sync::Arc;
+
+use super::{engine::Engine, message::Waiting, place::Place};
+use crate::{
+    budget::{Meter, Visit},
+    directory::RoomInfo,
+    outbox::Route,
+};
+
+/// One turn: the message, those answered together with it, where, and how to reach it.
+pub(crate) struct TurnContext {
+    pub(crate) turn: TurnId,
+    pub(crate) info: Arc<RoomInfo>,
+    pub(crate) route: Arc<Route>,
+    /// What is answered; the last when several are.
+    pub(crate) message: Waiting,
+    /// Answered together with it, oldest first.
+    pub(crate) merged: Vec<Waiting>,
+    /// Found on the way and not to be answered, each with its own verdict.
+    pub(crate) passed: Vec<(Waiting, Verdict)>,
+    /// The gate's verdict.
+    pub(crate) verdict: Verdict,
+    /// A model still has to say whether to answer.
+    pub(crate) ask: bool,
+    /// Counts what this turn uses.
+    pub(crate) meter: Arc<Meter>,
+    /// The agent's models, each call of them counted.
+    pub(crate) models: Models,
+    merged_memories: Vec<Memory>,
+    recent: Vec<Arc<Memory>>,
+    handle: Option<String>,
+}
+
+impl TurnContext {
+    /// `visit` says whose limits its calls are counted against.
+    pub(crate) fn new(
+        engine: &Engine,
+        place: &Place,
+        message: Waiting,
+        verdict: Verdict,
+        visit: Visit,
+    ) -> Self {
+        let meter = engine.budget.meter(visit);
+        let (info, route) = (Arc::clone(&place.info), Arc::clone(&place.route));
+        let handle = route.handler.handle();
+        Self {
+            turn: TurnId::fresh(),
+            info,
+            route,
+            message,
+            merged: Vec::new(),
+            passed: Vec::new(),
+            verdict,
+            ask: false,
+            models: meter.models(&engine.models),
+            meter,
+            merged_memories: Vec::new(),
+            recent: Vec::new(),
+            handle,
+        }
+    }
+
+    /// Where a cap is nearly used up, the small model answers.
+    pub(crate) fn save(&mut self, engine: &Engine) {
+        if let Some(why) = engine.budget.thrift(&self.meter.visit) {
+            self.models.large = Arc::clone(&self.models.small);
+            self.verdict.step("budget", StepOutcome::Note, why);
+        }
+    }
+
+    /// Answers this one too, as the newest.
+    pub(crate) fn merge(&mut self, newer: Waiting) {
+        let older = std::mem::replace(&mut self.message, newer);
+        self.merged.push(older);
+    }
+
+    /// Where answers go.
+    pub(crate) fn address(&self) -> Address {
+        let room = &self.info.room;
+        Address {
+            source: room.source.clone(),
+            account: room.account.clone(),
+            room: room.id,
+            remote: room.remote.clone(),
+        }
+    }
+
+    /// Reads the conversation so far: one query. What waits for its own turn is left out, and what is answered now is taken
+    /// as it reads now, if it was edited while it waited.
+    pub(super) async fn recall(&mut self, engine: &Engine, behind: usize) -> Result<()> {
+        let since = self
+            .info
+            .room
+            .metadata
+            .get("resetAt")
+            .and_then(serde_json::Value::as_i64)
+            .map(Timestamp);
+        // At most twice the rows: a long queue must not make every turn read all of it.
+        let behind = u32::try_from(behind).unwrap_or(u32::MAX).min(engine.limits.conversation);
+        let extra = u32::try_from(self.merged.len() + 1).unwrap_or(u32::MAX).saturating_add(behind);
+        let query = MemoryQuery {
+            since,
+            ..MemoryQuery::new(
+                engine.view.identity.id(),
+                engine.limits.conversation.saturating_add(extra),
+            )
+            .room(self.info.room.id)
+            .kind(MemoryKind::Messages)
+        };
+        let mut recent = Vec::new();
+        // Newest first: what others said after the message in hand is a later turn's; our own words in between answered earlier ones.
+        let (mut later, itself) = (true, engine.view.identity.entity());
+        for memory in engine.store.shared_memories(&query).await? {
+            let own = std::iter::once(&mut self.message)
+                .chain(&mut self.merged)
+                .find(|w| w.entry.memory.id == memory.id);
+            if let Some(own) = own {
+                if own.entry.memory.content != memory.content {
+                    Arc::make_mut(&mut own.entry).memory.content.clone_from(&memory.content);
+                }
+                later = false;
+                continue;
+            }
+            let elsewhere = engine.in_flight.contains(&memory.id)
+                && !self.passed.iter().any(|(w, _)| w.entry.memory.id == memory.id);
+            if !elsewhere && (!later || memory.entity_id == itself) {
+                recent.push(memory);
+            }
+        }
+        self.merged_memories = self.merged.iter().map(|w| w.entry.memory.clone()).collect();
+        recent.truncate(usize::try_from(engine.limits.conversation).unwrap_or(usize::MAX));
+        recent.reverse();
+        self.recent = recent;
+        self.look_up_quotes(engine).await;
+        Ok(())
+    }
+
+    /// What the messages in hand reply to, where the platform told no more than which message it is; and what is known of its files.
+    async fn look_up_quotes(&mut self, engine: &Engine) {
+        let itself = engine.view.identity.entity();
+        let recent = std::mem::take(&mut self.recent);
+        let mut found: Vec<Arc<Memory>> = Vec::new();
+        let wanted: Vec<MemoryId> = self.memories().filter_map(replied_to).collect();
+        for id in wanted {
+            let known = recent.iter().find(|memory| memory.id == id).cloned();
+            let known = match known {
+                Some(known) => Some(known),
+                None => engine
+                    .store
+                    .memory(id)
+                    .await
+                    .ok()
+                    .flatten()
+                    .filter(|memory| memory.room_id == self.info.room.id)
+                    .map(Arc::new),
+            };
+            found.extend(known);
+        }
+        for memory in self.memories_mut() {
+            let Some(quoted) =
+                replied_to(memory).and_then(|id| found.iter().find(|found| found.id == id))
+            else {
+                continue;
+            };
+            complete(&mut memory.content, quoted, quoted.entity_id == itself);
+        }
+        self.recent = recent;
+    }
+
+    /// Everything that is answered, oldest first.
+    pub(super) fn memories(&self) -> impl Iterator<Item = &Memory> {
+        self.merged_memories.iter().chain(std::iter::once(&self.message.entry.memory))
+    }
+
+    /// The same, to be changed.
+    pub(super) fn memories_mut(&mut self) -> impl Iterator<Item = &mut Memory> {
+        self.merged_memories
+            .iter_mut()
+            .chain(std::iter::once(&mut Arc::make_mut(&mut self.message.entry).memory))
+    }
+
+    /// The view plugin code gets.
+    pub(super) fn turn<'a>(
+        &'a self,
+        engine: &'a Engine,
+        state: &'a State,
+        catalog: &'a Catalog,
+    ) -> Turn<'a> {
+        Turn {
+            id: self.turn,
+            agent: &engine.view,
+            room: &self.info.room,
+            world: self.info.world.as_ref(),
+            handle: self.handle.as_deref(),
+            message: &self.message.entry.memory,
+            envelope: &self.message.entry.envelope,
+            merged: &self.merged_memories,
+            recent: &self.recent,
+            state,
+            store: &engine.plugin_store,
+            models: &self.models,
+            services: &engine.services,
+            catalog,
+            clock: &engine.clock,
+            events: &engine.events,
+            outbound: &engine.outbound,
+        }
+    }
+
+    /// Every inbox row this turn finishes, with its verdict; the merged ones say with which they were answered.
+    pub(super) fn finish(&mut self, verdict: &Verdict) -> Vec<(Waiting, Verdict)> {
+        let mut finished = std::mem::take(&mut self.passed);
+        for merged in &self.merged {
+            let mut own = verdict.clone();
+            if verdict.decision == Decision::Answer {
+                own.decision = Decision::Merged;
+                own.step(
+                    "merged",
+                    StepOutcome::Answer,
+                    format!("answered together with message {}", self.message.entry.memory.id),
+                );
+            }
+            finished.push((merged.clone(), own));
+        }
+        finished.push((self.message.clone(), verdict.clone()));
+        finished
+    }
+}
+
+/// The message that this one replies to, unless a platform's own words of it leave nothing to ask.
+fn replied_to(memory: &Memory) -> Option<MemoryId> {
+    let reply = memory.content.quotes.iter().find(|quote| quote.kind == QuoteKind::Reply);
+    let complete = reply.is_some_and(|quote| !quote.is_empty() && quote.attachments.is_empty());
+    memory.content.in_reply_to.filter(|_| !complete)
+}
+
+/// Adds what is stored of the quoted message: its words, or what somebody has seen on its pictures.
+fn complete(content: &mut Content, quoted: &Memory, own: bool) {
+    let said = &quoted.content;
+    match content.quotes.iter_mut().find(|quote| quote.kind == QuoteKind::Reply) {
+        Some(quote) => {
+            if quote.text.trim().is_empty() {
+                quote.text.clone_from(&said.text);
+            }
+            for media in &mut quote.attachments {
+                if let Some(known) = said.attachments.iter().find(|known| known.id == media.id) {
+                    media.clone_from(known);
+                }
+            }
+        }
+        None => {
+            let by = galatea_core::speakers::name_in(quoted).map(str::to_owned);
+            let quote = Quote {
+                own,
+                attachments: said.attachments.clone(),
+                ..Quote::new(QuoteKind::Reply, by, said.text.as_str())
+            };
+            if !quote.is_empty() {
+                content.quotes.push(quote);
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Fail: a turn that cannot be committed at all is finished as failed.
+
+use futures::FutureExt;
+use galatea_core::{Decision, Error, ErrorKind, Result, StepOutcome, Verdict};
+use std::panic::AssertUnwindSafe;
+
+use super::{
+    commit::{commit, finish_unanswered},
+    context::TurnContext,
+    engine::Engine,
+    message::{Claimed, Waiting},
+    notice::{BROKEN, notice},
+    place::Place,
+};
+use crate::budget::Budget;
+
+impl Engine {
+    /// Finishes messages whose turn cannot be committed (the connector cannot encode the answer, the turn crashed), and says so in their Room.
+    ///
+    /// # Errors
+    /// `Unavailable` while the store is away.
+    pub(crate) async fn fail(&self, taken: &[Claimed], error: &Error) -> Result<()> {
+        let Some(last) = taken.last() else { return Ok(()) };
+        let room = last.entry.memory.room_id;
+        tracing::error!(room = %room, message = %last.entry.memory.id, code = error.code(), error = %error.report(), "a turn failed; its messages are finished without an answer");
+        let mut verdict = Verdict { decision: Decision::Failed, ..Verdict::default() };
+        verdict.step("turn", StepOutcome::Failed, error.to_string());
+        let finished = |verdict: &Verdict| -> Vec<(Waiting, Verdict)> {
+            taken.iter().map(|taken| (taken.message.clone(), verdict.clone())).collect()
+        };
+        let (source, account) = (&last.entry.source, &last.entry.account);
+        let place = match Place::of(self, last).await {
+            Ok(place) => place,
+            Err(_) if self.outbox.routes.ready(source, account).is_none() => None,
+            Err(error) => return Err(error),
+        };
+        if let Some(place) = place {
+            let person = last.entry.memory.entity_id;
+            let visit = Budget::bystander(&place.policy, &place.info, person);
+            let message = last.message.clone();
+            let context = TurnContext::new(self, &place, message, verdict.clone(), visit);
+            let mut told = verdict.clone();
+            let outcome = notice(self, &context, &mut told, Some(BROKEN));
+            let committed = AssertUnwindSafe(commit(self, &context, outcome, finished(&told)))
+                .catch_unwind()
+                .await;
+            match committed {
+                Ok(Ok(_)) => return Ok(()),
+                Ok(Err(error)) if error.kind() == ErrorKind::Unavailable => return Err(error),
+                // The notice cannot be said either.
+                Ok(Err(_)) | Err(_) => {}
+            }
+        }
+        finish_unanswered(self, room, finished(&verdict), Vec::new()).await
+    }
+}

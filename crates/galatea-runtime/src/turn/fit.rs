@@ -1,0 +1,396 @@
+//! Fit: a draft of a prompt → a request within a budget of tokens. Pure.
+//!
+//! What goes first: own long answers are shortened, the oldest whole messages are left out, a message that alone takes a large part is cut with
+//! a visible mark, as are those that wait for an answer when they do not fit by themselves. Of the instructions the largest part that the
+//! character does not need is left out, and only then the character itself is cut.
+
+use galatea_core::{
+    model::{ChatMessage, ChatPart, ChatRole, TextRequest, ToolSpec},
+    tokens::{Family, Scale},
+};
+use std::sync::Arc;
+
+use super::conversation::OPENING;
+
+/// Tokens of an own earlier answer that stay when room is needed: its beginning and end.
+const OWN: u64 = 250;
+/// Part of the budget that instructions and tools may take.
+const SYSTEM: (u64, u64) = (6, 10);
+/// Part of the conversation's room that one earlier message may take.
+const ONE: u64 = 3;
+/// What stands first where something was left out.
+const LEFT_OUT: &str = "(Earlier messages are not shown.)";
+
+/// A part of the instructions.
+#[derive(Debug, Clone)]
+pub(super) struct Section {
+    /// What it is, for the verdict.
+    pub(super) name: String,
+    /// Its text.
+    pub(super) text: String,
+    /// The answer would not be the character's without it.
+    pub(super) needed: bool,
+}
+
+/// A prompt before its length is looked at.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Draft {
+    /// Instructions, in order.
+    pub(super) sections: Vec<Section>,
+    /// The conversation, oldest first.
+    pub(super) messages: Vec<ChatMessage>,
+    /// How many of the last ones wait for an answer.
+    pub(super) waiting: usize,
+    /// Tools.
+    pub(super) tools: Arc<Vec<ToolSpec>>,
+}
+
+/// What a prompt may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    /// How the model counts.
+    pub(super) family: Family,
+    /// How its counts compare to the estimate.
+    pub(super) scale: Scale,
+    /// Tokens of the whole request; none when nothing is known.
+    pub(super) tokens: Option<u64>,
+}
+
+impl Budget {
+    fn of(self, text: &str) -> u64 {
+        self.scale.apply(self.family.text(text))
+    }
+
+    fn message(self, message: &ChatMessage) -> u64 {
+        self.scale.apply(self.family.message(message))
+    }
+
+    /// What a request takes, as far as can be told.
+    pub(super) fn request(self, request: &TextRequest) -> u64 {
+        self.scale.apply(self.family.request(request))
+    }
+}
+
+/// The request, and what was left out of it, for people.
+pub(super) fn fit(draft: &Draft, budget: Budget) -> (TextRequest, Vec<String>) {
+    let whole = assemble(&draft.sections, draft.messages.clone(), &draft.tools);
+    let Some(most) = budget.tokens.filter(|most| budget.request(&whole) > *most) else {
+        return (whole, Vec::new());
+    };
+    let mut notes = Vec::new();
+    let tools: u64 =
+        draft.tools.iter().map(|tool| budget.scale.apply(budget.family.tool(tool))).sum();
+    let system = (most * SYSTEM.0 / SYSTEM.1).saturating_sub(tools);
+    let sections = instructions(&draft.sections, system, budget, &mut notes);
+    let taken = tools + sections.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
+    // The frames of the instructions and of the message that says what is left out.
+    let room = most.saturating_sub(taken + 8 + budget.message(&ChatMessage::user(LEFT_OUT)));
+    let messages = conversation(draft, room, budget, &mut notes);
+    (assemble(&sections, messages, &draft.tools), notes)
+}
+
+fn assemble(
+    sections: &[Section],
+    messages: Vec<ChatMessage>,
+    tools: &Arc<Vec<ToolSpec>>,
+) -> TextRequest {
+    let texts: Vec<&str> = sections
+        .iter()
+        .map(|section| section.text.trim())
+        .filter(|text| !text.is_empty())
+        .collect();
+    let system = (!texts.is_empty()).then(|| texts.join("\n\n"));
+    TextRequest {
+        system,
+        messages: messages.into(),
+        tools: Arc::clone(tools),
+        ..TextRequest::default()
+    }
+}
+
+fn instructions(
+    sections: &[Section],
+    most: u64,
+    budget: Budget,
+    notes: &mut Vec<String>,
+) -> Vec<Section> {
+    let mut kept = sections.to_vec();
+    let size =
+        |kept: &[Section]| kept.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
+    while size(&kept) > most {
+        let largest = kept
+            .iter()
+            .enumerate()
+            .filter(|(_, section)| !section.needed)
+            .max_by_key(|(_, section)| section.text.len())
+            .map(|(at, _)| at);
+        let Some(largest) = largest else { break };
+        notes.push(format!(
+            "{} was left out: the model takes {most} tokens of instructions",
+            kept.remove(largest).name
+        ));
+    }
+    while size(&kept) > most {
+        let over = size(&kept) - most;
+        let Some(longest) = kept.iter_mut().max_by_key(|section| section.text.len()) else { break };
+        let own = budget.of(&longest.text);
+        // What cannot be cut to less is sent as it is: the model may count less.
+        if own < 64 {
+            break;
+        }
+        longest.text = cut(&longest.text, own.saturating_sub(over + 16).max(own / 4), budget);
+        notes.push(format!(
+            "{} was cut: the model takes {most} tokens of instructions",
+            longest.name
+        ));
+    }
+    kept
+}
+
+fn conversation(
+    draft: &Draft,
+    room: u64,
+    budget: Budget,
+    notes: &mut Vec<String>,
+) -> Vec<ChatMessage> {
+    let first_waiting = draft.messages.len().saturating_sub(draft.waiting);
+    let (earlier, waiting) = draft.messages.split_at(first_waiting);
+    let waiting = level(waiting, room, budget, notes);
+    let mut left = room.saturating_sub(waiting.iter().map(|message| budget.message(message)).sum());
+    let one = (room / ONE).max(64);
+    let (mut shortened, mut cuts, mut kept) = (0, 0, Vec::new());
+    let earlier: Vec<&ChatMessage> =
+        earlier.iter().filter(|message| !is_opening(message)).collect();
+    for message in earlier.iter().rev() {
+        let own = message.role == ChatRole::Assistant;
+        let most = if own { OWN.min(one) } else { one };
+        let mut message = (*message).clone();
+        if budget.message(&message) > most + 16 {
+            shorten(&mut message, most, budget);
+            *(if own { &mut shortened } else { &mut cuts }) += 1;
+        }
+        let size = budget.message(&message);
+        if size > left {
+            break;
+        }
+        left -= size;
+        kept.push(message);
+    }
+    let gone = earlier.len() - kept.len();
+    kept.reverse();
+    for (count, what) in [
+        (gone, "were left out"),
+        (shortened, "of the agent's own were shortened"),
+        (cuts, "were cut"),
+    ] {
+        if count > 0 {
+            notes.push(format!("{count} of {} earlier messages {what}: the model takes {room} tokens of conversation", earlier.len()));
+        }
+    }
+    if gone > 0 {
+        kept.insert(0, ChatMessage::user(LEFT_OUT));
+    } else if kept.first().is_some_and(|first| first.role == ChatRole::Assistant) {
+        kept.insert(0, ChatMessage::user(OPENING));
+    }
+    kept.extend(waiting);
+    kept
+}
+
+fn is_opening(message: &ChatMessage) -> bool {
+    message.name.is_none()
+        && matches!(message.parts.as_slice(), [ChatPart::Text { text }] if text == OPENING)
+}
+
+/// What waits for an answer: all of it, each cut to the same length when it is too much together.
+fn level(
+    waiting: &[ChatMessage],
+    room: u64,
+    budget: Budget,
+    notes: &mut Vec<String>,
+) -> Vec<ChatMessage> {
+    let mut kept = waiting.to_vec();
+    let sum =
+        |kept: &[ChatMessage]| kept.iter().map(|message| budget.message(message)).sum::<u64>();
+    if sum(&kept) <= room {
+        return kept;
+    }
+    // The short ones stay whole, and leave their share to the long ones.
+    let mut sizes: Vec<u64> = kept.iter().map(|message| budget.message(message)).collect();
+    sizes.sort_unstable();
+    let (mut left, mut share) = (room, 0);
+    for (at, size) in sizes.iter().enumerate() {
+        share = left / (sizes.len() - at) as u64;
+        if *size > share {
+            break;
+        }
+        left -= size;
+    }
+    let mut cuts = 0;
+    for message in &mut kept {
+        if budget.message(message) > share {
+            shorten(message, share, budget);
+            cuts += 1;
+        }
+    }
+    notes.push(format!("{cuts} of the messages to be answered were cut: the model takes {room} tokens of conversation"));
+    kept
+}
+
+/// Cuts the longest text of a message so that the message takes about so many tokens.
+fn shorten(message: &mut ChatMessage, most: u64, budget: Budget) {
+    let size = budget.message(message);
+    let longest = message
+        .parts
+        .iter_mut()
+        .filter_map(|part| if let ChatPart::Text { text } = part { Some(text) } else { None })
+        .max_by_key(|text| text.len());
+    if let Some(text) = longest {
+        let own = budget.of(text);
+        *text = cut(text, most.saturating_sub(size.saturating_sub(own)), budget);
+    }
+}
+
+/// The beginning and the end of a text that together take so many tokens at most, with a mark between them.
+pub(super) fn cut(text: &str, most: u64, budget: Budget) -> String {
+    let size = budget.of(text);
+    if size <= most {
+        return text.to_owned();
+    }
+    // Texts are denser in some places than in others, so what is left is looked at again.
+    let mut keep = usize::try_from(
+        (text.len() as u128 * u128::from(most.saturating_sub(16))) / u128::from(size.max(1)),
+    )
+    .unwrap_or(0);
+    loop {
+        // Two thirds of it from the beginning.
+        let head = text.floor_char_boundary(keep * 2 / 3);
+        let tail =
+            text.ceil_char_boundary(text.len() - (keep - keep * 2 / 3).min(text.len() - head));
+        let out = text[head..tail].chars().count();
+        let cut = format!(
+            "{} [… {out} characters left out …] {}",
+            text[..head].trim_end(),
+            text[tail..].trim_start()
+        );
+        if keep == 0 || budget.of(&cut) <= most {
+            return cut.trim().to_owned();
+        }
+        keep = keep * 4 / 5;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn budget(tokens: u64) -> Budget {
+        Budget { family: Family::Other, scale: Scale::default(), tokens: Some(tokens) }
+    }
+
+    fn draft(earlier: usize, length: usize) -> Draft {
+        let line = |n: usize| format!("Ann: {n} {}", "word ".repeat(length));
+        let mut messages: Vec<ChatMessage> = (0..earlier)
+            .map(|n| {
+                if n % 2 == 0 {
+                    ChatMessage::user(line(n))
+                } else {
+                    ChatMessage::assistant(line(n))
+                }
+            })
+            .collect();
+        messages.push(ChatMessage::user("Ann: the question"));
+        let section =
+            |name: &str, needed, text: String| Section { name: name.into(), text, needed };
+        let sections = vec![
+            section("base", true, "You are Eliza.".into()),
+            section("FACTS", false, "fact ".repeat(100)),
+            section("CHARACTER", true, "Bio.".into()),
+        ];
+        Draft { sections, messages, waiting: 1, tools: Arc::default() }
+    }
+
+    #[test]
+    fn what_fits_stays_as_it_is() {
+        let draft = draft(4, 10);
+        for tokens in [Some(10_000), None] {
+            let (request, notes) = fit(&draft, Budget { tokens, ..budget(0) });
+            assert_eq!((request.messages.as_ref(), notes.len()), (&draft.messages, 0));
+        }
+    }
+
+    #[test]
+    fn the_oldest_go_first_and_own_answers_are_shortened() {
+        let (request, notes) = fit(&draft(40, 300), budget(3_000));
+        assert!(budget(0).request(&request) <= 3_000);
+        assert_eq!(request.messages.last().unwrap().text(), "Ann: the question");
+        assert_eq!(request.messages[0].text(), LEFT_OUT);
+        let newest = &request.messages[request.messages.len() - 2];
+        assert!(
+            newest.role == ChatRole::Assistant
+                && newest.text().contains("characters left out")
+                && newest.text().starts_with("Ann: 39"),
+            "{}",
+            newest.text()
+        );
+        assert!(
+            notes.iter().any(|n| n.contains("were left out"))
+                && notes.iter().any(|n| n.contains("own were shortened")),
+            "{notes:?}"
+        );
+        let numbers: Vec<u32> = request.messages[1..]
+            .iter()
+            .filter_map(|m| m.text().split(' ').nth(1)?.parse().ok())
+            .collect();
+        assert!(
+            numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]),
+            "whole messages, none from the middle: {numbers:?}"
+        );
+    }
+
+    #[test]
+    fn one_huge_message_costs_neither_the_others_nor_itself() {
+        let mut draft = draft(6, 10);
+        draft.messages[2] = ChatMessage::user(format!("Ann: {}", "long ".repeat(20_000)));
+        let (request, notes) = fit(&draft, budget(3_000));
+        assert_eq!(request.messages.len(), 7, "{notes:?}");
+        assert!(request.messages[2].text().contains("characters left out"));
+        draft.messages[6] = ChatMessage::user(format!("Ann: {} the end", "long ".repeat(20_000)));
+        let (request, _) = fit(&draft, budget(3_000));
+        let last = request.messages.last().unwrap().text();
+        assert!(
+            last.starts_with("Ann: long")
+                && last.ends_with("the end")
+                && last.contains("characters left out")
+        );
+        assert!(budget(0).request(&request) <= 3_000);
+    }
+
+    #[test]
+    fn instructions_lose_what_the_character_does_not_need() {
+        let mut draft = draft(0, 0);
+        draft.sections[1].text = "fact ".repeat(3_000);
+        let (request, notes) = fit(&draft, budget(1_000));
+        assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."));
+        assert!(notes[0].starts_with("FACTS was left out"), "{notes:?}");
+        draft.sections[0].text = format!("You are Eliza. {}", "lore ".repeat(5_000));
+        let (request, notes) = fit(&draft, budget(1_000));
+        assert!(request.system.as_deref().unwrap().starts_with("You are Eliza. lore"), "{notes:?}");
+        assert!(budget(0).request(&request) <= 1_000);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_said_fits(lengths in prop::collection::vec(0_usize..4_000, 1..40), waiting in 1_usize..6, tokens in 600_u64..9_000, word in "[a日ü ]{1,6}") {
+            let messages: Vec<ChatMessage> = lengths.iter().enumerate().map(|(n, length)| {
+                let text = format!("Ann: {}", word.repeat(*length));
+                if n % 3 == 1 { ChatMessage::assistant(text) } else { ChatMessage::user(text) }
+            }).collect();
+            let waiting = waiting.min(messages.len());
+            let draft = Draft { messages, waiting, ..Draft::default() };
+            let (request, _) = fit(&draft, budget(tokens));
+            prop_assert!(budget(0).request(&request) <= tokens, "{} of {tokens}", budget(0).request(&request));
+            prop_assert!(request.messages.len() >= waiting);
+        }
+    }
+}

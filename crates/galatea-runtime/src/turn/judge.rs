@@ -1,0 +1,87 @@
+//! Judge: the gate with all that it looks at in one place.
+
+use galatea_core::{Address, EntityId, Result, store::Block};
+use std::sync::Arc;
+
+use super::{
+    engine::Engine,
+    gate::{self, Case, Judged},
+    message::Waiting,
+    place::Place,
+};
+use crate::{config::DmPolicy, pairing};
+
+/// Judges the messages of one lane, from the first one's place on.
+pub(super) struct Judge<'a> {
+    engine: &'a Engine,
+    place: &'a Place,
+    blocks: Arc<[Block]>,
+    /// The first message's author.
+    author: EntityId,
+    /// The owner has approved them.
+    approved: bool,
+}
+
+impl<'a> Judge<'a> {
+    /// Reads who is blocked and whether the first message's author is approved.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn new(engine: &'a Engine, place: &'a Place, first: &Waiting) -> Result<Self> {
+        let author = first.entry.memory.entity_id;
+        let agent = engine.view.identity.id();
+        let approved = place.policy.dm == DmPolicy::Pairing
+            && pairing::is_approved(&engine.store, &engine.clock, agent, author).await?;
+        let blocks = engine.budget.blocks().await?;
+        Ok(Self { engine, place, blocks, author, approved })
+    }
+
+    /// The person is on the allowlist or approved.
+    pub(super) fn is_friend(&self, message: &Waiting) -> bool {
+        gate::is_listed(&self.place.policy, &message.entry.envelope) || self.is_paired(message)
+    }
+
+    /// The same person wrote it as the first message.
+    pub(super) fn is_authors(&self, message: &Waiting) -> bool {
+        message.entry.memory.entity_id == self.author
+    }
+
+    fn is_paired(&self, message: &Waiting) -> bool {
+        self.approved && self.is_authors(message)
+    }
+
+    /// Whether to answer a message.
+    pub(super) fn judge(&self, message: &Waiting) -> Judged {
+        let Self { engine, place: Place { info, route, policy }, .. } = self;
+        let judged = gate::judge(&Case {
+            policy,
+            character: &engine.view.character,
+            message: &message.entry.memory,
+            envelope: &message.entry.envelope,
+            room_kind: info.room.kind,
+            room_remote: info.room.remote.as_str(),
+            parent_remote: info.parent.as_ref().map(galatea_core::RemoteId::as_str),
+            world_remote: info.world.as_ref().map(|world| world.remote.as_str()),
+            blocks: &self.blocks,
+            own_state: info.own_state,
+            public: route.info.capabilities.public,
+            scripted: engine.models.large.info().scripted,
+            hops: engine.state.hops.of(info.room.id),
+            paired: self.is_paired(message),
+            received_at: message.received_at,
+            now: engine.clock.now(),
+            ahead: engine.clock.ahead(),
+            message_ttl: engine.limits.message_ttl,
+        });
+        gate::barred(judged, || {
+            let entry = &message.entry;
+            let address = Address {
+                source: entry.source.clone(),
+                account: entry.account.clone(),
+                room: info.room.id,
+                remote: info.room.remote.clone(),
+            };
+            route.handler.barred(&address, &entry.remote)
+        })
+    }
+}

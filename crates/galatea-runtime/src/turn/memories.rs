@@ -1,0 +1,64 @@
+//! Memories of an answer, and the message it replies to.
+
+use galatea_core::{
+    ActionResult, Content, Memory, MemoryId, MemoryKind, RemoteId, RoomId, Timestamp,
+};
+use serde_json::json;
+
+use super::{context::TurnContext, engine::Engine};
+
+/// In groups the question is quoted, so that everybody sees what is answered; between two it would only be noise,
+/// unless several were answered at once or the platform keeps a place for the answer.
+pub(super) fn reply_target(context: &TurnContext) -> Option<RemoteId> {
+    let pressed = context.message.entry.envelope.pressed.is_some();
+    let remote = &context.message.entry.remote;
+    let shown = !context.info.room.kind.is_direct()
+        || !context.merged.is_empty()
+        || context.message.entry.envelope.awaited
+        || context.route.handler.awaits(remote);
+    (!pressed && shown).then(|| remote.clone())
+}
+
+pub(super) fn reply_memory(
+    engine: &Engine,
+    context: &TurnContext,
+    room: RoomId,
+    content: Content,
+    now: Timestamp,
+) -> Memory {
+    let mut metadata = serde_json::Map::new();
+    metadata.insert("type".into(), json!("message"));
+    metadata.insert("entityName".into(), json!(engine.view.character.name));
+    metadata.insert("turn".into(), json!(context.turn));
+    Memory {
+        id: MemoryId::fresh(),
+        kind: MemoryKind::Messages,
+        agent_id: engine.view.identity.id(),
+        entity_id: engine.view.identity.entity(),
+        room_id: room,
+        world_id: Some(context.info.room.world_id),
+        content,
+        metadata,
+        created_at: now,
+    }
+}
+
+pub(super) fn result_memory(
+    engine: &Engine,
+    context: &TurnContext,
+    room: RoomId,
+    result: ActionResult,
+    now: Timestamp,
+) -> Memory {
+    let content = Content { actions: vec![result.action], ..Content::text(result.text) };
+    let mut memory = Memory {
+        kind: MemoryKind::ActionResult,
+        ..reply_memory(engine, context, room, content, now)
+    };
+    memory.metadata.insert("type".into(), json!("action_result"));
+    memory.metadata.insert("success".into(), json!(result.success));
+    if !result.data.is_empty() {
+        memory.metadata.insert("data".into(), json!(result.data));
+    }
+    memory
+}

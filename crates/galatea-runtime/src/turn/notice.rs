@@ -1,0 +1,54 @@
+//! Notices: short texts that say why there is no answer.
+
+use galatea_core::{Content, Outgoing, StepOutcome, Verdict};
+use std::time::Duration;
+
+use super::{context::TurnContext, engine::Engine, outcome::Outcome};
+
+/// At most one failure notice per Room and so long.
+const NOTICES: Duration = Duration::from_secs(600);
+/// What a room reads when no answer could be made, and the fault is ours.
+pub(super) const BROKEN: &str =
+    "Sorry, something went wrong here, and I could not answer. Please try again in a few minutes.";
+
+/// What a refused person reads. Where nobody asked, or where telling costs money, a connector leaves it out.
+pub(super) fn limit_notice(text: String) -> Content {
+    let mut notice = Content::text(text);
+    notice.extra.insert("notice".into(), true.into());
+    notice
+}
+
+/// A notice, once per room and ten minutes.
+pub(super) fn notice(
+    engine: &Engine,
+    context: &TurnContext,
+    verdict: &mut Verdict,
+    text: Option<&str>,
+) -> Outcome {
+    let (room, now) = (context.info.room.id, engine.clock.now());
+    let mut outcome = Outcome::default();
+    let told = engine.state.notices.get(&room).is_some_and(|last| now.since(last) < NOTICES);
+    if let Some(text) = text.filter(|_| !context.ask && !told) {
+        outcome.notice = true;
+        let mut notice = Content::text(text);
+        // Where nobody asked, such as a scheduled post, or where everybody reads it, a connector leaves it out.
+        notice.extra.insert("notice".into(), true.into());
+        let asked = context.message.entry.remote.clone();
+        if context
+            .route
+            .handler
+            .encode(&Outgoing::Message { content: notice.clone(), reply_to: Some(asked) })
+            .is_ok_and(|parts| parts.is_empty())
+        {
+            verdict.step(
+                "notice",
+                StepOutcome::Note,
+                "this platform is not told that something failed",
+            );
+            return outcome;
+        }
+        outcome.replies.push(notice);
+        verdict.step("notice", StepOutcome::Note, "the room was told");
+    }
+    outcome
+}

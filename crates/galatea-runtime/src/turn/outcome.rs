@@ -1,0 +1,43 @@
+//! Outcome: what a turn came to, before it is committed.
+
+use galatea_core::{ActionResult, Address, Content, MemoryId, RemoteId, store::Effect};
+use serde::{Deserialize, Serialize};
+
+/// What a turn came to, before it is committed.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// What to say here, in order.
+    pub(crate) replies: Vec<Content>,
+    /// The rest of earlier answers, to be gone on with.
+    pub(crate) resumed: Vec<(Content, Held)>,
+    /// What to say elsewhere.
+    pub(crate) elsewhere: Vec<(Address, Content)>,
+    /// Changes.
+    pub(crate) effects: Vec<Effect>,
+    /// What actions did.
+    pub(crate) results: Vec<ActionResult>,
+    /// The model's reasoning.
+    pub(crate) thought: Option<String>,
+    /// Replies are worth remembering (notices are not).
+    pub(crate) remember: bool,
+    /// Other people's words were before the model: what it says may be theirs.
+    pub(crate) others_words: bool,
+    /// The reply tells the Room that something failed: not again for a while.
+    pub(crate) notice: bool,
+}
+
+/// Where a Room keeps what is held back.
+pub(super) const HELD_KEY: &str = "continued";
+/// People read this below an answer that goes on.
+pub(super) const FOOTER: &str = "[There is more. Say \"more\" to read on.]";
+
+/// An answer of which the parts from a number on were held back. The words are in its memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Held {
+    pub(crate) memory: MemoryId,
+    /// First part that was not sent, as the connector splits it.
+    pub(crate) from: usize,
+    /// The message it replied to: it is split the same again.
+    pub(crate) reply_to: Option<RemoteId>,
+}

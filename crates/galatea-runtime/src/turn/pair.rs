@@ -1,0 +1,69 @@
+//! Pair: a stranger gets a code for the owner to approve.
+
+use galatea_core::{Content, Event, Result, StepOutcome, Verdict};
+
+use super::{
+    commit::commit, context::TurnContext, engine::Engine, message::Waiting, outcome::Outcome,
+    place::Place,
+};
+use crate::{budget::Budget, pairing};
+
+/// Finishes a stranger's message with a pairing code, or says why there is none.
+pub(super) async fn welcome(
+    engine: &Engine,
+    place: &Place,
+    waiting: Waiting,
+    mut verdict: Verdict,
+) -> Result<()> {
+    let info = &place.info;
+    let entity = waiting.entry.memory.entity_id;
+    let name = waiting
+        .entry
+        .memory
+        .metadata
+        .get("entityName")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or("someone")
+        .to_owned();
+    let welcome = {
+        let _one_at_a_time = engine.state.pairing.lock().await;
+        let stranger = pairing::Stranger { entity, source: &info.room.source, name: &name };
+        pairing::welcome(&engine.store, &engine.clock, engine.view.identity.id(), &stranger).await?
+    };
+    let mut outcome = Outcome::default();
+    match welcome {
+        pairing::Welcome::Code(code) => {
+            outcome.replies.push(Content::text(format!(
+                "I only talk to people my owner knows. Ask the owner to run:\n\n`galatea pairing approve {code}`\n\nThe code is good for one hour."
+            )));
+            verdict.step("pairing", StepOutcome::Note, "a code was sent");
+        }
+        pairing::Welcome::Later => {
+            let text = "I only talk to people my owner knows, and many people wait for that at the moment. Please write to me again in an hour.";
+            outcome.replies.push(Content::text(text));
+            verdict.step(
+                "pairing",
+                StepOutcome::Note,
+                "too many strangers wait already: they were asked to come back later",
+            );
+        }
+        pairing::Welcome::Silence => verdict.step(
+            "pairing",
+            StepOutcome::Note,
+            "they were told a while ago; nothing more is said for now",
+        ),
+    }
+    let decision = verdict.decision;
+    let (room, memory) = (info.room.id, waiting.entry.memory.id);
+    let visit = Budget::bystander(&place.policy, info, entity);
+    let context = TurnContext::new(engine, place, waiting.clone(), verdict.clone(), visit);
+    commit(engine, &context, outcome, vec![(waiting, verdict)]).await?;
+    engine.events.publish(Event::TurnDecided {
+        agent: engine.view.identity.id(),
+        room,
+        turn: context.turn,
+        memory,
+        decision,
+    });
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! Refuse: a message that a limit keeps from being answered, and those of the same person that wait behind it, in one commit.
+
+use galatea_core::{Decision, Event, Result, RoomId, StepOutcome, Verdict, verdict::Change};
+use std::ops::ControlFlow;
+
+use super::{
+    commit::{commit, finish_unanswered},
+    context::TurnContext,
+    engine::Engine,
+    gate::Judged,
+    judge::Judge,
+    message::{Claimed, Waiting},
+    notice::limit_notice,
+    outcome::Outcome,
+    place::Place,
+};
+use crate::{
+    budget::{Refusal, Visit},
+    directory::RoomInfo,
+    lanes::Lane,
+};
+
+/// Messages refused in one commit.
+const AT_ONCE: usize = 100;
+
+/// A message that is refused.
+pub(super) struct Refused {
+    pub(super) first: Waiting,
+    /// With the limit noted.
+    pub(super) verdict: Verdict,
+    pub(super) visit: Visit,
+    /// None for the queue share, about which nobody is told.
+    pub(super) refusal: Option<Refusal>,
+}
+
+/// Which limit keeps the first message from being answered, if one does; a message that is let through is counted.
+pub(super) fn refusal(
+    engine: &Engine,
+    lane: &Lane<RoomId, Claimed>,
+    place: &Place,
+    first: &Waiting,
+    judged: &Judged,
+    visit: &Visit,
+) -> Option<Refused> {
+    if first.admitted {
+        return None;
+    }
+    let refused = |verdict, refusal| {
+        Some(Refused { first: first.clone(), verdict, visit: visit.clone(), refusal })
+    };
+    let (verdict, admitted) = match judged {
+        Judged::Answer(verdict) => {
+            if let Some(verdict) = crowds(lane, &place.info, first, visit, verdict) {
+                return refused(verdict, None);
+            }
+            (verdict, engine.budget.admit(visit))
+        }
+        Judged::Command(verdict) => (verdict, engine.budget.admit_command(visit)),
+        Judged::Ask(verdict) => (verdict, engine.budget.admit_opinion(visit)),
+        Judged::Skip(_) | Judged::Expired(_) | Judged::Pair(_) => return None,
+    };
+    let refusal = admitted.err()?;
+    let mut verdict = verdict.clone();
+    refusal.note(&mut verdict);
+    refused(verdict, Some(refusal))
+}
+
+/// The queue share: of many messages of one person that wait in a group, while others wait, the newest are answered.
+fn crowds(
+    lane: &Lane<RoomId, Claimed>,
+    info: &RoomInfo,
+    first: &Waiting,
+    visit: &Visit,
+    verdict: &Verdict,
+) -> Option<Verdict> {
+    let (most, setting) = visit.queue_share()?;
+    if info.room.kind.is_direct() || lane.len() <= most {
+        return None;
+    }
+    let (mut own, mut others) = (0_usize, false);
+    lane.scan(|next| {
+        if next.entry.memory.entity_id == first.entry.memory.entity_id {
+            own += 1
+        } else {
+            others = true
+        }
+        ControlFlow::Continue(())
+    });
+    if own <= most || !others {
+        return None;
+    }
+    let mut verdict = verdict.clone();
+    verdict.decision = Decision::Skip;
+    verdict.step("queue-share", StepOutcome::Skip, format!("{own} newer messages of this person wait while others wait, too; the newest {most} are answered"));
+    verdict.change = Some(Change { setting: setting.to_owned(), value: (own + 1).to_string() });
+    Some(verdict)
+}
+
+/// Whether somebody else's message may be answered together with what is in hand; none when their day has to be read first.
+pub(super) fn admit(
+    engine: &Engine,
+    visit: &Visit,
+    next: &Waiting,
+    friend: bool,
+) -> Option<std::result::Result<(), Refusal>> {
+    let theirs = engine.budget.visit_known(visit, next.entry.memory.entity_id, friend)?;
+    Some(engine.budget.admit(&theirs))
+}
+
+/// Finishes a refused message, and those of the same person that wait behind it, and tells the person if that is due.
+pub(super) async fn refuse(
+    engine: &Engine,
+    lane: &Lane<RoomId, Claimed>,
+    taken: &mut Vec<Claimed>,
+    place: &Place,
+    refused: Refused,
+    judge: &Judge<'_>,
+) -> Result<()> {
+    let Refused { first, verdict, visit, refusal } = refused;
+    let (room, person, from_bot) =
+        (place.info.room.id, first.entry.memory.entity_id, first.entry.envelope.from_bot);
+    let mut verdicts = Vec::new();
+    let more = match &refusal {
+        Some(refusal) => lane.take_while(AT_ONCE, |next| match judge.judge(next) {
+            Judged::Answer(mut verdict)
+                if next.entry.memory.entity_id == person && !next.admitted =>
+            {
+                refusal.note(&mut verdict);
+                verdicts.push(verdict);
+                true
+            }
+            _ => false,
+        }),
+        None => Vec::new(),
+    };
+    engine.state.hops.count(room, from_bot, Decision::Skip);
+    let refused = u64::try_from(more.len() + 1).unwrap_or(u64::MAX);
+    let addressed = verdict.steps.iter().any(|step| step.outcome == StepOutcome::Answer);
+    let notice = refusal
+        .as_ref()
+        .filter(|_| addressed && !from_bot)
+        .and_then(|refusal| engine.budget.notice(&visit, refusal));
+    tracing::debug!(room = %room, refused, told = notice.is_some(), "a limit is reached");
+    let of_the_day =
+        notice.is_some() && refusal.as_ref().is_some_and(|refusal| !refusal.passes_soon());
+    let usage = engine.budget.refused(&visit, refused, u64::from(of_the_day));
+    let mut finished: Vec<(Waiting, Verdict)> = std::iter::once((first.clone(), verdict.clone()))
+        .chain(more.iter().map(|claimed| claimed.message.clone()).zip(verdicts))
+        .collect();
+    taken.extend(more);
+    let Some(text) = notice else {
+        return finish_unanswered(engine, room, finished, vec![usage]).await;
+    };
+    if let Some((_, verdict)) = finished.first_mut() {
+        verdict.step("notice", StepOutcome::Note, "the person was told");
+    }
+    let outcome = Outcome { replies: vec![limit_notice(text)], ..Outcome::default() };
+    let decided: Vec<_> = finished
+        .iter()
+        .map(|(waiting, verdict)| (waiting.entry.memory.id, verdict.decision))
+        .collect();
+    let context = TurnContext::new(engine, place, first, verdict, visit);
+    context.meter.count(usage.amount);
+    commit(engine, &context, outcome, finished).await?;
+    for (memory, decision) in decided {
+        engine.events.publish(Event::TurnDecided {
+            agent: engine.view.identity.id(),
+            room,
+            turn: context.turn,
+            memory,
+            decision,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Skip: messages that are finished without an answer, each with its reason.
+
+use galatea_core::{Decision, Result, RoomId, StepOutcome, Verdict, verdict::Change};
+
+use super::{
+    commit::finish_unanswered,
+    engine::Engine,
+    gate::Judged,
+    judge::Judge,
+    message::{Claimed, Waiting},
+};
+use crate::lanes::Lane;
+
+/// Messages without an answer that are finished in one commit.
+const SKIPS: usize = 100;
+/// Messages read at once of those that did not fit into memory.
+const BATCH: u32 = 256;
+
+/// Skips messages that came while an answer was made, if that is the policy: those that wait in memory, then those that did not fit there.
+pub(super) async fn drop_late(engine: &Engine, lane: &Lane<RoomId, Claimed>) {
+    let (now, plain) = (engine.clock.now(), |w: &Waiting| w.entry.envelope.command.is_none());
+    let late = lane.take_while(usize::MAX, |w| plain(w));
+    if !late.is_empty() && !drop_all(engine, lane, late).await {
+        return;
+    }
+    while lane.has_spilled() {
+        let Ok(items) = engine.store.unfinished_in_room(*lane.key(), BATCH).await else { return };
+        let mut late = Vec::new();
+        for item in items {
+            let id = item.entry.memory.id;
+            let lease = engine.ownership.room(&item.entry.source, item.entry.memory.room_id);
+            let Some(lease) = lease.filter(|_| !engine.in_flight.contains(&id)) else { continue };
+            let message = Waiting::stored(item, lease);
+            if !plain(&message) || message.received_at > now {
+                break;
+            }
+            // In flight, so that no reconcile takes it up meanwhile.
+            let Some(in_flight) = engine.in_flight.begin(id) else { break };
+            late.push(Claimed { message, in_flight });
+        }
+        if late.is_empty() || !drop_all(engine, lane, late).await {
+            return;
+        }
+    }
+}
+
+/// True when they are finished; otherwise they wait again. Should the Room go to another process in between, this future is dropped, and their
+/// guards with it.
+async fn drop_all(engine: &Engine, lane: &Lane<RoomId, Claimed>, late: Vec<Claimed>) -> bool {
+    let mut verdict = Verdict::default();
+    verdict.step("busy", StepOutcome::Skip, "it came while another message was being answered");
+    verdict.change = Some(Change { setting: "BUSY_POLICY".into(), value: "collect".into() });
+    let finished = late.iter().map(|late| (late.message.clone(), verdict.clone())).collect();
+    match finish_unanswered(engine, *lane.key(), finished, Vec::new()).await {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::warn!(room = %lane.key(), error = %error.report(), "failed to skip messages; they are answered instead");
+            lane.put_front(late);
+            false
+        }
+    }
+}
+
+/// Finishes messages without an answer: this one, and those after it that get none either, in one commit.
+pub(super) async fn skip(
+    engine: &Engine,
+    lane: &Lane<RoomId, Claimed>,
+    taken: &mut Vec<Claimed>,
+    first: Waiting,
+    verdict: Verdict,
+    judge: &Judge<'_>,
+) -> Result<()> {
+    let room = first.entry.memory.room_id;
+    let heard = |waiting: &Waiting| {
+        if !waiting.entry.envelope.from_self {
+            engine.state.hops.count(room, waiting.entry.envelope.from_bot, Decision::Skip);
+        }
+    };
+    heard(&first);
+    let mut verdicts = Vec::new();
+    let more = lane.take_while(SKIPS, |next| match judge.judge(next) {
+        Judged::Skip(verdict) | Judged::Expired(verdict) => {
+            heard(next);
+            verdicts.push(verdict);
+            true
+        }
+        _ => false,
+    });
+    let messages = more.iter().map(|claimed| claimed.message.clone());
+    let finished = std::iter::once((first, verdict)).chain(messages.zip(verdicts)).collect();
+    taken.extend(more);
+    finish_unanswered(engine, room, finished, Vec::new()).await
+}
+
+pub(super) async fn give_up(engine: &Engine, waiting: Waiting) -> Result<()> {
+    let room = waiting.entry.memory.room_id;
+    let mut verdict = Verdict { decision: Decision::Failed, ..Verdict::default() };
+    verdict.step(
+        "attempts",
+        StepOutcome::Failed,
+        format!("{} turns were begun for it, and none was finished", waiting.attempts),
+    );
+    tracing::error!(room = %room, message = %waiting.entry.memory.id, attempts = waiting.attempts, "giving up a message: it seems to crash the program");
+    finish_unanswered(engine, room, vec![(waiting, verdict)], Vec::new()).await
+}

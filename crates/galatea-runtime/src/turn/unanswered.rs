@@ -1,0 +1,68 @@
+//! Unanswered: the platform shows that an answer is coming, and none is.
+
+use galatea_core::{Address, Decision, RemoteId, StepOutcome, Verdict, store::InboxEntry};
+use std::sync::Arc;
+
+use super::engine::Engine;
+use crate::outbox::Route;
+
+/// A message for which the platform shows that an answer is coming, and none is.
+pub(super) struct Unanswered {
+    route: Arc<Route>,
+    address: Address,
+    message: RemoteId,
+    why: String,
+}
+
+impl Unanswered {
+    pub(super) fn of(engine: &Engine, entry: &InboxEntry, verdict: &Verdict) -> Option<Self> {
+        let InboxEntry { source, account, room_remote, remote, memory, .. } = entry;
+        let route = engine
+            .outbox
+            .routes
+            .any(source, account)
+            .filter(|route| route.handler.awaits(remote))?;
+        let address = Address {
+            source: source.clone(),
+            account: account.clone(),
+            room: memory.room_id,
+            remote: room_remote.clone(),
+        };
+        let why = match verdict.decision {
+            Decision::Merged => "I answer this together with what was said after it.".to_owned(),
+            Decision::Expired => "I came to this too late to answer it.".to_owned(),
+            Decision::Failed => {
+                "Something went wrong here, and I could not answer this.".to_owned()
+            }
+            Decision::Answer | Decision::Command | Decision::Skip => {
+                let reason = verdict
+                    .steps
+                    .iter()
+                    .rev()
+                    .find(|step| step.outcome == StepOutcome::Skip)
+                    .map_or("there is nothing to say", |step| &step.reason);
+                format!("I do not answer this: {reason}.")
+            }
+        };
+        Some(Self { route, address, message: remote.clone(), why })
+    }
+
+    pub(super) fn tell(self, engine: &Engine) {
+        let halt = engine.halt.clone();
+        engine.tasks.spawn(async move {
+            let Self { route, address, message, why } = self;
+            if let Some(Err(error)) = halt.run_until_cancelled(route.stack.unanswered(&address, &message, &why)).await {
+                tracing::info!(room = %address.room, error = %error.report(), "whoever asked could not be told that there is no answer");
+            }
+        });
+    }
+}
+
+impl Engine {
+    /// Ends the sign that an answer is coming for a message that another process has finished.
+    pub(crate) fn tell_unanswered(&self, entry: &InboxEntry, verdict: &Verdict) {
+        if let Some(unanswered) = Unanswered::of(self, entry, verdict) {
+            unanswered.tell(self);
+        }
+    }
+}

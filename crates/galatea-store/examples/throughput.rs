@@ -1,0 +1,152 @@
+//! Prints how many turns a second the store carries: ingest, begin, read a page, finish and settle, in many rooms at once.
+//!
+//! `cargo run --release -p galatea-store --example throughput -- [rooms] [turns per room] [full|normal] [readers]`
+#![allow(clippy::print_stdout, reason = "printing is what it is for")]
+
+use galatea_core::{
+    Account, Address, AgentId, Content, Cursor, Delivery, DeliveryId, Encoded, EntityId, Error,
+    Memory, MemoryId, MemoryKind, RemoteId, Result, RoomId, Source, Timestamp, TurnId, Verdict,
+    store::{
+        Envelope, FinishedMessage, InboxEntry, InboxState, InboxStore, Ingest, MemoryQuery,
+        MemoryStore, NewDelivery, OutboxState, OutboxStore, Settlement, TurnRecord,
+    },
+};
+use galatea_store::{Database, Durability, SqliteOptions};
+use serde_json::{Map, json};
+use std::time::Instant;
+
+const SOURCE: Source = Source::new("throughput");
+/// Two hundred letters: about the middle of what people and models write in chats.
+const TEXT: &str = "She is alive, he thought, and the ivory grew warm under his fingers; she is alive, and in a moment she will turn her head, \
+    and look at me, and ask in a voice that nobody has heard before who I am.";
+
+fn memory(agent: AgentId, room: RoomId, entity: EntityId) -> Memory {
+    Memory {
+        id: MemoryId(uuid::Uuid::new_v4()),
+        kind: MemoryKind::Messages,
+        agent_id: agent,
+        entity_id: entity,
+        room_id: room,
+        world_id: None,
+        content: Content { source: Some("throughput".to_owned()), ..Content::text(TEXT) },
+        metadata: Map::new(),
+        created_at: Timestamp(1_700_000_000_000),
+    }
+}
+
+async fn turn(store: &Database, agent: AgentId, room: RoomId) -> Result<()> {
+    let (account, remote) = (Account("1".to_owned()), RemoteId::new(room));
+    let message = memory(agent, room, EntityId(room.0));
+    let entry = InboxEntry {
+        memory: message.clone(),
+        legacy_id: None,
+        source: SOURCE,
+        account: account.clone(),
+        room_remote: remote.clone(),
+        remote: RemoteId::new(message.id),
+        envelope: Envelope::default(),
+    };
+    let cursor = Cursor { stream: "updates".to_owned(), position: message.id.to_string() };
+    store
+        .ingest(Ingest {
+            messages: vec![entry],
+            cursor: Some((agent, SOURCE, account.clone(), cursor)),
+            ..Ingest::default()
+        })
+        .await?;
+    store.begin_turn(&[message.id]).await?;
+    store.memories(&MemoryQuery::new(agent, 20).room(room).kind(MemoryKind::Messages)).await?;
+    let reply = memory(agent, room, EntityId(agent.0));
+    let delivery = Delivery {
+        id: DeliveryId::fresh(),
+        agent,
+        turn: TurnId::fresh(),
+        part: 0,
+        address: Address { source: SOURCE, account, room, remote },
+        key: "0123456789012345678901".to_owned(),
+        body: Encoded(json!({"text": TEXT})),
+        attempt: 0,
+        created_at: reply.created_at,
+        previous: None,
+    };
+    let mut verdict = Verdict::default();
+    verdict.step("mention", galatea_core::StepOutcome::Answer, "the agent was mentioned");
+    let (id, at) = (delivery.id, reply.created_at);
+    let record = TurnRecord {
+        turn: delivery.turn,
+        agent,
+        room,
+        deliveries: vec![NewDelivery {
+            delivery,
+            memory: Some(reply.id),
+            sending: true,
+            expires: None,
+        }],
+        memories: vec![reply],
+        finished: vec![FinishedMessage { id: message.id, state: InboxState::Done, verdict }],
+        effects: Vec::new(),
+        usage: Vec::new(),
+        at,
+        fence: None,
+    };
+    store.finish_turn(record).await?;
+    let sent = Settlement {
+        id,
+        state: OutboxState::Sent,
+        attempt: 1,
+        not_before: at,
+        remote: Some(RemoteId::new(1)),
+        error: None,
+        doubt: false,
+        fence: None,
+    };
+    store.settle(vec![sent]).await.map(drop)
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, or: u64| arguments.get(at).and_then(|a| a.parse().ok()).unwrap_or(or);
+    let (rooms, turns) = (number(0, 100), number(1, 100));
+    let durability = if arguments.get(2).is_some_and(|a| a == "normal") {
+        Durability::Normal
+    } else {
+        Durability::Full
+    };
+    let readers = number(3, 2).try_into().unwrap_or(2);
+    let path = std::env::temp_dir().join(format!("galatea-throughput-{}.db", std::process::id()));
+    let store =
+        Database::sqlite(&path, SqliteOptions { durability, readers, ..SqliteOptions::default() })
+            .await?;
+    let agent = AgentId::fresh();
+    let started = Instant::now();
+    let before = store.statements();
+    let tasks: Vec<_> = (0..rooms)
+        .map(|_| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let room = RoomId(uuid::Uuid::new_v4());
+                for _ in 0..turns {
+                    turn(&store, agent, room).await?;
+                }
+                Ok::<(), Error>(())
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.map_err(|e| Error::unexpected("a room stopped").with_source(e))??;
+    }
+    let (seconds, statements) = (started.elapsed().as_secs_f64(), store.statements() - before);
+    let all = rooms * turns;
+    store.close().await;
+    let bytes = std::fs::metadata(&path).map_or(0, |m| m.len());
+    // A file left behind in the temporary folder is no failure of the measurement.
+    let _ = std::fs::remove_file(&path);
+    #[allow(clippy::cast_precision_loss, reason = "figures for people")]
+    let (rate, per_turn) = (all as f64 / seconds, statements as f64 / all as f64);
+    println!(
+        "{all} turns in {rooms} rooms, {durability:?}: {rate:.0} turns/s, {per_turn:.2} statements and {} bytes a turn",
+        bytes / all.max(1)
+    );
+    Ok(())
+}

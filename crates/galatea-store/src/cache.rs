@@ -1,0 +1,55 @@
+//! Small values by key, per agent.
+
+use async_trait::async_trait;
+use galatea_core::{AgentId, Result, Timestamp, store::CacheStore};
+use serde_json::Value as Json;
+use std::sync::atomic::Ordering;
+
+use crate::{
+    Database,
+    change::{Change, Write},
+    convert::{from_json, to_json},
+    dialect::{Dialects, Value, values},
+};
+
+/// What expired before the latest moment a reader named goes with the next write, so the table cannot grow for ever.
+pub(crate) const EXPIRE: Dialects = Dialects::same("DELETE FROM cache WHERE expires_at <= $1");
+pub(crate) const SAVE: Dialects = Dialects::same(
+    "INSERT INTO cache (agent_id, key, value, expires_at) VALUES ($1, $2, $3, $4) \
+     ON CONFLICT (agent_id, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at",
+);
+pub(crate) const FORGET: Dialects =
+    Dialects::same("DELETE FROM cache WHERE agent_id = $1 AND key = $2");
+pub(crate) const CACHED: Dialects = Dialects::same(
+    "SELECT CAST(value AS text) AS value FROM cache WHERE agent_id = $1 AND key = $2 AND (expires_at IS NULL OR expires_at > $3)",
+);
+
+#[async_trait]
+impl CacheStore for Database {
+    async fn cached(&self, agent: AgentId, key: &str, now: Timestamp) -> Result<Option<Json>> {
+        self.0.cache_now.fetch_max(now.0, Ordering::Relaxed);
+        let row = self.one::<(String,)>(CACHED.with(values![agent.0, key, now.0])).await?;
+        row.map(|(value,)| from_json("cached value", &value)).transpose()
+    }
+
+    async fn cache(
+        &self,
+        agent: AgentId,
+        key: &str,
+        value: &Json,
+        expires: Option<Timestamp>,
+    ) -> Result<()> {
+        let now = self.0.cache_now.load(Ordering::Relaxed);
+        let mut values = values![agent.0, key];
+        values.push(Value::Json(Some(to_json(value)?)));
+        values.push(expires.map(|at| at.0).into());
+        let statements = vec![EXPIRE.with(values![now]), SAVE.with(values)];
+        let mut change = Change::default();
+        change.push(Write::Other { statements, counted: None })?;
+        self.write(change).await.map(drop)
+    }
+
+    async fn forget(&self, agent: AgentId, key: &str) -> Result<()> {
+        self.write_one(FORGET.with(values![agent.0, key])).await.map(drop)
+    }
+}

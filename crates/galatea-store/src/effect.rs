@@ -1,0 +1,195 @@
+//! Effects: what actions and commands change when their turn commits. They reach only what belongs to the turn's agent.
+
+use galatea_core::{AgentId, EntityId, ParticipantState, Result, RoomId, Timestamp, store::Effect};
+use serde_json::{Map, Value as Json, json};
+use uuid::Uuid;
+
+use crate::{
+    change::{Change, Write},
+    connect::merging,
+    convert::name_of,
+    dialect::{Dialects, values},
+    task,
+};
+
+/// With an agent only in Rooms that are not another agent's.
+const STATE: Dialects = Dialects {
+    sqlite: "INSERT INTO participants (room_id, entity_id, state) SELECT $1, $2, $3 \
+             WHERE $4 IS NULL OR NOT EXISTS (SELECT 1 FROM rooms WHERE id = $1 AND agent_id <> $4) \
+             ON CONFLICT (room_id, entity_id) DO UPDATE SET state = excluded.state",
+    postgres: "INSERT INTO participants (room_id, entity_id, state) SELECT $1::uuid, $2::uuid, $3::text \
+               WHERE $4::uuid IS NULL OR NOT EXISTS (SELECT 1 FROM rooms WHERE id = $1 AND agent_id <> $4) \
+               ON CONFLICT (room_id, entity_id) DO UPDATE SET state = excluded.state",
+};
+
+macro_rules! merge {
+    ($table:literal) => {
+        Dialects {
+            sqlite: concat!(
+                "UPDATE ",
+                $table,
+                " SET metadata = json_patch(json_patch(metadata, $4), $3) WHERE id = $1 AND agent_id = $2"
+            ),
+            postgres: concat!(
+                "UPDATE ",
+                $table,
+                " SET metadata = merged(metadata, $3) WHERE id = $1 AND agent_id = $2"
+            ),
+        }
+    };
+}
+
+const MERGE_ROOM: Dialects = merge!("rooms");
+const MERGE_ENTITY: Dialects = merge!("entities");
+const MERGE_WORLD: Dialects = merge!("worlds");
+
+// What a person wrote, and what the agent answered them: answers name their turn, which the person's inbox rows name too. Those rows stay, as
+// with a deleted message: they tell a replayed message apart from a new one, and no message drops out of the count.
+macro_rules! forgotten {
+    (sqlite) => {
+        "(SELECT id FROM memories WHERE entity_id = $2 AND agent_id = $1 \
+          UNION SELECT id FROM memories WHERE entity_id = $1 AND agent_id = $1 AND replace(metadata ->> '$.turn', '-', '') IN ( \
+            SELECT lower(hex(turn_id)) FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL))"
+    };
+    // In a CASE the turns are looked up in a table that is made once.
+    (postgres) => {
+        "(SELECT id FROM memories WHERE entity_id = $2 AND agent_id = $1 \
+          UNION SELECT id FROM memories WHERE entity_id = $1 AND agent_id = $1 AND CASE WHEN metadata ->> 'turn' IN ( \
+            SELECT turn_id::text FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL) THEN true END)"
+    };
+}
+
+const FORGET_INDEXED: Dialects = Dialects {
+    sqlite: concat!(
+        "INSERT INTO memories_fts (memories_fts, rowid, text) SELECT 'delete', t.seq, t.text FROM memories m JOIN memory_text t ON t.seq = m.seq \
+         WHERE m.seq <= (SELECT seq FROM search_progress) AND m.id IN ",
+        forgotten!(sqlite)
+    ),
+    postgres: "",
+};
+const FORGET_SAID: Dialects = Dialects {
+    sqlite: concat!(
+        "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND memory_id IN ",
+        forgotten!(sqlite)
+    ),
+    postgres: concat!(
+        "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND memory_id IN ",
+        forgotten!(postgres)
+    ),
+};
+const FORGET_MEMORIES: Dialects = Dialects {
+    sqlite: concat!("DELETE FROM memories WHERE id IN ", forgotten!(sqlite)),
+    postgres: concat!("DELETE FROM memories WHERE id IN ", forgotten!(postgres)),
+};
+macro_rules! forget_asked {
+    ($envelope:literal, $verdict:literal) => {
+        concat!(
+            "UPDATE inbox SET envelope = ",
+            $envelope,
+            ", finished_at = coalesce(finished_at, $3), verdict = CASE state WHEN 'new' THEN ",
+            $verdict,
+            " ELSE verdict END, state = CASE state WHEN 'new' THEN 'skipped' ELSE state END WHERE entity_id = $2 AND agent_id = $1"
+        )
+    };
+}
+const FORGET_ASKED: Dialects = Dialects {
+    sqlite: forget_asked!(
+        "json_remove(envelope, '$.command', '$.pressed', '$.userName')",
+        "json_object('decision', 'skip', 'steps', json_array(json_object(
+            'rule', 'forgotten', 'outcome', 'skip', 'reason', 'whoever wrote it had everything deleted')))"
+    ),
+    postgres: forget_asked!(
+        "envelope - 'command' - 'pressed' - 'userName'",
+        "json_build_object('decision', 'skip', 'steps', json_build_array(json_build_object(
+            'rule', 'forgotten', 'outcome', 'skip', 'reason', 'whoever wrote it had everything deleted')))"
+    ),
+};
+const FORGET_TASKS: Dialects =
+    Dialects::same("DELETE FROM tasks WHERE entity_id = $2 AND agent_id = $1");
+const FORGET_NAMES: Dialects = Dialects::same(
+    "UPDATE entities SET names = '[]', metadata = '{}' WHERE id = $2 AND agent_id = $1",
+);
+
+#[cfg(test)]
+pub(crate) const WRITES: &[Dialects] = &[
+    STATE,
+    MERGE_ROOM,
+    MERGE_ENTITY,
+    MERGE_WORLD,
+    FORGET_INDEXED,
+    FORGET_SAID,
+    FORGET_MEMORIES,
+    FORGET_ASKED,
+    FORGET_TASKS,
+    FORGET_NAMES,
+];
+
+/// Adds a participant's new state; with an agent only in rooms that are not another agent's.
+pub(crate) fn push_state(
+    change: &mut Change,
+    agent: Option<AgentId>,
+    room: RoomId,
+    entity: EntityId,
+    state: Option<ParticipantState>,
+) -> Result<()> {
+    let state = state.map(|s| name_of(&s)).transpose()?;
+    let values = values![room.0, entity.0, state, agent.map(|id| id.0)];
+    change.push(Write::one(STATE.with(values))).map(drop)
+}
+
+fn push_merge(
+    change: &mut Change,
+    statement: Dialects,
+    id: Uuid,
+    agent: AgentId,
+    metadata: &Map<String, Json>,
+) -> Result<()> {
+    let mut values = values![id, agent.0];
+    values.extend(merging(metadata)?);
+    change.push(Write::one(statement.with(values))).map(drop)
+}
+
+/// Adds the removal of all that a person wrote. The inbox rows come last but for the names: they tell which answers were theirs.
+fn push_forget(change: &mut Change, agent: AgentId, entity: EntityId, at: Timestamp) -> Result<()> {
+    let values = values![agent.0, entity.0, at.0];
+    let steps = [
+        FORGET_INDEXED,
+        FORGET_SAID,
+        FORGET_MEMORIES,
+        crate::memory::KEEP_PROGRESS,
+        FORGET_ASKED,
+        FORGET_TASKS,
+        FORGET_NAMES,
+    ];
+    let statements = steps.into_iter().map(|step| step.with(values.clone())).collect();
+    change.changes_memories = true;
+    change.push(Write::Other { statements, counted: None }).map(drop)
+}
+
+/// Adds an effect of a turn of `agent`.
+pub(crate) fn push(
+    change: &mut Change,
+    agent: AgentId,
+    effect: &Effect,
+    at: Timestamp,
+) -> Result<()> {
+    match effect {
+        Effect::SetParticipantState { room, entity, state } => {
+            push_state(change, Some(agent), *room, *entity, *state)
+        }
+        Effect::MergeRoomMetadata { room, metadata } => {
+            push_merge(change, MERGE_ROOM, room.0, agent, metadata)
+        }
+        Effect::MergeEntityMetadata { entity, metadata } => {
+            push_merge(change, MERGE_ENTITY, entity.0, agent, metadata)
+        }
+        Effect::SetRole { world, entity, role } => {
+            let mut metadata = Map::new();
+            metadata.insert("roles".to_owned(), json!({ entity.to_string(): role }));
+            push_merge(change, MERGE_WORLD, world.0, agent, &metadata)
+        }
+        Effect::SaveTask { task } => task::push(change, agent, task),
+        Effect::DeleteTask { task } => task::push_delete(change, agent, *task),
+        Effect::ForgetPerson { entity } => push_forget(change, agent, *entity, at),
+    }
+}

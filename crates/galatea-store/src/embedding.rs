@@ -1,0 +1,66 @@
+//! Embeddings of memories.
+
+use async_trait::async_trait;
+use galatea_core::{
+    AgentId, Embedding, Memory, Result,
+    store::{EmbeddingStore, LikenessQuery, MemoryQuery},
+};
+
+use crate::{
+    Backend, Database,
+    change::{Change, Write},
+    convert,
+    dialect::{Dialects, Value, values},
+};
+
+/// Only for the text it was made of. PostgreSQL locks the memory, so that a process that replaces the text or deletes the memory comes before or
+/// after; text with U+0000, which cannot be compared there, is taken as it is.
+pub(crate) const SAVE: Dialects = Dialects {
+    sqlite: "INSERT INTO embeddings (seq, model, width, vector) SELECT seq, $4, $5, $6 FROM memories \
+             WHERE id = $1 AND agent_id = $2 AND coalesce(content ->> '$.text', '') = $3 \
+             ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = excluded.vector",
+    postgres: "INSERT INTO embeddings (seq, model, width, vector) SELECT seq, $4::text, $5::bigint, $6::real[] FROM memories \
+               WHERE id = $1 AND agent_id = $2 \
+               AND CASE WHEN content::text LIKE '%\\u0000%' THEN true ELSE coalesce(content ->> 'text', '') = $3 END FOR SHARE \
+               ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = excluded.vector",
+};
+
+#[async_trait]
+impl EmbeddingStore for Database {
+    async fn save_embeddings(
+        &self,
+        agent: AgentId,
+        model: &str,
+        embeddings: &[(&Memory, Embedding)],
+    ) -> Result<u64> {
+        let mut change = Change::default();
+        for (memory, embedding) in embeddings {
+            let text = memory.content.text.as_str();
+            let mut values =
+                values![memory.id.0, agent.0, text, model, convert::width(embedding.width())];
+            values.push(Value::Vector(embedding.numbers().to_vec()));
+            change.push(Write::one(SAVE.with(values)))?;
+        }
+        Ok(self.write(change).await?.iter().sum())
+    }
+
+    async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>> {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.alike(query).await,
+            Backend::Postgres(postgres) => postgres.alike(query).await,
+        }
+    }
+
+    async fn without_embedding(
+        &self,
+        query: &MemoryQuery,
+        model: &str,
+        width: Option<usize>,
+    ) -> Result<Vec<Memory>> {
+        let width = width.map(convert::width);
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.without_embedding(query, model, width).await,
+            Backend::Postgres(postgres) => postgres.without_embedding(query, model, width).await,
+        }
+    }
+}

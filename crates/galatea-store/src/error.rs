@@ -1,0 +1,36 @@
+//! Failures that both databases have in the same words.
+
+use galatea_core::{Error, ErrorKind, Retry};
+
+/// A store that has been closed.
+pub(crate) fn closed() -> Error {
+    Error::new(ErrorKind::Unavailable, "the store is closed").with_retry(Retry::Never)
+}
+
+/// A stored value that cannot be read back.
+pub(crate) fn unreadable(
+    what: &'static str,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
+    Error::unexpected("a stored value cannot be read")
+        .with_code("GAL-DB-CORRUPT")
+        .with("what", what)
+        .with_source(source)
+}
+
+/// A database made by a later version.
+pub(crate) fn newer(found: i64, known: i64) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        "the database was written by a newer version of this program",
+    )
+    .with_code("GAL-DB-NEWER")
+    .with_fix("Install the newer version, or restore the backup made before the update.")
+    .with("found", found)
+    .with("known", known)
+}
+
+/// A change that meets what has been committed already.
+pub(crate) fn conflict() -> Error {
+    Error::new(ErrorKind::Conflict, "this has been committed already, so nothing was written")
+}

@@ -1,0 +1,232 @@
+//! The store, in a SQLite file or in a PostgreSQL database.
+//!
+//! One file per store trait holds its rows, their decoding and the statements of both dialects side by side; `sqlite/` and `postgres/` hold what
+//! differs: opening, the writer, pages of memories, leases. Reads are [`dialect::Statement`]s. Writes are [`change::Change`]s: whole values that a
+//! writer commits in groups, each of which takes effect whole or not at all.
+
+mod agent;
+mod audit;
+mod cache;
+mod change;
+mod connect;
+mod convert;
+mod cursor;
+mod dialect;
+mod effect;
+mod embedding;
+mod entity;
+mod error;
+mod event;
+mod inbox;
+mod lease;
+mod memory;
+mod outbox;
+mod postgres;
+mod relationship;
+mod room;
+mod rows;
+mod sqlite;
+mod step;
+mod task;
+mod usage;
+mod world;
+
+pub use postgres::{PostgresOptions, Seen};
+pub use sqlite::{Durability, SqliteOptions};
+
+use galatea_core::{Clock, Error, Hints, Result, SecretString, Store, Timestamp};
+use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
+use std::{
+    fmt,
+    path::Path,
+    sync::{Arc, atomic::AtomicI64},
+};
+
+use crate::{
+    change::{Change, Write},
+    dialect::Statement,
+    postgres::Postgres,
+    sqlite::Sqlite,
+};
+
+/// An open database. Cheap to clone; all clones are the same one.
+///
+/// A write that has been handed over is carried out even when its caller stops waiting.
+#[derive(Clone)]
+pub struct Database(Arc<Inner>);
+
+struct Inner {
+    backend: Backend,
+    clock: Arc<dyn Clock>,
+    /// The latest `now` a reader of the cache named: what expired before it is removed with the next write to the cache.
+    cache_now: AtomicI64,
+}
+
+/// What the tables are in.
+pub(crate) enum Backend {
+    Sqlite(Box<Sqlite>),
+    Postgres(Box<Postgres>),
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database")
+            .field("place", &self.place())
+            .field("statements", &self.statements())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// Opens a SQLite file, making it (mode 0600) and its folder when missing, and brings its tables up to date.
+    ///
+    /// # Errors
+    /// `GAL-DB-OPEN` when file or folder cannot be written or the file is another program's, `GAL-DB-LOCKED` when another process
+    /// holds it, `GAL-DB-CORRUPT` when it is damaged or no database, `GAL-DB-NEWER` when a later version wrote it.
+    pub async fn sqlite(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
+        let sqlite = Sqlite::open(path.as_ref(), &options).await?;
+        Ok(Self::over(Backend::Sqlite(Box::new(sqlite)), options.clock))
+    }
+
+    /// A SQLite database that lives in memory only, for tests: empty, one connection.
+    ///
+    /// # Errors
+    /// As [`Database::sqlite`], in practice never.
+    pub async fn in_memory() -> Result<Self> {
+        let options = SqliteOptions::default();
+        let sqlite = Sqlite::in_memory(&options).await?;
+        Ok(Self::over(Backend::Sqlite(Box::new(sqlite)), options.clock))
+    }
+
+    /// Connects to `postgres://user:password@host:port/database`, works in its schema `galatea` and brings its tables up to date. What the address
+    /// leaves out comes from the usual `PG…` variables and the password file.
+    ///
+    /// # Errors
+    /// `GAL-DB-URL` for an address that cannot be read, `GAL-DB-HOST` when nobody answers there, `GAL-DB-PASSWORD`, `GAL-DB-MISSING` (no
+    /// such database), `GAL-DB-RIGHTS`, `GAL-DB-TLS`, `GAL-DB-BUSY`, `GAL-DB-POOLER` (a pooler in transaction mode), `GAL-DB-OLD` for a server
+    /// before version 14, `GAL-DB-NEWER` when a later version of this program wrote the tables, `GAL-DB-CORRUPT` when they were changed by
+    /// somebody else. None holds the password.
+    pub async fn postgres(url: &SecretString, options: PostgresOptions) -> Result<Self> {
+        let postgres = Postgres::open(url, &options).await?;
+        Ok(Self::over(Backend::Postgres(Box::new(postgres)), options.clock))
+    }
+
+    /// Looks at a PostgreSQL database without making or changing anything: what would keep it from opening, and whether tables are there.
+    ///
+    /// # Errors
+    /// As [`Database::postgres`].
+    pub async fn look(url: &SecretString, options: &PostgresOptions) -> Result<Seen> {
+        postgres::look(url, options).await
+    }
+
+    fn over(backend: Backend, clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Inner { backend, clock, cache_now: AtomicI64::new(i64::MIN) }))
+    }
+
+    /// Finishes every write handed over before and closes all connections; SQLite writes its log back into the main file.
+    /// Calls made later fail with `Unavailable`. Closing twice is fine.
+    pub async fn close(&self) {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.close().await,
+            Backend::Postgres(postgres) => postgres.close().await,
+        }
+    }
+
+    /// The PostgreSQL tables were made by this opening.
+    pub fn created(&self) -> bool {
+        match &self.0.backend {
+            Backend::Sqlite(_) => false,
+            Backend::Postgres(postgres) => postgres.created(),
+        }
+    }
+
+    /// Where a PostgreSQL database is, for people: host, port and name, never user or password. None for a SQLite file.
+    pub fn place(&self) -> Option<&str> {
+        match &self.0.backend {
+            Backend::Sqlite(_) => None,
+            Backend::Postgres(postgres) => Some(postgres.place()),
+        }
+    }
+
+    /// Statements read and groups written since it was opened.
+    pub fn statements(&self) -> u64 {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.statements(),
+            Backend::Postgres(postgres) => postgres.statements(),
+        }
+    }
+
+    /// Why nothing is known to be stored since it was last tried; none when it is.
+    pub fn trouble(&self) -> Option<Error> {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.trouble(),
+            Backend::Postgres(postgres) => postgres.trouble(),
+        }
+    }
+
+    /// Waits until the disk could not keep what was written (`GAL-DB-SYNC`). From then on nothing is stored any more: only a new process,
+    /// which reads back what is there and writes it anew before anything else, may go on. A server sees to that by itself.
+    pub async fn broken(&self) -> Error {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.broken().await,
+            Backend::Postgres(_) => std::future::pending().await,
+        }
+    }
+
+    /// Its tables.
+    pub fn store(&self) -> Arc<dyn Store> {
+        Arc::new(self.clone())
+    }
+
+    /// Wake-ups between the processes that share it; none where there is one process.
+    pub fn hints(&self) -> Option<Arc<dyn Hints>> {
+        match &self.0.backend {
+            Backend::Sqlite(_) => None,
+            Backend::Postgres(postgres) => Some(postgres.hints()),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    /// Commits a change: for each write how many rows it touched.
+    async fn write(&self, change: Change) -> Result<Vec<u64>> {
+        if change.is_empty() {
+            return Ok(Vec::new());
+        }
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.write(change).await,
+            Backend::Postgres(postgres) => postgres.write(change).await,
+        }
+    }
+
+    /// Commits one rare statement: how many rows it touched.
+    async fn write_one(&self, statement: Statement) -> Result<u64> {
+        let mut change = Change::default();
+        change.push(Write::one(statement))?;
+        Ok(self.write(change).await?.first().copied().unwrap_or(0))
+    }
+
+    /// Every row.
+    async fn all<O>(&self, statement: Statement) -> Result<Vec<O>>
+    where
+        O: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static,
+    {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.all(statement).await,
+            Backend::Postgres(postgres) => postgres.all(statement).await,
+        }
+    }
+
+    /// The first row: every caller asks for one at most.
+    async fn one<O>(&self, statement: Statement) -> Result<Option<O>>
+    where
+        O: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static,
+    {
+        Ok(self.all(statement).await?.into_iter().next())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! Memories.
+
+use async_trait::async_trait;
+use galatea_core::{
+    AgentId, Content, Memory, MemoryId, Result, Timestamp, Verdict,
+    store::{MemoryQuery, MemoryStore},
+};
+use std::sync::Arc;
+use uuid::Uuid;
+
+use crate::{
+    Backend, Database,
+    change::{Change, Write},
+    convert::to_json,
+    dialect::{Dialects, Text, Value, storable_json, values},
+    postgres,
+    rows::{MemoryRow, StoredMemory},
+};
+
+/// SQLite's full-text index is told the old text before it goes, and only if it has it.
+pub(crate) const UNINDEX: Dialects = Dialects {
+    sqlite: "INSERT INTO memories_fts (memories_fts, rowid, text) SELECT 'delete', t.seq, t.text FROM memories m JOIN memory_text t ON t.seq = m.seq \
+             WHERE m.id = $1 AND m.agent_id = $2 AND m.seq <= (SELECT seq FROM search_progress)",
+    postgres: "",
+};
+pub(crate) const UPDATE: Dialects = Dialects {
+    sqlite: "UPDATE memories SET content = $3 WHERE id = $1 AND agent_id = $2",
+    postgres: "UPDATE memories SET content = $3, words = to_tsvector('simple', $4) WHERE id = $1 AND agent_id = $2",
+};
+/// An embedding is gone with the text it was made of.
+pub(crate) const FORGET_EMBEDDING: Dialects = Dialects::same(
+    "DELETE FROM embeddings WHERE seq = (SELECT seq FROM memories WHERE id = $1 AND agent_id = $2)",
+);
+pub(crate) const REINDEX: Dialects = Dialects {
+    sqlite: "INSERT INTO memories_fts (rowid, text) SELECT t.seq, t.text FROM memories m JOIN memory_text t ON t.seq = m.seq \
+             WHERE m.id = $1 AND m.agent_id = $2 AND m.seq <= (SELECT seq FROM search_progress)",
+    postgres: "",
+};
+/// A message that is taken back before its turn is not answered; what was typed goes from its inbox row too, and the row itself stays: it tells
+/// a replayed message apart from a new one, and no message drops out of the count.
+pub(crate) const SKIP_DELETED: Dialects = Dialects {
+    sqlite: "UPDATE inbox SET envelope = json_remove(envelope, '$.command', '$.pressed'), finished_at = coalesce(finished_at, $3), \
+             verdict = CASE state WHEN 'new' THEN $4 ELSE verdict END, state = CASE state WHEN 'new' THEN 'skipped' ELSE state END \
+             WHERE id = $1 AND agent_id = $2 AND EXISTS (SELECT 1 FROM memories WHERE id = $1 AND agent_id = $2)",
+    postgres: "UPDATE inbox SET envelope = envelope - 'command' - 'pressed', finished_at = coalesce(finished_at, $3), \
+               verdict = CASE state WHEN 'new' THEN $4 ELSE verdict END, state = CASE state WHEN 'new' THEN 'skipped' ELSE state END \
+               WHERE id = $1 AND agent_id = $2 AND EXISTS (SELECT 1 FROM memories WHERE id = $1 AND agent_id = $2)",
+};
+pub(crate) const BLANK_DELIVERIES: Dialects = Dialects::same(
+    "UPDATE outbox SET body = 'null' WHERE memory_id = $1 AND agent_id = $2 AND state NOT IN ('pending', 'sending')",
+);
+pub(crate) const DELETE: Dialects =
+    Dialects::same("DELETE FROM memories WHERE id = $1 AND agent_id = $2");
+/// Numbers of deleted rows are given again, so the index is not ahead of them.
+pub(crate) const KEEP_PROGRESS: Dialects = Dialects {
+    sqlite: "UPDATE search_progress SET seq = min(seq, coalesce((SELECT max(seq) FROM memories), 0))",
+    postgres: "",
+};
+
+pub(crate) const MEMORY: Dialects = Dialects::same(
+    "SELECT id, type AS kind, agent_id, entity_id, room_id, world_id, created_at, CAST(metadata AS text) AS metadata, CAST(content AS text) AS content \
+     FROM memories WHERE id = $1",
+);
+/// Ids that begin alike, by the primary key.
+pub(crate) const IDS: Dialects =
+    Dialects::same("SELECT id FROM memories WHERE id BETWEEN $1 AND $2 ORDER BY id LIMIT +$3");
+
+/// Adds a new content of a memory to a change: one write that tells whether there is such a memory.
+pub(crate) fn push_update(
+    change: &mut Change,
+    agent: AgentId,
+    id: MemoryId,
+    content: &Content,
+) -> Result<()> {
+    let which = || values![id.0, agent.0];
+    let mut set = which();
+    set.push(Value::Json(Some(to_json(content)?)));
+    set.push(postgres::search::folded(&content.text).into());
+    change.scrub = true;
+    change.changes_memories = true;
+    let statements = vec![
+        UNINDEX.with(which()),
+        UPDATE.with(set),
+        FORGET_EMBEDDING.with(which()),
+        REINDEX.with(which()),
+    ];
+    change.push(Write::Other { statements, counted: Some(1) }).map(drop)
+}
+
+/// Adds the removal of memories to a change: for each a write that tells whether there was one.
+pub(crate) fn push_delete(
+    change: &mut Change,
+    agent: AgentId,
+    ids: &[MemoryId],
+    at: Timestamp,
+) -> Result<()> {
+    let mut verdict = Verdict::default();
+    verdict.step(
+        "deleted",
+        galatea_core::StepOutcome::Skip,
+        "the message was deleted before it was answered",
+    );
+    let verdict = to_json(&verdict)?;
+    change.scrub = true;
+    change.changes_memories = true;
+    for id in ids {
+        let which = || values![id.0, agent.0];
+        let mut skip = values![id.0, agent.0, at.0];
+        skip.push(Value::Json(Some(verdict.clone())));
+        let statements = vec![
+            UNINDEX.with(which()),
+            SKIP_DELETED.with(skip),
+            BLANK_DELIVERIES.with(which()),
+            DELETE.with(which()),
+            KEEP_PROGRESS.with(values![]),
+        ];
+        change.push(Write::Other { statements, counted: Some(3) })?;
+    }
+    Ok(())
+}
+
+impl Database {
+    pub(crate) fn memory_row(&self, memory: &Memory) -> Result<MemoryRow> {
+        let words = match &self.0.backend {
+            Backend::Sqlite(_) => String::new(),
+            Backend::Postgres(_) => postgres::search::folded(&memory.content.text),
+        };
+        Ok(MemoryRow {
+            id: memory.id.0,
+            kind: memory.kind.as_str().into(),
+            agent: memory.agent_id.0,
+            entity: memory.entity_id.0,
+            room: memory.room_id.0,
+            world: memory.world_id.map(|id| id.0),
+            at: memory.created_at.0,
+            metadata: Text(to_json(&memory.metadata)?),
+            content: Text(to_json(&memory.content)?),
+            words: Text(words),
+        })
+    }
+
+    /// A document that statements look into: PostgreSQL's cannot hold U+0000.
+    pub(crate) fn jsonb(&self, text: String) -> String {
+        match &self.0.backend {
+            Backend::Sqlite(_) => text,
+            Backend::Postgres(_) => storable_json(text),
+        }
+    }
+
+    /// Adds memories to a change; those that exist are left as they are.
+    pub(crate) fn push_memories(&self, change: &mut Change, memories: Vec<Memory>) -> Result<()> {
+        for memory in memories {
+            change.push(Write::Memory(Box::new(self.memory_row(&memory)?)))?;
+            change.stores(memory);
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl MemoryStore for Database {
+    async fn memory(&self, id: MemoryId) -> Result<Option<Memory>> {
+        self.one(MEMORY.with(values![id.0])).await?.map(StoredMemory::decode).transpose()
+    }
+
+    async fn memory_ids(
+        &self,
+        first: MemoryId,
+        last: MemoryId,
+        limit: u32,
+    ) -> Result<Vec<MemoryId>> {
+        let rows = self.all::<(Uuid,)>(IDS.with(values![first.0, last.0, limit])).await?;
+        Ok(rows.into_iter().map(|(id,)| MemoryId(id)).collect())
+    }
+
+    async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>> {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => {
+                let shared = sqlite.shared_memories(query).await?;
+                Ok(shared.into_iter().map(Arc::unwrap_or_clone).collect())
+            }
+            Backend::Postgres(postgres) => postgres.memories(query).await,
+        }
+    }
+
+    async fn shared_memories(&self, query: &MemoryQuery) -> Result<Vec<Arc<Memory>>> {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.shared_memories(query).await,
+            Backend::Postgres(postgres) => {
+                Ok(postgres.memories(query).await?.into_iter().map(Arc::new).collect())
+            }
+        }
+    }
+
+    async fn count_memories(&self, query: &MemoryQuery) -> Result<u64> {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.count_memories(query).await,
+            Backend::Postgres(postgres) => postgres.count_memories(query).await,
+        }
+    }
+
+    async fn save_memories(&self, memories: &[Memory]) -> Result<()> {
+        let mut change = Change::default();
+        self.push_memories(&mut change, memories.to_vec())?;
+        self.write(change).await.map(drop)
+    }
+
+    async fn update_content(
+        &self,
+        agent: AgentId,
+        id: MemoryId,
+        content: &Content,
+    ) -> Result<bool> {
+        let mut change = Change::default();
+        push_update(&mut change, agent, id, content)?;
+        Ok(self.write(change).await?.iter().any(|hits| *hits > 0))
+    }
+
+    async fn delete_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64> {
+        let mut change = Change::default();
+        push_delete(&mut change, agent, ids, self.now())?;
+        Ok(self.write(change).await?.iter().sum())
+    }
+}

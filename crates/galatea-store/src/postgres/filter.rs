@@ -1,0 +1,166 @@
+//! A [`MemoryQuery`] as a statement. Only its shape depends on the query; every value is bound.
+
+use galatea_core::store::MemoryQuery;
+
+use super::search;
+use crate::dialect::Value;
+
+pub(crate) const COLUMNS: &str = "m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata::text AS metadata, m.content::text AS content";
+
+/// Which conditions a query has, with their values.
+pub(crate) struct Filter<'a> {
+    query: &'a MemoryQuery,
+    matching: Option<String>,
+}
+
+impl<'a> Filter<'a> {
+    pub(crate) fn new(query: &'a MemoryQuery) -> Self {
+        Self { query, matching: query.matching.as_deref().and_then(search::words) }
+    }
+
+    /// Parameters in their fixed order; those without a value are not numbered.
+    fn conditions(&self) -> (Vec<String>, usize) {
+        let query = self.query;
+        let mut out = Vec::new();
+        for (given, condition) in [
+            (self.matching.is_some(), "m.words @@ plainto_tsquery('simple', $)"),
+            // Whatever is narrower names the index; a young table's planner may not choose to read all that the agent has.
+            (
+                true,
+                if query.room.is_some() || query.entity.is_some() {
+                    "CASE m.agent_id WHEN $ THEN true END"
+                } else {
+                    "m.agent_id = $"
+                },
+            ),
+            (query.room.is_some(), "m.room_id = $"),
+            (query.world.is_some(), "m.world_id = $"),
+            (query.entity.is_some(), "m.entity_id = $"),
+            (query.since.is_some(), "m.created_at >= $"),
+            (query.before.is_some(), "m.created_at < $"),
+        ] {
+            if given {
+                out.push(condition.replace('$', &format!("${}", out.len() + 1)));
+            }
+        }
+        let count = out.len();
+        (out, count)
+    }
+
+    /// The kinds as conditions. Each kind is a range of every index in the order of time, several are merged: so one page of a room
+    /// with millions of messages costs one page.
+    fn kinds(&self) -> Vec<&'static str> {
+        let mut kinds: Vec<&'static str> =
+            self.query.kinds.iter().map(|kind| kind.as_str()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        if kinds.is_empty() && self.matching.is_none() {
+            vec!["messages", "action_result", "facts", "documents", "fragments", "custom"]
+        } else {
+            kinds
+        }
+    }
+
+    fn kind_condition(kinds: &[&'static str]) -> Option<String> {
+        (!kinds.is_empty()).then(|| format!("m.type IN ('{}')", kinds.join("', '")))
+    }
+
+    /// The matching rows, newest or most relevant first; the last parameter is the limit.
+    pub(crate) fn page(&self) -> String {
+        self.rows("")
+    }
+
+    /// Of the matching rows those without an embedding; after the limit come model and width, or no width.
+    pub(crate) fn without_embedding(&self) -> String {
+        let next = self.conditions().1 + 2;
+        self.rows(&format!(
+            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = m.seq AND e.model = ${next} AND e.width = coalesce(${}::integer, e.width))",
+            next + 1
+        ))
+    }
+
+    /// Numbers and times of the matching rows that have an embedding; the last parameters are model and width.
+    pub(crate) fn embedded(&self) -> String {
+        let (conditions, count) = self.all_conditions();
+        format!(
+            "SELECT m.seq, m.created_at FROM memories m JOIN embeddings e ON e.seq = m.seq \
+             WHERE {conditions} AND e.model = ${} AND e.width = ${}",
+            count + 1,
+            count + 2
+        )
+    }
+
+    /// The likest of the matching rows, each with its likeness, computed by pgvector, whose objects are in `schema`; the last parameters are
+    /// model, width, vector, least likeness and limit. Embeddings of another width are never compared: that would be an error.
+    pub(crate) fn alike(&self, schema: &str) -> String {
+        let (conditions, count) = self.all_conditions();
+        let [model, width, vector, least, limit] = [1, 2, 3, 4, 5].map(|n| count + n);
+        let order = "n.likeness DESC, n.created_at DESC, n.seq DESC";
+        format!(
+            "WITH near AS MATERIALIZED (SELECT m.seq, m.created_at, CASE WHEN e.width = ${width} \
+                THEN 1 - (e.vector::{schema}.vector OPERATOR({schema}.<=>) ${vector}::real[]::{schema}.vector) END AS likeness \
+                FROM memories m JOIN embeddings e ON e.seq = m.seq WHERE {conditions} AND e.model = ${model}), \
+             n AS MATERIALIZED (SELECT * FROM near n WHERE n.likeness >= ${least} ORDER BY {order} LIMIT ${limit}) \
+             SELECT {COLUMNS}, n.likeness::real AS likeness FROM n JOIN memories m ON m.seq = n.seq ORDER BY {order}"
+        )
+    }
+
+    /// All conditions as one, and how many parameters they have.
+    fn all_conditions(&self) -> (String, usize) {
+        let (mut conditions, count) = self.conditions();
+        conditions.extend(Self::kind_condition(&self.kinds()));
+        (conditions.join(" AND "), count)
+    }
+
+    fn rows(&self, further: &str) -> String {
+        let (mut conditions, count) = self.conditions();
+        let (kinds, limit) = (self.kinds(), count + 1);
+        if self.matching.is_some() {
+            conditions.extend(Self::kind_condition(&kinds));
+            return format!(
+                "SELECT {COLUMNS} FROM memories m WHERE {}{further} \
+                 ORDER BY ts_rank(m.words, plainto_tsquery('simple', $1)) DESC, m.created_at DESC, m.seq DESC LIMIT ${limit}",
+                conditions.join(" AND ")
+            );
+        }
+        let conditions = conditions.join(" AND ");
+        let newest: Vec<String> = kinds
+            .iter()
+            .map(|kind| {
+                format!(
+                    "(SELECT {COLUMNS}, m.seq FROM memories m WHERE m.type = '{kind}' AND {conditions}{further} \
+                     ORDER BY m.created_at DESC, m.seq DESC LIMIT ${limit})"
+                )
+            })
+            .collect();
+        format!(
+            "SELECT * FROM ({}) n ORDER BY created_at DESC, seq DESC LIMIT ${limit}",
+            newest.join(" UNION ALL ")
+        )
+    }
+
+    /// How many rows match.
+    pub(crate) fn count(&self) -> String {
+        format!("SELECT count(*) FROM memories m WHERE {}", self.all_conditions().0)
+    }
+
+    /// The values of the conditions, in their order.
+    pub(crate) fn values(&self) -> Vec<Value> {
+        let query = self.query;
+        let ids =
+            [query.room.map(|id| id.0), query.world.map(|id| id.0), query.entity.map(|id| id.0)];
+        let times = [query.since, query.before];
+        let mut out: Vec<Value> = self.matching.clone().map(Value::from).into_iter().collect();
+        out.push(query.agent.0.into());
+        out.extend(ids.into_iter().flatten().map(Value::from));
+        out.extend(times.into_iter().flatten().map(|time| Value::from(time.0)));
+        out
+    }
+}
+
+/// All statements of a query that every server takes.
+#[cfg(test)]
+pub(crate) fn statements(query: &MemoryQuery) -> [String; 4] {
+    let filter = Filter::new(query);
+    [filter.page(), filter.count(), filter.without_embedding(), filter.embedded()]
+}

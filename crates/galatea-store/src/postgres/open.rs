@@ -1,0 +1,249 @@
+//! Opening: the address, the session's settings, the tables.
+
+use galatea_core::Result;
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, Row,
+    migrate::{Migrate, Migrator},
+    postgres::{PgConnectOptions, PgPoolOptions},
+    query_as, query_scalar, raw_sql,
+};
+use std::{str::FromStr, time::Duration};
+use tokio::time::timeout;
+
+use super::{
+    error,
+    options::{LEASING, PostgresOptions, WRITING},
+    read::Readers,
+};
+use crate::error as common;
+
+/// The tables, in steps. An applied step is never edited.
+pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
+
+/// The oldest server that is taken: 14, the oldest one still maintained in 2026 (<https://www.postgresql.org/support/versioning/>).
+const OLDEST: u32 = 140_000;
+
+/// Schema and version of pgvector, ready to stand in a statement, if we may use it. Asked for with every search: it may be installed or removed
+/// while we run.
+pub(crate) const PGVECTOR: &str = "SELECT quote_ident(n.nspname), e.extversion FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace \
+     WHERE e.extname = 'vector' AND has_schema_privilege(n.oid, 'USAGE')";
+
+/// How often two connections are asked for their server processes.
+const ROUNDS: usize = 3;
+
+/// Every session works in our schema, so that an elizaOS in the same database keeps its own tables. Who holds a transaction open without
+/// doing anything would block others who wait for its locks, so the server ends it after 3 s. No statement is so long that it pays to compile it.
+pub(crate) const SESSION: &str = "SET search_path TO galatea; SET idle_in_transaction_session_timeout TO '3s'; SET client_min_messages TO 'warning'; SET jit TO off";
+
+/// Where a database is, and how to get a session there.
+#[derive(Clone)]
+pub(crate) struct Place {
+    options: PgConnectOptions,
+    patience: Duration,
+}
+
+impl Place {
+    /// Reads `postgres://user:password@host:port/database?sslmode=…`; what it leaves out comes from the usual `PG…` variables.
+    pub(crate) fn parse(url: &SecretString, options: &PostgresOptions) -> Result<Self> {
+        let parsed = PgConnectOptions::from_str(url.expose_secret()).map_err(error::address)?;
+        Ok(Self {
+            options: parsed.application_name("galatea").disable_statement_logging(),
+            patience: options.patience,
+        })
+    }
+
+    /// For people: never the password.
+    pub(crate) fn show(&self) -> String {
+        let options = &self.options;
+        let database = options.get_database().unwrap_or(options.get_username());
+        match options.get_socket() {
+            Some(socket) => format!("{}/{database}", socket.display()),
+            None => format!("{}:{}/{database}", options.get_host(), options.get_port()),
+        }
+    }
+
+    /// The first session. Refused behind a pooler that gives every transaction another one: asked before anything is set there, since whoever
+    /// else uses that pooler would have it.
+    async fn first(&self) -> Result<PgConnection> {
+        let fail = |e| error::open(&self.show(), e);
+        let twins = async {
+            let mut one = PgConnection::connect_with(&self.options).await?;
+            let mut other = PgConnection::connect_with(&self.options).await?;
+            let is_own = has_own_session(&mut one, &mut other).await?;
+            // Nobody waits for its end.
+            let _ = other.close().await;
+            if is_own {
+                one.execute(SESSION).await?;
+            }
+            Ok((one, is_own))
+        };
+        match timeout(self.patience, twins)
+            .await
+            .unwrap_or(Err(sqlx::Error::PoolTimedOut))
+            .map_err(fail)?
+        {
+            (one, true) => Ok(one),
+            (_, false) => Err(error::pooler(&self.show())),
+        }
+    }
+
+    /// A session.
+    pub(crate) async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
+        let connect = async {
+            let mut connection = PgConnection::connect_with(&self.options).await?;
+            connection.execute(SESSION).await?;
+            Ok(connection)
+        };
+        timeout(self.patience, connect).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+    }
+
+    /// Sessions that read, made when they are needed.
+    pub(crate) fn readers(&self, most: u32, limit: Duration) -> Readers {
+        // The server gives up after us, so that nothing goes on there for which nobody waits any more.
+        let session = format!(
+            "{SESSION}; SET statement_timeout TO {}",
+            (limit + Duration::from_secs(1)).as_millis()
+        );
+        let pool = PgPoolOptions::new()
+            .max_connections(most.max(1))
+            .min_connections(0)
+            .acquire_timeout(self.patience)
+            // A dead one is noticed by its question, which is asked again.
+            .test_before_acquire(false)
+            .after_connect(move |connection, _| {
+                let session = AssertSqlSafe(session.clone());
+                Box::pin(async move { connection.execute(session).await.map(drop) })
+            })
+            .connect_lazy_with(self.options.clone());
+        Readers { pool, limit }
+    }
+}
+
+/// Whether two connections have a server process each, and keep it. Behind a pooler in transaction mode an idle one answers both, or a busy one
+/// each time another. In the simple protocol: such a pooler may know no prepared statements.
+async fn has_own_session(
+    one: &mut PgConnection,
+    other: &mut PgConnection,
+) -> Result<bool, sqlx::Error> {
+    let mut seen = Vec::new();
+    for _ in 0..ROUNDS {
+        seen.push((process(one).await?, process(other).await?));
+    }
+    Ok(seen.iter().all(|pair| pair == &seen[0] && pair.0 != pair.1))
+}
+
+async fn process(connection: &mut PgConnection) -> Result<i32, sqlx::Error> {
+    raw_sql("SELECT pg_backend_pid()").fetch_one(connection).await?.try_get(0)
+}
+
+/// What a look at a database tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Host, port and name; never user or password.
+    pub place: String,
+    /// The server's version, such as `15.18`.
+    pub version: String,
+    /// Our tables are there.
+    pub tables: bool,
+    /// The version of pgvector, if it is installed in this database.
+    pub pgvector: Option<String>,
+}
+
+/// The connections of a store.
+pub(crate) struct Opened {
+    pub(crate) place: Place,
+    /// The tables were made just now.
+    pub(crate) created: bool,
+    pub(crate) writer: PgConnection,
+    pub(crate) readers: Readers,
+    /// The one connection that signs of life have for themselves.
+    pub(crate) leases: Readers,
+}
+
+/// Opens a database and brings its tables up to date.
+pub(crate) async fn database(url: &SecretString, options: &PostgresOptions) -> Result<Opened> {
+    let place = Place::parse(url, options)?;
+    let mut writer = place.first().await?;
+    version(&writer, &place)?;
+    let created = migrate(&mut writer, &place).await?;
+    let (readers, leases) = (place.readers(options.readers, WRITING), place.readers(1, LEASING));
+    Ok(Opened { place, created, writer, readers, leases })
+}
+
+/// Looks at a database without making or changing anything.
+pub(crate) async fn look(url: &SecretString, options: &PostgresOptions) -> Result<Seen> {
+    let place = Place::parse(url, options)?;
+    let fail = |e| error::open(&place.show(), e);
+    let mut connection = place.first().await?;
+    let version = version(&connection, &place)?;
+    let tables = newest(&mut connection, &place).await?.is_some();
+    let may_make = "SELECT has_database_privilege(current_database(), 'CREATE') OR to_regnamespace('galatea') IS NOT NULL";
+    let may: bool = query_scalar(may_make).fetch_one(&mut connection).await.map_err(fail)?;
+    if !tables && !may {
+        return Err(error::rights().with("database", place.show()));
+    }
+    let pgvector = query_as::<_, (String, String)>(PGVECTOR)
+        .fetch_optional(&mut connection)
+        .await
+        .map_err(fail)?;
+    connection.close().await.map_err(fail)?;
+    let version = format!("{}.{}", version / 10_000, version % 10_000);
+    Ok(Seen {
+        place: place.show(),
+        version,
+        tables,
+        pgvector: pgvector.map(|(_, version)| version),
+    })
+}
+
+/// The server's version, if it is new enough.
+fn version(connection: &PgConnection, place: &Place) -> Result<u32> {
+    let version = connection.server_version_num().unwrap_or(0);
+    if version < OLDEST { Err(error::old(&place.show(), version, OLDEST)) } else { Ok(version) }
+}
+
+/// The newest step that was applied; none when there are no tables of ours. A newer one than we know is refused.
+async fn newest(connection: &mut PgConnection, place: &Place) -> Result<Option<i64>> {
+    let fail = |e| error::open(&place.show(), e);
+    let begun: bool = query_scalar("SELECT to_regclass('galatea._sqlx_migrations') IS NOT NULL")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(fail)?;
+    if !begun {
+        return Ok(None);
+    }
+    let found: Option<i64> = query_scalar("SELECT max(version) FROM galatea._sqlx_migrations")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(fail)?;
+    let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
+    match found {
+        Some(found) if found > known => {
+            Err(common::newer(found, known).with("database", place.show()))
+        }
+        found => Ok(found),
+    }
+}
+
+/// Brings the tables up to date: each step in a transaction, while nobody else does the same. True when there were none.
+async fn migrate(connection: &mut PgConnection, place: &Place) -> Result<bool> {
+    let fail = |e| error::open(&place.show(), e);
+    // Two programs that see a new database at the same time would both make the schema.
+    connection.lock().await.map_err(|e| error::migrate(&place.show(), e))?;
+    let there: bool =
+        query_scalar("SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'galatea')")
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(fail)?;
+    if !there {
+        connection.execute("CREATE SCHEMA galatea").await.map_err(fail)?;
+    }
+    let created = newest(connection, place).await?.is_none();
+    MIGRATIONS
+        .run_direct(None, &mut *connection, false)
+        .await
+        .map_err(|e| error::migrate(&place.show(), e))?;
+    connection.unlock().await.map_err(|e| error::migrate(&place.show(), e))?;
+    Ok(created)
+}

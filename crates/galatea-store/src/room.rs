@@ -1,0 +1,212 @@
+//! Rooms and who is in them.
+
+use async_trait::async_trait;
+use galatea_core::{
+    Account, AgentId, EntityId, Participant, ParticipantState, RemoteId, Result, Room, RoomId,
+    Source, WorldId, store::RoomStore,
+};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use crate::{
+    Database,
+    change::{Change, Write},
+    convert::{self, from_json, from_name, to_json},
+    dialect::{Dialects, Value, values},
+    effect,
+};
+
+const SAVE: Dialects = Dialects::same(
+    "INSERT INTO rooms (id, agent_id, world_id, parent_id, source, account, remote, type, name, metadata) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+     ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, world_id = excluded.world_id, parent_id = excluded.parent_id, \
+        source = excluded.source, account = excluded.account, remote = excluded.remote, type = excluded.type, name = excluded.name, \
+        metadata = excluded.metadata",
+);
+const LEAVE: Dialects = Dialects {
+    sqlite: "DELETE FROM participants WHERE room_id = $1 AND entity_id IN (SELECT unhex(value) FROM json_each($2))",
+    postgres: "DELETE FROM participants WHERE room_id = $1 AND entity_id = ANY ($2)",
+};
+
+// A Room moves ($1 to $2 with the remote id $3). Where the new one exists already it wins field by field, except that a switch set in the old
+// Room is kept.
+macro_rules! moved {
+    ($to:literal, $parent:literal, $merged:literal) => {
+        concat!(
+            "INSERT INTO rooms (id, agent_id, world_id, parent_id, source, account, remote, type, name, metadata) \
+             SELECT ",
+            $to,
+            ", type, name, metadata FROM rooms WHERE id = $1 \
+             ON CONFLICT (id) DO UPDATE SET remote = excluded.remote, parent_id = coalesce(",
+            $parent,
+            ", excluded.parent_id), metadata = ",
+            $merged
+        )
+    };
+}
+const MOVE: [Dialects; 9] = [
+    Dialects {
+        sqlite: moved!(
+            "$2, agent_id, world_id, parent_id, source, account, $3",
+            "parent_id",
+            "json_patch(excluded.metadata, metadata)"
+        ),
+        postgres: moved!(
+            "$2::uuid, agent_id, world_id, parent_id, source, account, $3::text",
+            "rooms.parent_id",
+            "merged(excluded.metadata, rooms.metadata)"
+        ),
+    },
+    Dialects::same("DELETE FROM rooms WHERE id = $1 AND $1 <> $2"),
+    Dialects::same("UPDATE rooms SET parent_id = $2 WHERE parent_id = $1"),
+    Dialects {
+        sqlite: "INSERT INTO participants (room_id, entity_id, state) SELECT $2, entity_id, state FROM participants WHERE room_id = $1 \
+                 ON CONFLICT (room_id, entity_id) DO UPDATE SET state = coalesce(excluded.state, state)",
+        postgres: "INSERT INTO participants (room_id, entity_id, state) SELECT $2::uuid, entity_id, state FROM participants WHERE room_id = $1 \
+                   ON CONFLICT (room_id, entity_id) DO UPDATE SET state = coalesce(excluded.state, participants.state)",
+    },
+    Dialects::same("DELETE FROM participants WHERE room_id = $1 AND $1 <> $2"),
+    Dialects::same("UPDATE memories SET room_id = $2 WHERE room_id = $1"),
+    Dialects::same("UPDATE tasks SET room_id = $2 WHERE room_id = $1"),
+    Dialects::same("UPDATE inbox SET room_id = $2, room_remote = $3 WHERE room_id = $1"),
+    Dialects::same("UPDATE outbox SET room_id = $2, room_remote = $3 WHERE room_id = $1"),
+];
+
+#[cfg(test)]
+pub(crate) const WRITES: &[&[Dialects]] = &[&[SAVE, LEAVE], &MOVE];
+
+macro_rules! room {
+    ($condition:literal) => {
+        Dialects::same(concat!(
+            "SELECT id, agent_id, world_id, parent_id, source, account, remote, type AS kind, name, CAST(metadata AS text) AS metadata FROM rooms ",
+            $condition
+        ))
+    };
+}
+
+pub(crate) const ROOM: Dialects = room!("WHERE id = $1");
+pub(crate) const ROOMS: Dialects = room!("WHERE world_id = $1 ORDER BY name, id");
+pub(crate) const PARTICIPANTS: Dialects = Dialects::same(
+    "SELECT entity_id, state FROM participants WHERE room_id = $1 ORDER BY entity_id",
+);
+pub(crate) const PARTICIPANT_STATE: Dialects =
+    Dialects::same("SELECT state FROM participants WHERE room_id = $1 AND entity_id = $2");
+
+#[derive(FromRow)]
+struct Stored {
+    id: Uuid,
+    agent_id: Uuid,
+    world_id: Uuid,
+    parent_id: Option<Uuid>,
+    source: String,
+    account: String,
+    remote: String,
+    kind: String,
+    name: String,
+    metadata: String,
+}
+
+impl Stored {
+    fn decode(self) -> Result<Room> {
+        Ok(Room {
+            id: RoomId(self.id),
+            agent_id: AgentId(self.agent_id),
+            world_id: WorldId(self.world_id),
+            parent_id: convert::room(self.parent_id),
+            source: Source::from_name(self.source),
+            account: Account(self.account),
+            remote: RemoteId(self.remote),
+            kind: self.kind.parse()?,
+            name: self.name,
+            metadata: from_json("room metadata", &self.metadata)?,
+        })
+    }
+}
+
+/// Adds the removal of participants to a change.
+pub(crate) fn push_leave(change: &mut Change, room: RoomId, entities: &[EntityId]) -> Result<()> {
+    if entities.is_empty() {
+        return Ok(());
+    }
+    let entities = Value::Ids(entities.iter().map(|id| id.0).collect());
+    change.push(Write::one(LEAVE.with(vec![room.0.into(), entities]))).map(drop)
+}
+
+/// Adds the move of a Room to a change.
+pub(crate) fn push_move(
+    change: &mut Change,
+    room: RoomId,
+    to_room: RoomId,
+    to_remote: &RemoteId,
+) -> Result<()> {
+    let values = values![room.0, to_room.0, to_remote.as_str()];
+    let statements = MOVE.into_iter().map(|step| step.with(values.clone())).collect();
+    change.changes_memories = true;
+    change.push(Write::Other { statements, counted: None }).map(drop)
+}
+
+fn state(name: Option<String>) -> Result<Option<ParticipantState>> {
+    name.map(|name| from_name("participant state", name)).transpose()
+}
+
+#[async_trait]
+impl RoomStore for Database {
+    async fn room(&self, id: RoomId) -> Result<Option<Room>> {
+        self.one(ROOM.with(values![id.0])).await?.map(Stored::decode).transpose()
+    }
+
+    async fn rooms(&self, world: WorldId) -> Result<Vec<Room>> {
+        self.all(ROOMS.with(values![world.0])).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn save_room(&self, room: &Room) -> Result<()> {
+        let mut values = values![
+            room.id.0,
+            room.agent_id.0,
+            room.world_id.0,
+            room.parent_id.map(|id| id.0),
+            room.source.as_str(),
+            room.account.0.as_str(),
+            room.remote.as_str(),
+            room.kind.as_str(),
+            room.name.as_str()
+        ];
+        values.push(Value::Jsonb(to_json(&room.metadata)?));
+        self.write_one(SAVE.with(values)).await.map(drop)
+    }
+
+    async fn participants(&self, room: RoomId) -> Result<Vec<Participant>> {
+        let rows = self.all::<(Uuid, Option<String>)>(PARTICIPANTS.with(values![room.0])).await?;
+        rows.into_iter()
+            .map(|(entity, name)| {
+                Ok(Participant { entity_id: EntityId(entity), room_id: room, state: state(name)? })
+            })
+            .collect()
+    }
+
+    async fn participant_state(
+        &self,
+        room: RoomId,
+        entity: EntityId,
+    ) -> Result<Option<ParticipantState>> {
+        let select = PARTICIPANT_STATE.with(values![room.0, entity.0]);
+        state(self.one::<(Option<String>,)>(select).await?.and_then(|(name,)| name))
+    }
+
+    async fn set_participant_state(
+        &self,
+        room: RoomId,
+        entity: EntityId,
+        state: Option<ParticipantState>,
+    ) -> Result<()> {
+        let mut change = Change::default();
+        effect::push_state(&mut change, None, room, entity, state)?;
+        self.write(change).await.map(drop)
+    }
+
+    async fn remove_participants(&self, room: RoomId, entities: &[EntityId]) -> Result<()> {
+        let mut change = Change::default();
+        push_leave(&mut change, room, entities)?;
+        self.write(change).await.map(drop)
+    }
+}

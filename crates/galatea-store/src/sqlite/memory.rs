@@ -1,0 +1,80 @@
+//! Pages of memories, by time, by words or by meaning; what busy Rooms said last comes from memory.
+
+use galatea_core::{
+    Memory, Result,
+    store::{LikenessQuery, MemoryQuery},
+};
+use std::sync::Arc;
+
+use super::{Sqlite, filter::Filter, page, recent::Known};
+use crate::{
+    convert::width,
+    dialect::{Statement, Value},
+};
+
+impl Sqlite {
+    /// A page as one text.
+    async fn text<'a>(
+        &self,
+        query: &'a MemoryQuery,
+        statement: impl FnOnce(&Filter<'a>) -> String,
+        further: Vec<Value>,
+    ) -> Result<String> {
+        let filter = Filter::new(query);
+        if filter.searches() {
+            self.index_text().await?;
+        }
+        let mut values = filter.values();
+        values.push(query.limit.into());
+        values.extend(further);
+        let statement = Statement::for_sqlite(statement(&filter), values);
+        let page = self.one::<(Option<String>,)>(statement).await?;
+        Ok(page.and_then(|(page,)| page).unwrap_or_default())
+    }
+
+    /// A page from the tables, whatever is kept of it in memory.
+    pub(crate) async fn page(&self, query: &MemoryQuery) -> Result<Vec<Memory>> {
+        page::read(&self.text(query, Filter::page, Vec::new()).await?)
+    }
+
+    pub(crate) async fn shared_memories(&self, query: &MemoryQuery) -> Result<Vec<Arc<Memory>>> {
+        match self.recent.look(query) {
+            Known::Page(page) => Ok(page),
+            Known::Read(reading) => {
+                let read = self.page(&reading.query()).await?;
+                Ok(self.recent.fill(&reading, query, read))
+            }
+            Known::Other => Ok(self.page(query).await?.into_iter().map(Arc::new).collect()),
+        }
+    }
+
+    pub(crate) async fn count_memories(&self, query: &MemoryQuery) -> Result<u64> {
+        let filter = Filter::new(query);
+        if filter.searches() {
+            self.index_text().await?;
+        }
+        let statement = Statement::for_sqlite(filter.count(), filter.values());
+        let row = self.one::<(i64,)>(statement).await?;
+        Ok(row.map_or(0, |(n,)| crate::convert::count(n)))
+    }
+
+    pub(crate) async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>> {
+        let further = vec![
+            query.model.as_str().into(),
+            width(query.embedding.width()).into(),
+            Value::Vector(query.embedding.numbers().to_vec()),
+            Value::Float(f64::from(query.at_least)),
+        ];
+        page::read_with(&self.text(&query.of, Filter::alike, further).await?)
+    }
+
+    pub(crate) async fn without_embedding(
+        &self,
+        query: &MemoryQuery,
+        model: &str,
+        width: Option<i64>,
+    ) -> Result<Vec<Memory>> {
+        let further = vec![model.into(), width.into()];
+        page::read(&self.text(query, Filter::without_embedding, further).await?)
+    }
+}

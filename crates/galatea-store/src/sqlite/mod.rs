@@ -1,0 +1,166 @@
+//! SQLite: one writer on a thread of its own that commits in groups, a few readers beside it.
+//!
+//! Writes of all callers wait in one bounded queue. The writer takes whatever waits, commits it as one transaction, and answers after the commit;
+//! with one caller that is one commit for one change, with hundreds it is one flush of the disk for hundreds. Reads see everything that has been
+//! answered.
+
+mod apply;
+mod condition;
+mod error;
+mod filter;
+mod lease;
+mod memory;
+mod open;
+mod options;
+mod page;
+mod pool;
+mod presence;
+mod raw;
+mod read;
+mod recent;
+mod search;
+mod vectors;
+mod writer;
+
+pub use options::{Durability, SqliteOptions};
+
+use galatea_core::{Error, ErrorKind, Result};
+use sqlx::{FromRow, sqlite::SqliteRow};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
+    thread,
+};
+use tokio::sync::{Semaphore, oneshot};
+
+use self::{
+    condition::Condition,
+    lease::Asked,
+    presence::Presence,
+    read::Readers,
+    recent::Recent,
+    writer::{Order, Writer},
+};
+use crate::{change::Change, dialect::Statement, error as common};
+
+/// One SQLite database.
+pub(crate) struct Sqlite {
+    readers: Readers,
+    orders: mpsc::Sender<Order>,
+    /// Places in the writer's queue.
+    places: Arc<Semaphore>,
+    statements: Arc<AtomicU64>,
+    pub(crate) asked: Asked,
+    condition: Arc<Condition>,
+    recent: Arc<Recent>,
+}
+
+impl Sqlite {
+    pub(crate) async fn open(path: &Path, options: &SqliteOptions) -> Result<Self> {
+        let opened = open::file(path, options).await?;
+        Self::start(opened, options, Presence::of(path))
+    }
+
+    pub(crate) async fn in_memory(options: &SqliteOptions) -> Result<Self> {
+        Self::start(open::memory().await?, options, Presence::default())
+    }
+
+    fn start(opened: open::Opened, options: &SqliteOptions, presence: Presence) -> Result<Self> {
+        let (orders, receiver) = mpsc::channel();
+        let statements = Arc::new(AtomicU64::new(0));
+        let condition = Arc::new(Condition::of(presence));
+        let recent = Arc::new(Recent::default());
+        let writer = Writer::new(
+            receiver,
+            Arc::clone(&statements),
+            Arc::clone(&condition),
+            Arc::clone(&recent),
+            options.idle,
+        );
+        let failed = |e| {
+            Error::new(ErrorKind::Exhausted, "the writer's thread cannot be started").with_source(e)
+        };
+        // It only waits for sqlx to lend the connection's handle and to close it.
+        let waiter = tokio::runtime::Builder::new_current_thread().build().map_err(failed)?;
+        let thread = thread::Builder::new().name("galatea-writer".to_owned());
+        let started = match (opened.writer, &opened.readers) {
+            (Some(connection), _) => thread.spawn(move || writer.run_alone(connection, &waiter)),
+            (None, Readers::Shared(connection)) => {
+                let connection = Arc::clone(connection);
+                thread.spawn(move || writer.run_shared(&connection, &waiter))
+            }
+            (None, Readers::Pool(_)) => {
+                return Err(Error::unexpected("a database was opened without a writer"));
+            }
+        };
+        started.map_err(failed)?;
+        Ok(Self {
+            readers: opened.readers,
+            orders,
+            places: Arc::new(Semaphore::new(writer::WAITING)),
+            statements,
+            asked: Asked::new(Arc::clone(&options.clock)),
+            condition,
+            recent,
+        })
+    }
+
+    pub(crate) async fn close(&self) {
+        let (done, wait) = oneshot::channel();
+        if self.orders.send(Order::Close(done)).is_ok() {
+            // The writer ends only after it has answered; if it is gone already there is nothing to wait for.
+            let _ = wait.await;
+        }
+        self.places.close();
+        if let Readers::Pool(pool) = &self.readers {
+            pool.close().await;
+        }
+    }
+
+    pub(crate) fn statements(&self) -> u64 {
+        self.statements.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn trouble(&self) -> Option<Error> {
+        self.condition.trouble()
+    }
+
+    pub(crate) async fn broken(&self) -> Error {
+        self.condition.lost().await;
+        self.trouble().unwrap_or_else(error::sync)
+    }
+
+    /// Commits a change: for each write how many rows it touched.
+    pub(crate) async fn write(&self, change: Change) -> Result<Vec<u64>> {
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| common::closed())?;
+        let (reply, answer) = oneshot::channel();
+        self.orders.send(Order::Apply(change, reply, place)).map_err(|_| common::closed())?;
+        answer.await.map_err(|_| common::closed())?
+    }
+
+    /// Every row.
+    pub(crate) async fn all<O>(&self, statement: Statement) -> Result<Vec<O>>
+    where
+        O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
+    {
+        self.readers.all(&self.statements, statement).await
+    }
+
+    /// The first row: every caller asks for one at most.
+    async fn one<O>(&self, statement: Statement) -> Result<Option<O>>
+    where
+        O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
+    {
+        Ok(self.all(statement).await?.into_iter().next())
+    }
+}
+
+#[cfg(test)]
+pub(crate) use self::{
+    filter::statements as filter_statements, open::MIGRATIONS, search::BEHIND, search::INDEX,
+    search::PROGRESS,
+};

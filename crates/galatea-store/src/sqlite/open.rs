@@ -1,0 +1,161 @@
+//! Opening: the file, its options, its tables.
+
+use galatea_core::Result;
+use sqlx::{
+    Connection, SqliteConnection,
+    migrate::Migrator,
+    query, query_scalar,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+use std::{fs, path::Path, sync::Arc};
+use tokio::sync::Mutex;
+
+use super::{
+    error,
+    options::{Durability, SqliteOptions},
+    pool::Pool,
+    read::Readers,
+    vectors,
+};
+use crate::error as common;
+
+/// The tables, in steps. An applied step is never edited.
+pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite");
+
+/// `PRAGMA application_id` of our files: `GALA`, as the first migration sets it.
+const APPLICATION: i64 = 0x4741_4c41;
+
+/// The connections of a store.
+pub(crate) struct Opened {
+    /// None for a database in memory: its one connection is its readers'.
+    pub(crate) writer: Option<SqliteConnection>,
+    pub(crate) readers: Readers,
+}
+
+/// Opens a file.
+pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened> {
+    vectors::install()?;
+    create(path).map_err(|e| error::file(path, e))?;
+    inspect(path, options).await?;
+    let connect = connect_options(path, options);
+    let mut writer =
+        SqliteConnection::connect_with(&connect).await.map_err(|e| error::open(path, e))?;
+    migrate(&mut writer, path).await?;
+    settle(&mut writer, path).await?;
+    // Every commit empties a reader's cache, so it need not be large: 1 MiB.
+    let readers = Pool::new(
+        connect.pragma("query_only", "ON").pragma("cache_size", "-1024"),
+        options.readers,
+    );
+    Ok(Opened { writer: Some(writer), readers: Readers::Pool(Box::new(readers)) })
+}
+
+/// Writes what an earlier process left in the log into the main file, and flushes it, before anything is answered for: after a failed flush
+/// the log may be readable from memory and not be on the disk. Nothing to do after an orderly end.
+async fn settle(connection: &mut SqliteConnection, path: &Path) -> Result<()> {
+    // Passive: it waits for nobody, and without another process it does all there is to do.
+    match query("PRAGMA wal_checkpoint(PASSIVE)").fetch_one(connection).await {
+        Err(failure) if error::is_sync(&failure) => Err(error::open(path, failure)),
+        Err(failure) => {
+            tracing::warn!("the write-ahead log could not be written back yet: {failure}");
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Makes a database in memory.
+pub(crate) async fn memory() -> Result<Opened> {
+    vectors::install()?;
+    let path = Path::new(":memory:");
+    let connect = common(SqliteConnectOptions::new().in_memory(true));
+    let mut writer =
+        SqliteConnection::connect_with(&connect).await.map_err(|e| error::open(path, e))?;
+    migrate(&mut writer, path).await?;
+    Ok(Opened { writer: None, readers: Readers::Shared(Arc::new(Mutex::new(writer))) })
+}
+
+/// Makes folder and file when missing, the file for its owner only: SQLite gives its log the same mode.
+fn create(path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder)?;
+    }
+    let mut open = fs::OpenOptions::new();
+    open.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+    let file = open.open(path)?;
+    #[cfg(unix)]
+    if std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions()) & 0o007 != 0 {
+        tracing::warn!(file = %path.display(), "everybody on this machine may open the database; chmod 600 it");
+    }
+    drop(file);
+    Ok(())
+}
+
+fn connect_options(path: &Path, options: &SqliteOptions) -> SqliteConnectOptions {
+    let synchronous = match options.durability {
+        Durability::Full => SqliteSynchronous::Full,
+        Durability::Normal => SqliteSynchronous::Normal,
+    };
+    let connect = common(SqliteConnectOptions::new().filename(path))
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(synchronous)
+        .busy_timeout(options.busy_timeout)
+        // 16 MiB between checkpoints instead of 4: fewer flushes of the main file; the log is cut back to 64 MiB after a burst.
+        .pragma("wal_autocheckpoint", "4096")
+        .pragma("journal_size_limit", "67108864");
+    match options.max_pages {
+        Some(pages) => connect.pragma("max_page_count", pages.to_string()),
+        None => connect,
+    }
+}
+
+fn common(connect: SqliteConnectOptions) -> SqliteConnectOptions {
+    connect
+        .foreign_keys(true)
+        .statement_cache_capacity(256)
+        // Deleted text is overwritten, in the file and in freed pages.
+        .pragma("secure_delete", "ON")
+        // A file made by somebody else must not run functions with side effects from its schema.
+        .pragma("trusted_schema", "OFF")
+        .pragma("temp_store", "MEMORY")
+        // Negative: KiB.
+        .pragma("cache_size", "-8192")
+}
+
+/// Refuses a file that is not ours to touch, before any option that would change it.
+async fn inspect(path: &Path, options: &SqliteOptions) -> Result<()> {
+    let fail = |e| error::open(path, e);
+    let connect =
+        common(SqliteConnectOptions::new().filename(path)).busy_timeout(options.busy_timeout);
+    let mut connection = SqliteConnection::connect_with(&connect).await.map_err(fail)?;
+    let tables: i64 = query_scalar("SELECT count(*) FROM sqlite_schema")
+        .fetch_one(&mut connection)
+        .await
+        .map_err(fail)?;
+    if tables > 0 {
+        let application: i64 =
+            query_scalar("PRAGMA application_id").fetch_one(&mut connection).await.map_err(fail)?;
+        if application != APPLICATION {
+            return Err(error::foreign(path));
+        }
+        let found: Option<i64> = query_scalar("SELECT max(version) FROM _sqlx_migrations")
+            .fetch_one(&mut connection)
+            .await
+            .map_err(fail)?;
+        let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
+        if found.unwrap_or(0) > known {
+            return Err(common::newer(found.unwrap_or(0), known).with("file", path.display()));
+        }
+    }
+    connection.close().await.map_err(fail)
+}
+
+/// Brings the tables up to date in one transaction that nobody else can write beside.
+async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<()> {
+    let mut tx =
+        connection.begin_with("BEGIN IMMEDIATE").await.map_err(|e| error::open(path, e))?;
+    MIGRATIONS.run_direct(None, &mut *tx, false).await.map_err(|e| error::migrate(path, e))?;
+    tx.commit().await.map_err(|e| error::open(path, e))
+}

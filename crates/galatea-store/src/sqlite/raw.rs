@@ -1,0 +1,249 @@
+//! Prepared statements on SQLite's own handle, for the writer: sqlx hands each statement over to a thread of its own and back, which costs more
+//! than the statement. sqlx opens the connection and lends its handle.
+#![allow(
+    unsafe_code,
+    reason = "SQLite's interface is C; every call of it in this crate but one is here"
+)]
+
+use libsqlite3_sys::{
+    SQLITE_DONE, SQLITE_OK, SQLITE_PREPARE_PERSISTENT, SQLITE_ROW, SQLITE_STATIC, sqlite3,
+    sqlite3_bind_blob64, sqlite3_bind_double, sqlite3_bind_int64, sqlite3_bind_null,
+    sqlite3_bind_parameter_count, sqlite3_bind_parameter_name, sqlite3_bind_text64,
+    sqlite3_changes64, sqlite3_clear_bindings, sqlite3_column_int64, sqlite3_errmsg,
+    sqlite3_extended_errcode, sqlite3_finalize, sqlite3_get_autocommit, sqlite3_prepare_v3,
+    sqlite3_reset, sqlite3_step, sqlite3_stmt,
+};
+use sqlx::sqlite::LockedSqliteHandle;
+use std::{
+    collections::HashMap,
+    ffi::{CStr, c_char, c_int, c_uint},
+    fmt,
+    marker::PhantomData,
+    ptr::{self, NonNull},
+};
+use uuid::Uuid;
+
+/// SQLite's refusal.
+#[derive(Debug, Clone)]
+pub(crate) struct Refusal {
+    /// Its extended result code (<https://www.sqlite.org/rescode.html>).
+    pub(crate) code: i32,
+    message: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "(code: {}) {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// A value to bind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Arg<'a> {
+    Null,
+    Int(i64),
+    Float(f64),
+    Text(&'a str),
+    Blob(&'a [u8]),
+}
+
+macro_rules! arg {
+    ($($type:ty: $value:ident => $made:expr;)*) => {$(
+        impl<'a> From<$type> for Arg<'a> {
+            fn from($value: $type) -> Self {
+                $made
+            }
+        }
+    )*};
+}
+
+arg! {
+    i64: n => Self::Int(n);
+    bool: b => Self::Int(b.into());
+    Option<i64>: n => n.map_or(Self::Null, Self::Int);
+    &'a str: text => Self::Text(text);
+    &'a Uuid: id => Self::Blob(id.as_bytes());
+    &'a Option<Uuid>: id => id.as_ref().map_or(Self::Null, |id| Self::Blob(id.as_bytes()));
+    &'a crate::dialect::Text: text => Self::Text(&text.0);
+    &'a Option<crate::dialect::Text>: text => text.as_ref().map_or(Self::Null, |text| Self::Text(&text.0));
+}
+
+/// Arguments in the order of their placeholders.
+macro_rules! args {
+    ($($value:expr),* $(,)?) => { &[$(crate::sqlite::raw::Arg::from($value)),*] };
+}
+pub(crate) use args;
+
+struct Prepared {
+    statement: NonNull<sqlite3_stmt>,
+    /// For each parameter of the statement the place of its value: `$2` is the second.
+    places: Vec<usize>,
+}
+
+/// A connection whose handle is lent by sqlx, with the statements that were prepared on it.
+pub(crate) struct Raw<'a> {
+    handle: NonNull<sqlite3>,
+    prepared: HashMap<&'static str, Prepared>,
+    lent: PhantomData<&'a mut ()>,
+}
+
+impl<'a> Raw<'a> {
+    /// Takes the handle for as long as it is lent.
+    pub(crate) fn new(lent: &'a mut LockedSqliteHandle<'_>) -> Self {
+        Self { handle: lent.as_raw_handle(), prepared: HashMap::new(), lent: PhantomData }
+    }
+
+    /// Executes a statement; how many rows it changed.
+    pub(crate) fn execute(&mut self, text: &'static str, args: &[Arg<'_>]) -> Result<u64, Refusal> {
+        self.run(text, args).map(|(_, changes)| changes)
+    }
+
+    /// Executes a statement for the first column of its first row, an integer.
+    pub(crate) fn number(&mut self, text: &'static str) -> Result<Option<i64>, Refusal> {
+        self.run(text, &[]).map(|(number, _)| number)
+    }
+
+    /// False within a transaction. SQLite ends one by itself when it cannot go on (<https://www.sqlite.org/c3ref/get_autocommit.html>).
+    pub(crate) fn is_autocommit(&self) -> bool {
+        // SAFETY: the handle is open as long as it is lent.
+        unsafe { sqlite3_get_autocommit(self.handle.as_ptr()) != 0 }
+    }
+
+    fn run(&mut self, text: &'static str, args: &[Arg<'_>]) -> Result<(Option<i64>, u64), Refusal> {
+        let handle = self.handle;
+        if !self.prepared.contains_key(text) {
+            let prepared = prepare(handle, text)?;
+            self.prepared.insert(text, prepared);
+        }
+        let Some(Prepared { statement, places }) = self.prepared.get(text) else {
+            return Err(refusal(handle));
+        };
+        let statement = statement.as_ptr();
+        let done = bind(handle, statement, places, args).and_then(|()| step(handle, statement));
+        // SAFETY: the statement is alive. After these two it holds nothing of `args`.
+        unsafe {
+            sqlite3_reset(statement);
+            sqlite3_clear_bindings(statement);
+        }
+        let number = done?;
+        // SAFETY: as above.
+        let changes = unsafe { sqlite3_changes64(handle.as_ptr()) };
+        Ok((number, u64::try_from(changes).unwrap_or(0)))
+    }
+}
+
+impl Drop for Raw<'_> {
+    fn drop(&mut self) {
+        for prepared in self.prepared.values() {
+            // SAFETY: each was prepared here, is finalized once, and the connection is still lent.
+            unsafe { sqlite3_finalize(prepared.statement.as_ptr()) };
+        }
+    }
+}
+
+fn refusal(handle: NonNull<sqlite3>) -> Refusal {
+    // SAFETY: the handle is open; the message is copied before the next call can change it.
+    unsafe {
+        let message = sqlite3_errmsg(handle.as_ptr());
+        let message = if message.is_null() {
+            String::new()
+        } else {
+            CStr::from_ptr(message).to_string_lossy().into_owned()
+        };
+        Refusal { code: sqlite3_extended_errcode(handle.as_ptr()), message }
+    }
+}
+
+fn prepare(handle: NonNull<sqlite3>, text: &str) -> Result<Prepared, Refusal> {
+    let mut statement: *mut sqlite3_stmt = ptr::null_mut();
+    let length = c_int::try_from(text.len()).unwrap_or(c_int::MAX);
+    // SAFETY: the handle is open, `text` is alive and of that length.
+    let code = unsafe {
+        sqlite3_prepare_v3(
+            handle.as_ptr(),
+            text.as_ptr().cast::<c_char>(),
+            length,
+            SQLITE_PREPARE_PERSISTENT as c_uint,
+            &raw mut statement,
+            ptr::null_mut(),
+        )
+    };
+    match NonNull::new(statement) {
+        Some(statement) if code == SQLITE_OK => {
+            Ok(Prepared { statement, places: places(statement) })
+        }
+        _ => Err(refusal(handle)),
+    }
+}
+
+fn places(statement: NonNull<sqlite3_stmt>) -> Vec<usize> {
+    // SAFETY: the statement is alive, and so is the name of each parameter.
+    let name = |n| unsafe {
+        let name = sqlite3_bind_parameter_name(statement.as_ptr(), n);
+        if name.is_null() { None } else { CStr::from_ptr(name).to_str().ok() }
+    };
+    // SAFETY: the statement is alive.
+    let count = unsafe { sqlite3_bind_parameter_count(statement.as_ptr()) };
+    (1..=count)
+        .map(|n| {
+            let number = name(n).and_then(|name| name.get(1..)?.parse::<usize>().ok());
+            number.map_or(usize::MAX, |number| number - 1)
+        })
+        .collect()
+}
+
+fn bind(
+    handle: NonNull<sqlite3>,
+    statement: *mut sqlite3_stmt,
+    places: &[usize],
+    args: &[Arg<'_>],
+) -> Result<(), Refusal> {
+    for (n, place) in (1..).zip(places) {
+        let arg = args.get(*place).copied().unwrap_or(Arg::Null);
+        // SAFETY: the statement is alive and not running; text and bytes outlive it, since `run` resets it and clears its bindings before it returns.
+        let code = unsafe {
+            match arg {
+                Arg::Null => sqlite3_bind_null(statement, n),
+                Arg::Int(value) => sqlite3_bind_int64(statement, n, value),
+                Arg::Float(value) => sqlite3_bind_double(statement, n, value),
+                Arg::Text(text) => sqlite3_bind_text64(
+                    statement,
+                    n,
+                    text.as_ptr().cast::<c_char>(),
+                    text.len() as u64,
+                    SQLITE_STATIC(),
+                    libsqlite3_sys::SQLITE_UTF8 as u8,
+                ),
+                Arg::Blob(bytes) => sqlite3_bind_blob64(
+                    statement,
+                    n,
+                    bytes.as_ptr().cast(),
+                    bytes.len() as u64,
+                    SQLITE_STATIC(),
+                ),
+            }
+        };
+        if code != SQLITE_OK {
+            return Err(refusal(handle));
+        }
+    }
+    Ok(())
+}
+
+/// Steps to the end. The first column of the first row, if there is one.
+fn step(handle: NonNull<sqlite3>, statement: *mut sqlite3_stmt) -> Result<Option<i64>, Refusal> {
+    let mut first = None;
+    loop {
+        // SAFETY: the statement is alive and its bindings are.
+        match unsafe { sqlite3_step(statement) } {
+            SQLITE_DONE => return Ok(first),
+            SQLITE_ROW => {
+                // SAFETY: the statement is on a row, which has a first column.
+                first.get_or_insert(unsafe { sqlite3_column_int64(statement, 0) });
+            }
+            _ => return Err(refusal(handle)),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Reading: a small pool beside the writer, or the writer's own connection for a store in memory.
+
+use galatea_core::Result;
+use sqlx::{AssertSqlSafe, FromRow, SqliteConnection, query_as_with, sqlite::SqliteRow};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+use tokio::sync::Mutex;
+
+use super::{error, pool::Pool};
+use crate::dialect::Statement;
+
+/// Where reads go.
+pub(crate) enum Readers {
+    /// Beside the writer.
+    Pool(Box<Pool>),
+    /// A database in memory has one connection.
+    Shared(Arc<Mutex<SqliteConnection>>),
+}
+
+impl Readers {
+    /// Every row.
+    pub(crate) async fn all<O>(
+        &self,
+        statements: &AtomicU64,
+        statement: Statement,
+    ) -> Result<Vec<O>>
+    where
+        O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
+    {
+        let arguments = statement.sqlite_arguments()?;
+        let select = query_as_with(AssertSqlSafe(statement.sqlite), arguments);
+        statements.fetch_add(1, Ordering::Relaxed);
+        match self {
+            Self::Pool(pool) => match pool.acquire().await {
+                Ok(mut reader) => {
+                    let rows = select.fetch_all(&mut *reader).await;
+                    reader.done();
+                    rows
+                }
+                Err(error) => Err(error),
+            },
+            Self::Shared(connection) => select.fetch_all(&mut *connection.lock().await).await,
+        }
+        .map_err(error::store)
+    }
+}

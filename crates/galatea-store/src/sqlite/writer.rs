@@ -1,0 +1,341 @@
+//! The one writer, on a thread of its own: takes all changes that wait, commits them as one transaction with a savepoint for each change, then
+//! answers. Never waits for more to come. A change that is refused fails alone.
+
+use galatea_core::{Error, Result};
+use sqlx::{Connection, SqliteConnection};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+use tokio::{
+    runtime::Runtime,
+    sync::{Mutex, OwnedSemaphorePermit, oneshot},
+};
+
+use super::{
+    apply::{self, Failed},
+    condition::Condition,
+    error,
+    raw::{Raw, Refusal},
+    recent::Recent,
+};
+use crate::{change::Change, error as common};
+
+/// Changes that may wait before callers are held back.
+pub(crate) const WAITING: usize = 1024;
+/// Changes of one group. Measured on 2 cores: larger groups gain nothing once the disk's flush is spread over hundreds.
+const GROUP: usize = 512;
+/// Bytes of one group after which no further change joins.
+const GROUP_BYTES: usize = 8 << 20;
+
+/// Changes when another connection has committed (<https://www.sqlite.org/pragma.html#pragma_data_version>).
+const VERSION: &str = "PRAGMA data_version";
+/// Takes the write lock at once, so that no reader's lock has to become one.
+const BEGIN: &str = "BEGIN IMMEDIATE";
+const COMMIT: &str = "COMMIT";
+const ROLLBACK: &str = "ROLLBACK";
+const MARK: &str = "SAVEPOINT change";
+const KEEP: &str = "RELEASE change";
+const UNDO: &str = "ROLLBACK TO change";
+const CHECKPOINT: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+const SHRINK: &str = "PRAGMA shrink_memory";
+
+/// What the writer is asked for.
+pub(crate) enum Order {
+    /// Carry out a change; the answer is sent after the commit. The permit is a place among those that wait.
+    Apply(Change, oneshot::Sender<Result<Vec<u64>>>, OwnedSemaphorePermit),
+    /// Finish what came before, write everything back into the main file and close.
+    Close(oneshot::Sender<()>),
+}
+
+struct Waiting {
+    change: Change,
+    reply: oneshot::Sender<Result<Vec<u64>>>,
+}
+
+/// What became of each change of a group that was committed.
+type Outcomes = Vec<Result<Vec<u64>, Failed>>;
+
+/// The writer's state.
+pub(crate) struct Writer {
+    pub(crate) orders: Receiver<Order>,
+    pub(crate) statements: Arc<AtomicU64>,
+    pub(crate) condition: Arc<Condition>,
+    pub(crate) recent: Arc<Recent>,
+    /// With nothing to do for so long, what is held for the next change and the next turn is given back.
+    pub(crate) idle: Duration,
+    /// Removed text may still be in the write-ahead log.
+    scrub: bool,
+    /// Of the file, as this connection last saw it: it changes when another one writes.
+    version: Option<i64>,
+}
+
+impl Writer {
+    pub(crate) fn new(
+        orders: Receiver<Order>,
+        statements: Arc<AtomicU64>,
+        condition: Arc<Condition>,
+        recent: Arc<Recent>,
+        idle: Duration,
+    ) -> Self {
+        Self { orders, statements, condition, recent, idle, scrub: false, version: None }
+    }
+
+    /// Writes through a connection that nobody else uses, until it is told to close or all handles of the store are gone.
+    pub(crate) fn run_alone(mut self, mut connection: SqliteConnection, waiter: &Runtime) {
+        let closing = match waiter.block_on(connection.lock_handle()) {
+            Ok(mut lent) => {
+                let mut db = Raw::new(&mut lent);
+                let closing = self.run(|writer, work| work(writer, &mut db));
+                self.checkpoint(&mut db);
+                closing
+            }
+            Err(failure) => {
+                tracing::error!(
+                    "the database's connection is gone, so nothing is stored: {failure}"
+                );
+                None
+            }
+        };
+        if let Err(failure) = waiter.block_on(connection.close()) {
+            tracing::warn!("the database did not close cleanly: {failure}");
+        }
+        ended(closing);
+    }
+
+    /// Writes through a connection that readers use as well: a database in memory has one.
+    pub(crate) fn run_shared(mut self, connection: &Mutex<SqliteConnection>, waiter: &Runtime) {
+        let closing = self.run(|writer, work| {
+            let mut connection = connection.blocking_lock();
+            match waiter.block_on(connection.lock_handle()) {
+                Ok(mut lent) => work(writer, &mut Raw::new(&mut lent)),
+                Err(failure) => tracing::error!("the database in memory is gone: {failure}"),
+            }
+        });
+        ended(closing);
+    }
+
+    /// Takes orders until the end; gives whom to tell of it. `with` lends the connection for one piece of work.
+    fn run(
+        &mut self,
+        mut with: impl FnMut(&mut Self, &mut dyn FnMut(&mut Self, &mut Raw<'_>)),
+    ) -> Option<oneshot::Sender<()>> {
+        loop {
+            let first = match self.orders.recv_timeout(self.idle) {
+                Ok(first) => first,
+                Err(RecvTimeoutError::Timeout) => {
+                    with(self, &mut |writer, db| writer.shrink(db));
+                    match self.orders.recv() {
+                        Ok(first) => first,
+                        Err(_) => return None,
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return None,
+            };
+            let mut group = Vec::new();
+            let mut closing = collect(first, &mut group);
+            if closing.is_none() {
+                // Callers that the last commit woke get the chance to hand in their next change; with nobody ready this is no wait.
+                thread::yield_now();
+            }
+            let mut bytes: usize = group.iter().map(|w: &Waiting| w.change.bytes).sum();
+            while closing.is_none()
+                && group.len() < GROUP
+                && bytes < GROUP_BYTES
+                && let Ok(next) = self.orders.try_recv()
+            {
+                closing = collect(next, &mut group);
+                bytes += group.last().map_or(0, |w| w.change.bytes);
+            }
+            let mut group = Some(group);
+            with(self, &mut |writer, db| {
+                if let Some(group) = group.take() {
+                    writer.commit(db, group);
+                    writer.scrub_log(db);
+                }
+            });
+            if let Some(group) = group {
+                refuse(group, &common::closed());
+            }
+            if closing.is_some() {
+                return closing;
+            }
+        }
+    }
+
+    /// Commits a group and answers.
+    fn commit(&mut self, db: &mut Raw<'_>, group: Vec<Waiting>) {
+        if group.is_empty() {
+            return;
+        }
+        if let Err(told) = self.condition.check().and_then(|()| self.condition.is_there()) {
+            return refuse(group, &told);
+        }
+        self.statements.fetch_add(1, Ordering::Relaxed);
+        match self.transact(db, &group) {
+            Ok(outcomes) => {
+                // Removed meanwhile: nobody will ever read it.
+                if let Err(told) = self.condition.is_there() {
+                    return refuse(group, &told);
+                }
+                self.condition.fine();
+                self.answer(group, outcomes);
+            }
+            Err(refusal) => {
+                if !db.is_autocommit()
+                    && let Err(failure) = db.execute(ROLLBACK, &[])
+                {
+                    tracing::warn!("a transaction could not be taken back: {failure}");
+                }
+                let told = error::refused(refusal);
+                tracing::warn!(
+                    code = told.code(),
+                    changes = group.len(),
+                    "nothing of this group was stored: {}",
+                    told.report()
+                );
+                self.condition.failed(&told);
+                refuse(group, &told);
+            }
+        }
+    }
+
+    /// One transaction for all changes. Fails when nothing of it stands.
+    fn transact(&mut self, db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes, Refusal> {
+        let several = group.len() > 1;
+        db.execute(BEGIN, &[])?;
+        let version = db.number(VERSION)?;
+        if self.version.is_some_and(|known| Some(known) != version) {
+            self.recent.clear();
+        }
+        self.version = version;
+        let mut outcomes = Vec::with_capacity(group.len());
+        for Waiting { change, .. } in group {
+            if several {
+                db.execute(MARK, &[])?;
+            }
+            let outcome = apply::change(db, change);
+            match &outcome {
+                Ok(_) if several => {
+                    db.execute(KEEP, &[])?;
+                }
+                Ok(_) => {}
+                Err(Failed::Refused(refusal))
+                    if error::is_environment(refusal) || db.is_autocommit() =>
+                {
+                    return Err(refusal.clone());
+                }
+                Err(_) if several => {
+                    db.execute(UNDO, &[])?;
+                    db.execute(KEEP, &[])?;
+                }
+                Err(_) => {
+                    db.execute(ROLLBACK, &[])?;
+                    return Ok(vec![outcome]);
+                }
+            }
+            self.scrub |= change.scrub;
+            outcomes.push(outcome);
+        }
+        db.execute(COMMIT, &[])?;
+        Ok(outcomes)
+    }
+
+    /// Tells [`Recent`] of a commit, then everybody what became of their change.
+    fn answer(&self, group: Vec<Waiting>, outcomes: Outcomes) {
+        let mut answered: Vec<_> = group.into_iter().zip(outcomes).collect();
+        if answered.iter().any(|(w, outcome)| outcome.is_ok() && w.change.changes_memories) {
+            self.recent.clear();
+        } else {
+            self.recent.add(answered.iter_mut().flat_map(|(waiting, outcome)| {
+                let messages = std::mem::take(&mut waiting.change.messages);
+                let hits = outcome.as_ref().map_or(&[][..], Vec::as_slice);
+                messages
+                    .into_iter()
+                    .filter(|(n, _)| hits.get(*n).is_some_and(|hits| *hits > 0))
+                    .map(|(_, memory)| memory)
+            }));
+        }
+        for (waiting, outcome) in answered {
+            let told = outcome.map_err(|failed| match failed {
+                Failed::Conflict => common::conflict(),
+                Failed::Refused(refusal) => {
+                    let told = error::refused(refusal);
+                    tracing::warn!(
+                        code = told.code(),
+                        "a change could not be stored: {}",
+                        told.report()
+                    );
+                    told
+                }
+            });
+            reply(waiting, told);
+        }
+    }
+
+    /// Gives back what SQLite holds for the next change, and what turns read of Rooms that are quiet again.
+    fn shrink(&self, db: &mut Raw<'_>) {
+        self.recent.shrink();
+        if let Err(failure) = db.execute(SHRINK, &[]) {
+            tracing::debug!("SQLite gave no memory back: {failure}");
+        }
+    }
+
+    /// Takes removed text out of the write-ahead log; `secure_delete` has overwritten it in the pages. Tried again after the next group while a
+    /// reader holds the log.
+    fn scrub_log(&mut self, db: &mut Raw<'_>) {
+        if self.scrub {
+            self.scrub = !self.checkpoint(db);
+        }
+    }
+
+    /// Writes the log back and empties it; false when a reader held it.
+    fn checkpoint(&self, db: &mut Raw<'_>) -> bool {
+        if self.condition.check().is_err() {
+            return false;
+        }
+        self.statements.fetch_add(1, Ordering::Relaxed);
+        match db.number(CHECKPOINT) {
+            Ok(busy) => busy == Some(0),
+            Err(failure) => {
+                tracing::warn!("the write-ahead log could not be written back: {failure}");
+                false
+            }
+        }
+    }
+}
+
+fn collect(order: Order, group: &mut Vec<Waiting>) -> Option<oneshot::Sender<()>> {
+    match order {
+        Order::Apply(change, reply, place) => {
+            // Out of the queue.
+            drop(place);
+            group.push(Waiting { change, reply });
+            None
+        }
+        Order::Close(done) => Some(done),
+    }
+}
+
+fn ended(closing: Option<oneshot::Sender<()>>) {
+    if let Some(done) = closing {
+        // Nobody waiting for the end is fine.
+        let _ = done.send(());
+    }
+}
+
+fn refuse(group: Vec<Waiting>, told: &Error) {
+    for waiting in group {
+        reply(waiting, Err(told.retold()));
+    }
+}
+
+fn reply(waiting: Waiting, result: Result<Vec<u64>>) {
+    // A caller that went away does not want to know; its change stands all the same.
+    let _ = waiting.reply.send(result);
+}

@@ -1,0 +1,93 @@
+//! What is deleted or secret is in no file.
+
+use galatea_core::{
+    AgentId, Character, Content,
+    store::{AgentStore, CacheStore, InboxStore, MemoryQuery, MemoryStore},
+};
+use galatea_core::{Command, Timestamp};
+use galatea_testkit::store_suite::fixtures::{Scene, object};
+use serde_json::json;
+use std::{fs, path::Path};
+
+use super::open;
+use crate::dialect::Dialects;
+
+/// How often `needle` is in the files of `folder`, in any case (the full-text index folds it).
+fn occurrences(folder: &Path, needle: &str) -> usize {
+    fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            fs::read(entry.unwrap().path())
+                .unwrap()
+                .to_ascii_lowercase()
+                .windows(needle.len())
+                .filter(|w| *w == needle.as_bytes())
+                .count()
+        })
+        .sum()
+}
+
+#[tokio::test]
+async fn a_thousand_deleted_messages_leave_no_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("galatea.db")).await.unwrap();
+    let scene = Scene::new();
+    let mut messages: Vec<_> =
+        (0..1_000).map(|n| scene.message(&format!("zanzibar {n}"), n)).collect();
+    for message in &mut messages {
+        message.envelope.command =
+            Some(Command { name: "say".to_owned(), args: "zanzibar".to_owned() });
+    }
+    store.ingest(Scene::batch(&messages)).await.unwrap();
+    let search =
+        MemoryQuery { matching: Some("zanzibar".to_owned()), ..MemoryQuery::new(scene.agent, 5) };
+    assert_eq!(store.count_memories(&search).await.unwrap(), 1_000);
+    let edited = scene.memory("zanzibar, then edited", 1);
+    store.save_memories(std::slice::from_ref(&edited)).await.unwrap();
+    store.update_content(scene.agent, edited.id, &Content::text("harmless")).await.unwrap();
+    // Read file by file: a page may be on its way from one into another.
+    assert!((0..100).any(|_| occurrences(folder.path(), "zanzibar") > 0), "the search can find it");
+
+    let ids: Vec<_> = messages.iter().map(|m| m.memory.id).collect();
+    assert_eq!(store.delete_memories(scene.agent, &ids).await.unwrap(), 1_000);
+    assert_eq!(store.count_memories(&search).await.unwrap(), 0);
+    store.close().await;
+    assert_eq!(occurrences(folder.path(), "zanzibar"), 0);
+}
+
+#[tokio::test]
+async fn a_characters_secrets_reach_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("galatea.db")).await.unwrap();
+    let settings =
+        json!({"secrets": {"A": "canary"}, "DISCORD_API_TOKEN": "canary", "voice": "visible"});
+    let character = Character {
+        name: "Galatea".to_owned(),
+        settings: object(settings),
+        secrets: object(json!({"B": "canary"})).into(),
+        ..Character::default()
+    };
+    store.save_agent(AgentId::fresh(), &character).await.unwrap();
+    assert_eq!(
+        (occurrences(folder.path(), "canary"), occurrences(folder.path(), "visible") > 0),
+        (0, true)
+    );
+    store.close().await;
+    assert_eq!(occurrences(folder.path(), "canary"), 0);
+}
+
+#[tokio::test]
+async fn expired_values_do_not_fill_the_cache() {
+    let store = crate::Database::in_memory().await.unwrap();
+    let agent = AgentId::fresh();
+    for n in 0..100 {
+        store.cached(agent, "any", Timestamp(n)).await.unwrap();
+        store.cache(agent, &n.to_string(), &json!(n), Some(Timestamp(n + 10))).await.unwrap();
+    }
+    let (rows,): (i64,) = store
+        .one(Dialects::same("SELECT count(*) FROM cache").with(Vec::new()))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(rows, 10);
+}

@@ -1,0 +1,150 @@
+//! Every statement of the store, for what must be true of each.
+
+use galatea_core::{MemoryKind, Timestamp, WorldId, store::MemoryQuery};
+use galatea_testkit::store_suite::fixtures::Scene;
+
+use crate::{
+    agent, audit, cache, connect, cursor, dialect::Dialects, effect, embedding, entity, inbox,
+    memory, outbox, postgres, relationship, room, rows, sqlite, step, task, usage, world,
+};
+
+/// Reads that go through a table whole: counts, and lists that only an operator asks for.
+pub(super) const WHOLE: &[Dialects] = &[
+    agent::AGENTS,
+    audit::AUDIT,
+    audit::MISSING,
+    inbox::COUNTS,
+    inbox::UNEXPLAINED,
+    outbox::COUNTS,
+    outbox::SELECTED,
+    usage::SINCE,
+];
+
+/// Reads.
+const READS: &[Dialects] = &[
+    cache::CACHED,
+    cursor::CURSOR,
+    entity::ENTITIES,
+    entity::ENTITIES_IN_ROOM,
+    inbox::TROUBLED,
+    memory::MEMORY,
+    memory::IDS,
+    outbox::TROUBLED,
+    relationship::RELATIONSHIPS,
+    room::ROOM,
+    room::ROOMS,
+    room::PARTICIPANTS,
+    room::PARTICIPANT_STATE,
+    step::STEPS,
+    task::DUE_TASKS,
+    task::TASKS,
+    usage::OF_AGENT,
+    usage::OF_SOURCE,
+    usage::OF_WORLD,
+    usage::OF_ROOM,
+    usage::OF_PERSON,
+    usage::OF_STRANGERS,
+    usage::BLOCKS,
+    world::WORLD,
+    world::WORLDS,
+    sqlite::BEHIND,
+];
+
+/// Writes, but for those of every message.
+const WRITES: &[Dialects] = &[
+    agent::SAVE,
+    cache::EXPIRE,
+    cache::SAVE,
+    cache::FORGET,
+    embedding::SAVE,
+    entity::SAVE,
+    memory::UNINDEX,
+    memory::UPDATE,
+    memory::FORGET_EMBEDDING,
+    memory::REINDEX,
+    memory::SKIP_DELETED,
+    memory::BLANK_DELIVERIES,
+    memory::DELETE,
+    memory::KEEP_PROGRESS,
+    outbox::RETRY,
+    outbox::DROP,
+    relationship::MAKE_ROOM,
+    relationship::SAVE,
+    step::SAVE,
+    task::SAVE,
+    task::DELETE,
+    usage::BLOCK,
+    usage::UNBLOCK,
+    world::SAVE,
+    sqlite::INDEX,
+    sqlite::PROGRESS,
+];
+
+/// Every statement that both dialects name.
+fn named() -> impl Iterator<Item = Dialects> {
+    let lists =
+        [WHOLE, READS, inbox::READS, outbox::READS, WRITES, connect::WRITES, effect::WRITES];
+    lists.into_iter().chain(room::WRITES.iter().copied()).flatten().copied()
+}
+
+fn queries() -> Vec<MemoryQuery> {
+    let scene = Scene::new();
+    let base = MemoryQuery::new(scene.agent, 10);
+    let full = MemoryQuery {
+        world: Some(WorldId::fresh()),
+        entity: Some(scene.person),
+        since: Some(Timestamp(1)),
+        before: Some(Timestamp(2)),
+        ..base.clone().room(scene.room).kind(MemoryKind::Facts)
+    };
+    let paged = [
+        base.clone(),
+        base.clone().room(scene.room),
+        base.clone().room(scene.room).kind(MemoryKind::Messages).kind(MemoryKind::ActionResult),
+        MemoryQuery { entity: Some(scene.person), ..base },
+        full,
+    ];
+    let found = paged.clone().map(|q| MemoryQuery { matching: Some("word".to_owned()), ..q });
+    paged.into_iter().chain(found).collect()
+}
+
+pub(super) fn of_sqlite() -> Vec<String> {
+    let hot = [
+        rows::RECEIVE,
+        rows::BEGIN,
+        rows::FINISH,
+        rows::FORGET_STEPS,
+        rows::REMEMBER,
+        rows::DELIVER,
+        rows::SETTLE,
+        rows::MOVE_CURSOR,
+        rows::ADD_USAGE,
+    ];
+    let named = named().map(|both| both.sqlite).chain(hot).map(str::to_owned);
+    let built = queries().into_iter().flat_map(|query| sqlite::filter_statements(&query));
+    named.chain(built).filter(|text| !text.is_empty()).collect()
+}
+
+pub(super) fn of_postgres() -> Vec<String> {
+    use postgres as p;
+    let own = [
+        p::COMMIT_GROUP,
+        p::NOTIFY,
+        p::BEAT,
+        p::CLAIM,
+        p::CLOCK,
+        p::KNOWN,
+        p::LEASES,
+        p::LEAVE,
+        p::MEMBERS,
+        p::PULSE,
+        p::RELEASE,
+        p::RENEW,
+        p::PUBLISH,
+        p::END,
+        p::AFTER,
+    ];
+    let named = named().map(|both| both.postgres).chain(own).map(str::to_owned);
+    let built = queries().into_iter().flat_map(|query| p::filter_statements(&query));
+    named.chain(built).chain(p::vector_statements()).filter(|text| !text.is_empty()).collect()
+}

@@ -1,0 +1,220 @@
+//! Usage: the ledger of what answers cost, and the block list.
+
+use async_trait::async_trait;
+use galatea_core::{
+    AgentId, EntityId, RemoteId, Result, RoomId, Source, Timestamp, WorldId,
+    store::{Amount, Block, BlockKind, BlockStore, Day, Holder, Standing, UsageRow, UsageStore},
+};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use crate::{
+    Database,
+    change::{Change, Write},
+    convert::count,
+    dialect::{Dialects, values},
+    error,
+    rows::UsageSum,
+};
+
+pub(crate) const BLOCK: Dialects = Dialects::same(
+    "INSERT INTO blocks (agent_id, source, kind, remote, reason, at) VALUES ($1, $2, $3, $4, $5, $6) \
+     ON CONFLICT (agent_id, source, kind, remote) DO UPDATE SET reason = excluded.reason, at = excluded.at",
+);
+pub(crate) const UNBLOCK: Dialects = Dialects::same(
+    "DELETE FROM blocks WHERE agent_id = $1 AND source = $2 AND kind = $3 AND remote = $4",
+);
+
+macro_rules! sums {
+    ($earlier:literal, $from:literal) => {
+        Dialects::same(concat!(
+            "SELECT CAST(coalesce(sum(answers), 0) AS bigint) AS answers, CAST(coalesce(sum(refused), 0) AS bigint) AS refused, \
+             CAST(coalesce(sum(notices), 0) AS bigint) AS notices, CAST(coalesce(sum(calls), 0) AS bigint) AS calls, \
+             CAST(coalesce(sum(input), 0) AS bigint) AS input, CAST(coalesce(sum(cached), 0) AS bigint) AS cached, \
+             CAST(coalesce(sum(output), 0) AS bigint) AS output, CAST(coalesce(sum(unpriced), 0) AS bigint) AS unpriced, \
+             CAST(coalesce(sum(micros), 0) AS bigint) AS micros, ",
+            $earlier,
+            " AS earlier FROM usage WHERE agent_id = $1 AND day = $2",
+            $from
+        ))
+    };
+}
+
+pub(crate) const OF_AGENT: Dialects = sums!("false", "");
+pub(crate) const OF_SOURCE: Dialects = sums!("false", " AND source = $3");
+pub(crate) const OF_WORLD: Dialects = sums!("false", " AND world_id = $3");
+pub(crate) const OF_ROOM: Dialects = sums!("false", " AND room_id = $3");
+pub(crate) const OF_PERSON: Dialects = sums!(
+    "EXISTS (SELECT 1 FROM usage before WHERE before.agent_id = $1 AND before.entity_id = $3 AND before.day < $2 AND before.answers > 0)",
+    " AND entity_id = $3"
+);
+pub(crate) const OF_STRANGERS: Dialects = sums!(
+    "false",
+    " AND NOT EXISTS (SELECT 1 FROM usage before WHERE before.agent_id = $1 AND before.entity_id = usage.entity_id AND before.day < $2 \
+      AND before.answers > 0)"
+);
+pub(crate) const SINCE: Dialects = Dialects::same(
+    "SELECT agent_id, day, source, world_id, room_id, entity_id, model, answers, refused, notices, calls, input, \
+     cached, output, unpriced, micros FROM usage WHERE day >= $1 AND (agent_id = $2 OR $2 IS NULL) ORDER BY day, agent_id, room_id, entity_id, model",
+);
+pub(crate) const BLOCKS: Dialects = Dialects::same(
+    "SELECT source, kind, remote, reason, at FROM blocks WHERE agent_id = $1 ORDER BY source, kind, remote",
+);
+
+/// Adds rows of the ledger to a change.
+pub(crate) fn push(change: &mut Change, rows: &[UsageRow]) -> Result<()> {
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    for UsageRow { agent, day, source, world, room, person, model, amount } in rows {
+        change.push(Write::Usage(UsageSum {
+            agent: agent.0,
+            day: day.0,
+            room: room.0,
+            person: person.0,
+            model: model.as_str().into(),
+            source: source.as_str().into(),
+            world: world.0,
+            answers: number(amount.answers),
+            refused: number(amount.refused),
+            notices: number(amount.notices),
+            calls: number(amount.calls),
+            input: number(amount.input),
+            cached: number(amount.cached),
+            output: number(amount.output),
+            unpriced: number(amount.unpriced),
+            micros: number(amount.micros),
+        }))?;
+    }
+    Ok(())
+}
+
+#[derive(FromRow)]
+struct Sums {
+    answers: i64,
+    refused: i64,
+    notices: i64,
+    calls: i64,
+    input: i64,
+    cached: i64,
+    output: i64,
+    unpriced: i64,
+    micros: i64,
+}
+
+impl Sums {
+    fn amount(&self) -> Amount {
+        Amount {
+            answers: count(self.answers),
+            refused: count(self.refused),
+            notices: count(self.notices),
+            calls: count(self.calls),
+            input: count(self.input),
+            cached: count(self.cached),
+            output: count(self.output),
+            unpriced: count(self.unpriced),
+            micros: count(self.micros),
+        }
+    }
+}
+
+#[derive(FromRow)]
+struct StoredStanding {
+    #[sqlx(flatten)]
+    sums: Sums,
+    earlier: bool,
+}
+
+#[derive(FromRow)]
+struct StoredRow {
+    agent_id: Uuid,
+    day: i64,
+    source: String,
+    world_id: Uuid,
+    room_id: Uuid,
+    entity_id: Uuid,
+    model: String,
+    #[sqlx(flatten)]
+    sums: Sums,
+}
+
+#[async_trait]
+impl UsageStore for Database {
+    async fn add_usage(&self, rows: &[UsageRow]) -> Result<()> {
+        let mut change = Change::default();
+        push(&mut change, rows)?;
+        self.write(change).await.map(drop)
+    }
+
+    async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<Standing> {
+        let (statement, which) = match holder {
+            Holder::Agent => (OF_AGENT, None),
+            Holder::Source(source) => (OF_SOURCE, Some(source.as_str().into())),
+            Holder::World(world) => (OF_WORLD, Some(world.0.into())),
+            Holder::Room(room) => (OF_ROOM, Some(room.0.into())),
+            Holder::Person(person) => (OF_PERSON, Some(person.0.into())),
+            Holder::Strangers => (OF_STRANGERS, None),
+        };
+        let mut values = values![agent.0, day.0];
+        values.extend(which);
+        let found = self.one::<StoredStanding>(statement.with(values)).await?;
+        Ok(found
+            .map(|s| Standing { today: s.sums.amount(), earlier: s.earlier })
+            .unwrap_or_default())
+    }
+
+    async fn usage(&self, agent: Option<AgentId>, since: Day) -> Result<Vec<UsageRow>> {
+        let row = |row: StoredRow| UsageRow {
+            agent: AgentId(row.agent_id),
+            day: Day(row.day),
+            source: Source::from_name(row.source),
+            world: WorldId(row.world_id),
+            room: RoomId(row.room_id),
+            person: EntityId(row.entity_id),
+            model: row.model,
+            amount: row.sums.amount(),
+        };
+        let rows = self.all(SINCE.with(values![since.0, agent.map(|a| a.0)])).await?;
+        Ok(rows.into_iter().map(row).collect())
+    }
+}
+
+#[async_trait]
+impl BlockStore for Database {
+    async fn block(&self, block: &Block) -> Result<()> {
+        let Block { agent, source, kind, remote, reason, at } = block;
+        let values = values![
+            agent.0,
+            source.as_str(),
+            kind.as_str(),
+            remote.as_str(),
+            reason.as_str(),
+            at.0
+        ];
+        self.write_one(BLOCK.with(values)).await.map(drop)
+    }
+
+    async fn unblock(
+        &self,
+        agent: AgentId,
+        source: &Source,
+        kind: BlockKind,
+        remote: &RemoteId,
+    ) -> Result<bool> {
+        let values = values![agent.0, source.as_str(), kind.as_str(), remote.as_str()];
+        Ok(self.write_one(UNBLOCK.with(values)).await? > 0)
+    }
+
+    async fn blocks(&self, agent: AgentId) -> Result<Vec<Block>> {
+        let block = |(source, kind, remote, reason, at): (String, String, String, String, i64)| {
+            let kind = BlockKind::parse(&kind).ok_or_else(|| error::unreadable("block", kind))?;
+            Ok(Block {
+                agent,
+                source: Source::from_name(source),
+                kind,
+                remote: RemoteId::new(remote),
+                reason,
+                at: Timestamp(at),
+            })
+        };
+        self.all(BLOCKS.with(values![agent.0])).await?.into_iter().map(block).collect()
+    }
+}

@@ -1,0 +1,70 @@
+//! Worlds.
+
+use async_trait::async_trait;
+use galatea_core::{AgentId, RemoteId, Result, Source, World, WorldId, store::WorldStore};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use crate::{
+    Database,
+    convert::{from_json, to_json},
+    dialect::{Dialects, Value, values},
+};
+
+pub(crate) const SAVE: Dialects = Dialects::same(
+    "INSERT INTO worlds (id, agent_id, source, remote, name, metadata) VALUES ($1, $2, $3, $4, $5, $6) \
+     ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, source = excluded.source, remote = excluded.remote, name = excluded.name, \
+        metadata = excluded.metadata",
+);
+pub(crate) const WORLD: Dialects = Dialects::same(
+    "SELECT id, agent_id, source, remote, name, CAST(metadata AS text) AS metadata FROM worlds WHERE id = $1",
+);
+pub(crate) const WORLDS: Dialects = Dialects::same(
+    "SELECT id, agent_id, source, remote, name, CAST(metadata AS text) AS metadata FROM worlds WHERE agent_id = $1 ORDER BY name, id",
+);
+
+#[derive(FromRow)]
+struct Stored {
+    id: Uuid,
+    agent_id: Uuid,
+    source: String,
+    remote: String,
+    name: String,
+    metadata: String,
+}
+
+impl Stored {
+    fn decode(self) -> Result<World> {
+        Ok(World {
+            id: WorldId(self.id),
+            agent_id: AgentId(self.agent_id),
+            source: Source::from_name(self.source),
+            remote: RemoteId(self.remote),
+            name: self.name,
+            metadata: from_json("world metadata", &self.metadata)?,
+        })
+    }
+}
+
+#[async_trait]
+impl WorldStore for Database {
+    async fn world(&self, id: WorldId) -> Result<Option<World>> {
+        self.one(WORLD.with(values![id.0])).await?.map(Stored::decode).transpose()
+    }
+
+    async fn worlds(&self, agent: AgentId) -> Result<Vec<World>> {
+        self.all(WORLDS.with(values![agent.0])).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn save_world(&self, world: &World) -> Result<()> {
+        let mut values = values![
+            world.id.0,
+            world.agent_id.0,
+            world.source.as_str(),
+            world.remote.as_str(),
+            world.name.as_str()
+        ];
+        values.push(Value::Jsonb(to_json(&world.metadata)?));
+        self.write_one(SAVE.with(values)).await.map(drop)
+    }
+}

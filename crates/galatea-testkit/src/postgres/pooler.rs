@@ -1,0 +1,131 @@
+//! A pooler in transaction mode, as PgBouncer is one: all clients take turns with one session, a transaction each.
+
+use std::sync::Arc;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::Mutex,
+};
+
+use super::Database;
+
+/// The code of a request for TLS, in place of a version
+/// (<https://www.postgresql.org/docs/current/protocol-message-formats.html>, `SSLRequest`).
+const TLS: u32 = 80_877_103;
+
+/// The one session, and what the server said when it began.
+struct Session {
+    server: TcpStream,
+    /// Everything from `AuthenticationOk` to `ReadyForQuery`.
+    welcome: Vec<u8>,
+}
+
+/// Lets many clients share one session.
+pub struct TransactionPooler {
+    url: String,
+}
+
+impl TransactionPooler {
+    /// On a port of its own.
+    pub async fn start(database: &Database) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (server, port) = (database.server().port(), listener.local_addr().unwrap().port());
+        let url = database.url().replace(&format!(":{server}/"), &format!(":{port}/"));
+        let session: Arc<Mutex<Option<Session>>> = Arc::default();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let session = Arc::clone(&session);
+                // Whoever hangs up is gone.
+                tokio::spawn(async move { serve(client, server, &session).await.ok() });
+            }
+        });
+        Self { url }
+    }
+
+    /// The database's address, by this way.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+async fn serve(
+    mut client: TcpStream,
+    server: u16,
+    session: &Mutex<Option<Session>>,
+) -> std::io::Result<()> {
+    let startup = loop {
+        let length = client.read_u32().await?;
+        let mut body = vec![0; length as usize - 4];
+        client.read_exact(&mut body).await?;
+        if body[..4] != TLS.to_be_bytes() {
+            break [&length.to_be_bytes(), body.as_slice()].concat();
+        }
+        client.write_all(b"N").await?;
+    };
+    {
+        let mut shared = session.lock().await;
+        match &*shared {
+            Some(session) => client.write_all(&session.welcome).await?,
+            None => *shared = Some(begin(&mut client, server, &startup).await?),
+        }
+    }
+    loop {
+        let mut asked = read(&mut client).await?;
+        if asked[0] == b'X' {
+            return Ok(());
+        }
+        // A transaction holds the session from its first message to its end.
+        let mut shared = session.lock().await;
+        let Session { server, .. } = shared.as_mut().unwrap();
+        loop {
+            let ends = matches!(asked[0], b'S' | b'Q');
+            server.write_all(&asked).await?;
+            if ends && answer(server, &mut client).await? {
+                break;
+            }
+            asked = read(&mut client).await?;
+        }
+    }
+}
+
+/// Lets the first client log in.
+async fn begin(client: &mut TcpStream, server: u16, startup: &[u8]) -> std::io::Result<Session> {
+    let mut server = TcpStream::connect(("127.0.0.1", server)).await?;
+    server.write_all(startup).await?;
+    let mut welcome = Vec::new();
+    loop {
+        let told = read(&mut server).await?;
+        client.write_all(&told).await?;
+        let asks = told[0] == b'R' && !matches!(told[5..9], [0, 0, 0, 0] | [0, 0, 0, 12]);
+        if asks {
+            let word = read(client).await?;
+            server.write_all(&word).await?;
+        } else if !welcome.is_empty() || told[0] == b'R' && told[5..9] == [0; 4] {
+            welcome.extend_from_slice(&told);
+        }
+        if told[0] == b'Z' {
+            return Ok(Session { server, welcome });
+        }
+    }
+}
+
+/// Passes on all there is to one request. True when no transaction is open after it.
+async fn answer(server: &mut TcpStream, client: &mut TcpStream) -> std::io::Result<bool> {
+    loop {
+        let told = read(server).await?;
+        client.write_all(&told).await?;
+        if told[0] == b'Z' {
+            return Ok(told[5] == b'I');
+        }
+    }
+}
+
+/// One message: its letter, its length, its body.
+async fn read(from: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+    let mut message = vec![0; 5];
+    from.read_exact(&mut message).await?;
+    let length = u32::from_be_bytes([message[1], message[2], message[3], message[4]]);
+    message.resize(1 + length as usize, 0);
+    from.read_exact(&mut message[5..]).await?;
+    Ok(message)
+}

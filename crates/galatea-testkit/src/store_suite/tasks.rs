@@ -1,0 +1,158 @@
+//! Tasks as effects of a turn: saved and removed in its commit, or not at all.
+
+use galatea_core::{
+    AgentId, EntityId, ErrorKind, Store, Task, TaskId, Timestamp,
+    store::{Effect, InboxState, TurnRecord},
+};
+use serde_json::json;
+use std::sync::Arc;
+
+use super::fixtures::{Scene, object};
+
+fn task(scene: &Scene, name: &str, of: Option<EntityId>) -> Task {
+    Task {
+        id: TaskId::fresh(),
+        agent_id: scene.agent,
+        name: name.to_owned(),
+        description: "waits for \"ok\"".to_owned(),
+        room_id: Some(scene.room),
+        world_id: Some(scene.world),
+        entity_id: of,
+        tags: vec!["waits".to_owned()],
+        metadata: object(json!({"code": "7K2QM", "requests": [{"n": 1, "none": null}]})),
+        due: Timestamp(2_000),
+    }
+}
+
+fn save(task: &Task) -> Effect {
+    Effect::SaveTask { task: Box::new(task.clone()) }
+}
+
+fn delete(task: &Task) -> Effect {
+    Effect::DeleteTask { task: task.id }
+}
+
+/// Names of an agent's tasks, sorted.
+async fn names(store: &Arc<dyn Store>, agent: AgentId) -> Vec<String> {
+    let mut names: Vec<String> =
+        store.tasks(agent, &[]).await.unwrap().into_iter().map(|task| task.name).collect();
+    names.sort_unstable();
+    names
+}
+
+/// What asks leaves a task, what answers removes it, each in the commit of its turn and in the order of the effects.
+pub async fn a_turn_saves_and_removes_tasks(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    store.connect(scene.connections()).await.unwrap();
+    let (kept, brief) = (task(&scene, "kept", Some(scene.person)), task(&scene, "brief", None));
+    store
+        .finish_turn(TurnRecord {
+            effects: vec![save(&brief), save(&kept), delete(&brief)],
+            ..scene.turn(&[])
+        })
+        .await
+        .unwrap();
+    assert_eq!(
+        store.tasks(scene.agent, &["waits".to_owned()]).await.unwrap(),
+        std::slice::from_ref(&kept),
+        "whole, as it was given"
+    );
+    assert_eq!(store.due_tasks(scene.agent, Timestamp(2_000)).await.unwrap().len(), 1);
+
+    let later = Task { due: Timestamp(9_000), name: "later".to_owned(), ..kept.clone() };
+    store.finish_turn(TurnRecord { effects: vec![save(&later)], ..scene.turn(&[]) }).await.unwrap();
+    assert_eq!(
+        store.tasks(scene.agent, &[]).await.unwrap(),
+        std::slice::from_ref(&later),
+        "saved again it is replaced"
+    );
+
+    let other = Scene::new();
+    store
+        .finish_turn(TurnRecord { effects: vec![delete(&later)], ..other.turn(&[]) })
+        .await
+        .unwrap();
+    assert_eq!(
+        names(&store, scene.agent).await,
+        ["later"],
+        "another agent's turn removes none of ours"
+    );
+    store
+        .finish_turn(TurnRecord { effects: vec![delete(&later)], ..scene.turn(&[]) })
+        .await
+        .unwrap();
+    store
+        .finish_turn(TurnRecord { effects: vec![delete(&later)], ..scene.turn(&[]) })
+        .await
+        .unwrap();
+    assert!(names(&store, scene.agent).await.is_empty(), "and one that is gone is no error");
+}
+
+/// A refused turn neither leaves its task nor removes another's: what it would have asked or answered never happened.
+pub async fn a_conflict_leaves_tasks_as_they_were(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    store.connect(scene.connections()).await.unwrap();
+    let messages = [scene.message("ok-7K2QM", 1), scene.message("again", 2)];
+    store.ingest(Scene::batch(&messages)).await.unwrap();
+    let (waits, refused) =
+        (task(&scene, "waits", Some(scene.person)), task(&scene, "refused", Some(scene.person)));
+    store
+        .finish_turn(TurnRecord { effects: vec![save(&waits)], ..scene.turn(&[&messages[0]]) })
+        .await
+        .unwrap();
+
+    // One of its messages has been answered meanwhile.
+    let turn = TurnRecord {
+        effects: vec![delete(&waits), save(&refused)],
+        ..scene.turn(&[&messages[1], &messages[0]])
+    };
+    assert_eq!(store.finish_turn(turn).await.unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(names(&store, scene.agent).await, ["waits"]);
+    assert_eq!(
+        store.inbox_item(messages[1].memory.id).await.unwrap().unwrap().state,
+        InboxState::New
+    );
+}
+
+/// Of two turns that answer one press, one commits: what waited is removed by it, and what the other brought is not there.
+pub async fn of_two_answers_one_takes_the_task(store: Arc<dyn Store>) {
+    for _ in 0..20 {
+        let scene = Scene::new();
+        let message = scene.message("ok-7K2QM", 1);
+        store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
+        let waits = task(&scene, "waits", Some(scene.person));
+        store.save_task(&waits).await.unwrap();
+        let turn = |name| TurnRecord {
+            effects: vec![delete(&waits), save(&task(&scene, name, None))],
+            ..scene.turn(&[&message])
+        };
+        let (left, right) =
+            tokio::join!(store.finish_turn(turn("left")), store.finish_turn(turn("right")));
+        let winner = match (left, right) {
+            (Ok(()), Err(error)) if error.kind() == ErrorKind::Conflict => "left",
+            (Err(error), Ok(())) if error.kind() == ErrorKind::Conflict => "right",
+            other => panic!("one must win: {other:?}"),
+        };
+        assert_eq!(names(&store, scene.agent).await, [winner]);
+    }
+}
+
+/// What somebody was asked or has waiting goes with them; others' tasks stay, and the same person's with another agent.
+pub async fn a_forgotten_persons_tasks_go(store: Arc<dyn Store>) {
+    let (scene, somebody) = (Scene::new(), EntityId::fresh());
+    let abroad = Scene { person: scene.person, ..Scene::new() };
+    store.connect(scene.connections()).await.unwrap();
+    for task in [
+        task(&scene, "theirs", Some(scene.person)),
+        task(&scene, "theirs too", Some(scene.person)),
+        task(&scene, "another's", Some(somebody)),
+        task(&scene, "nobody's", None),
+        task(&abroad, "with another agent", Some(scene.person)),
+    ] {
+        store.save_task(&task).await.unwrap();
+    }
+    let forget = Effect::ForgetPerson { entity: scene.person };
+    store.finish_turn(TurnRecord { effects: vec![forget], ..scene.turn(&[]) }).await.unwrap();
+    assert_eq!(names(&store, scene.agent).await, ["another's", "nobody's"]);
+    assert_eq!(names(&store, abroad.agent).await, ["with another agent"]);
+}

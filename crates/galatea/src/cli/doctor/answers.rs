@@ -1,0 +1,50 @@
+//! Answers: whether people are answered at all where an agent reads them.
+
+use galatea_core::{Clock, Finding, Host, SystemClock};
+use galatea_http::{HttpClient, HttpOptions};
+use std::sync::Arc;
+
+use super::Examined;
+use crate::{
+    accounts,
+    connectors::{Built, PLATFORMS, Taken, with_policies},
+    personas::Persona,
+    silent,
+};
+
+/// Agents that read a platform and have no model to answer with. Asks nobody.
+pub(super) fn check(examined: &Examined<'_>, personas: &[Persona]) -> Vec<Finding> {
+    let Ok(http) = HttpClient::new(HttpOptions::default()) else { return Vec::new() };
+    personas.iter().filter_map(|persona| of(examined, persona, &http)).collect()
+}
+
+/// What cannot be built is told by whoever asks it.
+fn of(examined: &Examined<'_>, persona: &Persona, http: &HttpClient) -> Option<Finding> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let name = persona.character.name.clone();
+    let configured = galatea_models::build(
+        &persona.settings,
+        http,
+        Arc::clone(&clock),
+        &galatea_models::Dependencies::default(),
+    )
+    .ok()?;
+    let host = Host {
+        agent: persona.character.identity(),
+        agent_name: name.clone(),
+        data_dir: examined.data_dir.path().to_owned(),
+        clock,
+    };
+    let mut connectors = Vec::new();
+    for platform in PLATFORMS.iter().filter(|platform| platform.has_login()) {
+        for account in accounts::of(platform, &persona.settings) {
+            if let Ok(Built::On(connector)) =
+                platform.connector(&account, &host, &mut Taken::default())
+            {
+                connectors.push(connector);
+            }
+        }
+    }
+    let places = silent::places(&configured, &with_policies(&persona.settings).ok()?, &connectors);
+    silent::trouble(&name, &places).as_ref().map(silent::finding)
+}

@@ -1,0 +1,349 @@
+//! usage: what answers cost, from the ledger that turns write.
+
+use clap::{Args, ValueEnum};
+use galatea_core::{
+    AgentId, Clock, EntityId, Error, RoomId, Store, SystemClock, Timestamp,
+    store::{Amount, Day, UsageRow},
+};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, HashMap, hash_map::Entry},
+    fmt::Write as _,
+    process::ExitCode,
+};
+
+use crate::{cli::flags::Json, context::Context, data_dir::DataDir, database, failure::Result};
+
+/// Show what answers cost: tokens, money, answers and refusals
+#[derive(Debug, Clone, Args)]
+#[command(
+    before_help = "Examples:\n  galatea usage\n  galatea usage --by person --since 1d\n  galatea usage --by day,model --since 2026-01-01 --json"
+)]
+pub(crate) struct Usage {
+    /// What a line stands for: one or more of agent, platform, room, person, model, day
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_values_t = [By::Day, By::Platform])]
+    by: Vec<By>,
+    /// From this day on (UTC): a date such as 2026-01-31, or so many days back, such as 7d
+    #[arg(long, value_name = "DAY", default_value = "7d")]
+    since: String,
+    #[command(flatten)]
+    json: Json,
+}
+
+/// What a line stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum By {
+    Agent,
+    Platform,
+    Room,
+    Person,
+    Model,
+    Day,
+}
+
+impl By {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Platform => "platform",
+            Self::Room => "room",
+            Self::Person => "person",
+            Self::Model => "model",
+            Self::Day => "day",
+        }
+    }
+}
+
+impl std::fmt::Display for By {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Names of what the ledger knows by id.
+#[derive(Debug, Default)]
+struct Names {
+    agents: HashMap<AgentId, String>,
+    rooms: HashMap<RoomId, String>,
+    people: HashMap<EntityId, String>,
+}
+
+impl Usage {
+    /// Adds up and prints; works beside a running process.
+    pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
+        let since = day(&self.since, SystemClock.now())?;
+        let settings = &context.configuration()?.settings;
+        let database =
+            database::open_beside(settings, &DataDir::locate(settings, &context.working_dir))
+                .await?;
+        let store = database.store();
+        let rows = store.usage(None, since).await?;
+        let names = names(&*store, &rows, &self.by).await?;
+        database.close().await;
+        let lines = lines(&rows, &self.by, &names);
+        if self.json.json {
+            context.output.json("galatea.usage/1", told(&lines, &self.by, since));
+        } else {
+            context.output.data(render(&lines, &self.by).trim_end());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// `7d`, or a date.
+fn day(text: &str, now: Timestamp) -> Result<Day> {
+    let today = Day::of(now);
+    let text = text.trim();
+    if let Some(days) = text
+        .strip_suffix('d')
+        .and_then(|n| n.parse::<i64>().ok())
+        .filter(|n| (0..=100_000).contains(n))
+    {
+        return Ok(Day(today.0 - days + 1).min(today));
+    }
+    let date = time::Date::parse(text, &time::format_description::well_known::Iso8601::DATE).ok();
+    let day = date.map(|date| {
+        Day(date.midnight().assume_utc().unix_timestamp().div_euclid(Day::MILLIS / 1000))
+    });
+    Ok(day.ok_or_else(|| {
+        Error::invalid("--since is neither a date nor a number of days")
+            .with_code("GAL-USAGE-SINCE")
+            .with("asked for", text)
+            .with_fix("write it as 2026-01-31 or 7d")
+    })?)
+}
+
+async fn names(store: &dyn Store, rows: &[UsageRow], by: &[By]) -> galatea_core::Result<Names> {
+    let mut names =
+        Names { agents: store.agents().await?.into_iter().collect(), ..Names::default() };
+    if by.contains(&By::Room) {
+        for row in rows {
+            if let Entry::Vacant(entry) = names.rooms.entry(row.room) {
+                let room = store.room(row.room).await?;
+                let name = room.map(|room| {
+                    if room.name.is_empty() { room.remote.to_string() } else { room.name }
+                });
+                let name = name.unwrap_or_else(|| row.room.to_string());
+                entry.insert(name);
+            }
+        }
+    }
+    if by.contains(&By::Person) {
+        let mut ids: Vec<EntityId> = rows.iter().map(|row| row.person).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for some in ids.chunks(500) {
+            for entity in store.entities(some).await? {
+                if let Some(name) = entity.names.first() {
+                    names.people.insert(entity.id, name.clone());
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// One line: what it stands for, each with its id where the name may be another's, too.
+type Line = (Vec<(String, Option<String>)>, Amount);
+
+/// Rows added up, the dearest first; by day, the days in order.
+fn lines(rows: &[UsageRow], by: &[By], names: &Names) -> Vec<Line> {
+    let mut sums: BTreeMap<Vec<(String, Option<String>)>, Amount> = BTreeMap::new();
+    for row in rows {
+        let part = |by: &By| match by {
+            By::Agent => (
+                names.agents.get(&row.agent).cloned().unwrap_or_else(|| row.agent.to_string()),
+                Some(row.agent.to_string()),
+            ),
+            By::Platform => (row.source.to_string(), None),
+            By::Room => (
+                names.rooms.get(&row.room).cloned().unwrap_or_else(|| row.room.to_string()),
+                Some(row.room.to_string()),
+            ),
+            By::Person => (
+                names.people.get(&row.person).cloned().unwrap_or_else(|| row.person.to_string()),
+                Some(row.person.to_string()),
+            ),
+            By::Model => {
+                (if row.model.is_empty() { "no model".to_owned() } else { row.model.clone() }, None)
+            }
+            By::Day => (date(row.day), None),
+        };
+        *sums.entry(by.iter().map(part).collect()).or_default() += row.amount;
+    }
+    let mut lines: Vec<Line> = sums.into_iter().collect();
+    if !by.contains(&By::Day) {
+        lines.sort_by_key(|(_, amount)| {
+            std::cmp::Reverse((amount.micros, amount.unpriced, amount.answers))
+        });
+    }
+    lines
+}
+
+fn date(day: Day) -> String {
+    let at = time::OffsetDateTime::from_unix_timestamp(day.begins().0 / 1000).ok();
+    at.map_or_else(|| day.0.to_string(), |at| at.date().to_string())
+}
+
+/// Dollars with as many places as small sums need.
+pub(crate) fn dollars(micros: u64) -> String {
+    let places = if micros > 0 && micros < 1_000_000 { 4 } else { 2 };
+    let unit = 10_u64.pow(6 - places);
+    let rounded = micros.div_ceil(unit);
+    let whole = 10_u64.pow(places);
+    format!("{}.{:0width$}", rounded / whole, rounded % whole, width = places as usize)
+}
+
+fn told(lines: &[Line], by: &[By], since: Day) -> Value {
+    let line = |(parts, amount): &Line| {
+        let mut line = json!(amount);
+        for (by, (name, id)) in by.iter().zip(parts) {
+            line[by.name()] = json!(name);
+            if let Some(id) = id {
+                line[format!("{}Id", by.name())] = json!(id);
+            }
+        }
+        line
+    };
+    json!({ "since": date(since), "lines": lines.iter().map(line).collect::<Vec<_>>() })
+}
+
+fn render(lines: &[Line], by: &[By]) -> String {
+    if lines.is_empty() {
+        return "nothing was used in this time".to_owned();
+    }
+    let mut total = Amount::default();
+    lines.iter().for_each(|(_, amount)| total += *amount);
+    let numbers = |amount: &Amount| {
+        let cost = if amount.unpriced > 0 {
+            format!("{}+", dollars(amount.micros))
+        } else {
+            dollars(amount.micros)
+        };
+        [amount.answers, amount.refused, amount.calls, amount.input, amount.cached, amount.output]
+            .map(|n| n.to_string())
+            .into_iter()
+            .chain([cost])
+            .collect::<Vec<_>>()
+    };
+    let mut table: Vec<Vec<String>> = vec![by.iter().map(|by| by.name().to_owned()).collect()];
+    table[0].extend(
+        ["answers", "refused", "calls", "read", "cached", "written", "USD"].map(str::to_owned),
+    );
+    for (parts, amount) in lines {
+        table.push(parts.iter().map(|(name, _)| short(name)).chain(numbers(amount)).collect());
+    }
+    if lines.len() > 1 {
+        let mut last: Vec<String> = vec![String::new(); by.len()];
+        last[0] = "total".to_owned();
+        table.push(last.into_iter().chain(numbers(&total)).collect());
+    }
+    let widths: Vec<usize> = (0..table[0].len())
+        .map(|n| table.iter().map(|row| row[n].chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for row in &table {
+        for (n, cell) in row.iter().enumerate() {
+            let gap = if n == 0 { "" } else { "  " };
+            let width = widths[n];
+            let _ = if n < by.len() {
+                write!(text, "{gap}{cell:<width$}")
+            } else {
+                write!(text, "{gap}{cell:>width$}")
+            };
+        }
+        text.push('\n');
+    }
+    if total.unpriced > 0 {
+        let _ =
+            writeln!(text, "\n+ and {} tokens of models whose price is not known", total.unpriced);
+    }
+    text
+}
+
+/// A name from outside, fit for a line.
+fn short(name: &str) -> String {
+    let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if clean.chars().count() <= 32 {
+        clean
+    } else {
+        clean.chars().take(31).chain(['…']).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::{Source, WorldId};
+
+    fn row(day: i64, source: &'static str, model: &str, amount: Amount) -> UsageRow {
+        UsageRow {
+            agent: AgentId::fresh(),
+            day: Day(day),
+            source: Source::new(source),
+            world: WorldId::fresh(),
+            room: RoomId::fresh(),
+            person: EntityId::fresh(),
+            model: model.to_owned(),
+            amount,
+        }
+    }
+
+    #[test]
+    fn rows_are_added_up_and_aligned() {
+        let call = Amount {
+            calls: 2,
+            input: 1_200,
+            cached: 1_000,
+            output: 80,
+            micros: 1_234_567,
+            ..Amount::default()
+        };
+        let rows = [
+            row(20_454, "telegram", "openai a", call),
+            row(20_454, "telegram", "", Amount { answers: 1, refused: 3, ..Amount::default() }),
+            row(
+                20_455,
+                "discord",
+                "ollama b",
+                Amount { calls: 1, input: 10, output: 2, unpriced: 12, ..Amount::default() },
+            ),
+        ];
+        let lines = lines(&rows, &[By::Day, By::Platform], &Names::default());
+        assert_eq!(
+            render(&lines, &[By::Day, By::Platform]),
+            "day         platform  answers  refused  calls  read  cached  written    USD\n\
+             2026-01-01  telegram        1        3      2  1200    1000       80   1.24\n\
+             2026-01-02  discord         0        0      1    10       0        2  0.00+\n\
+             total                       1        3      3  1210    1000       82  1.24+\n\n\
+             + and 12 tokens of models whose price is not known\n"
+        );
+        let value = told(&lines, &[By::Day, By::Platform], Day(20_454));
+        assert_eq!(
+            (value["lines"][0]["platform"].as_str(), value["lines"][0]["cached"].as_u64()),
+            (Some("telegram"), Some(1_000))
+        );
+    }
+
+    #[test]
+    fn the_dearest_comes_first() {
+        let cost = |micros| Amount { micros, ..Amount::default() };
+        let rows = [row(1, "a", "cheap", cost(1)), row(1, "a", "dear", cost(9))];
+        let lines = lines(&rows, &[By::Model], &Names::default());
+        assert_eq!(lines[0].0[0].0, "dear");
+    }
+
+    #[test]
+    fn days_are_dates_or_counted_back() {
+        let now = Timestamp(20_454 * Day::MILLIS + 5);
+        assert_eq!(day("1d", now).unwrap(), Day(20_454));
+        assert_eq!(day("7d", now).unwrap(), Day(20_448));
+        assert_eq!(day("2026-01-01", now).unwrap(), Day(20_454));
+        assert!(day("yesterday", now).is_err());
+    }
+
+    #[test]
+    fn small_sums_are_no_zero() {
+        assert_eq!([0, 1, 1_234_567, 40_000].map(dollars), ["0.00", "0.0001", "1.24", "0.0400"]);
+    }
+}

@@ -1,0 +1,197 @@
+//! Wants: what a character asks for and this program does not have, so that a missing ability is no riddle.
+
+use galatea_core::{Character, character::Knowledge};
+use std::path::Path;
+
+use crate::{connectors::Platform, report::Report};
+
+/// elizaOS's plugins that have a counterpart here, without scope and prefix.
+const BUILT_IN: &[&str] = &[
+    "bootstrap",
+    "sql",
+    "openai",
+    "anthropic",
+    "ollama",
+    "google-genai",
+    "openrouter",
+    "groq",
+    "telegram",
+    "discord",
+    "twitter",
+    "x",
+    "sqlite",
+    "postgres",
+    "pglite",
+    "direct",
+    "node",
+];
+
+/// Remarks about plugins and knowledge that are not here. `file` is the character's own, for paths and messages.
+pub(crate) fn remarks(
+    character: &Character,
+    file: Option<&Path>,
+    working_dir: &Path,
+) -> Vec<Report> {
+    let place = file.map(|file| file.display().to_string()).unwrap_or_default();
+    plugins(character)
+        .into_iter()
+        .map(|name| missing(name).line("where", format!("plugins in {place}")))
+        .chain(knowledge(character, file, working_dir))
+        .collect()
+}
+
+/// The same in a few words, for the banner.
+pub(crate) fn brief(character: &Character) -> Option<String> {
+    let mut parts: Vec<String> =
+        plugins(character).into_iter().map(|name| plain(name).to_owned()).collect();
+    let documents = documents(character).count();
+    if documents > 0 {
+        parts.push(format!(
+            "{documents} knowledge {}",
+            if documents == 1 { "path" } else { "paths" }
+        ));
+    }
+    (!parts.is_empty()).then(|| format!("it asks for what is not here: {}", parts.join(", ")))
+}
+
+/// Whether a character lists the plugin of this platform.
+pub(crate) fn asks_for(character: &Character, platform: &Platform) -> bool {
+    let source = platform.source.as_str();
+    character
+        .plugins
+        .iter()
+        .map(|name| plain(name))
+        .any(|name| name == source || (source == "x" && name == "twitter"))
+}
+
+fn plugins(character: &Character) -> Vec<&str> {
+    character
+        .plugins
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !BUILT_IN.contains(&plain(name)))
+        .collect()
+}
+
+/// `@elizaos/plugin-x`, `@elizaos-plugins/client-x` and `plugin-x` are `x`.
+fn plain(name: &str) -> &str {
+    let name = name
+        .strip_prefix('@')
+        .and_then(|scoped| scoped.split_once('/'))
+        .map_or(name, |(_, name)| name);
+    ["plugin-", "client-", "adapter-"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(name)
+}
+
+fn missing(name: &str) -> Report {
+    let fix = match plain(name) {
+        "knowledge" | "rag" => {
+            "documents are not read yet; put the lines that matter under `knowledge`, as texts"
+        }
+        "local-ai" | "llama" => "use Ollama: OLLAMA_API_ENDPOINT",
+        _ => "remove it, or do without: plugins of elizaOS are TypeScript, which does not run here",
+    };
+    Report::warning(format!("the character asks for the plugin {name}, which is not here"))
+        .code("GAL-CHAR-PLUGIN")
+        .fix(fix)
+}
+
+/// Paths under `knowledge`.
+fn documents(character: &Character) -> impl Iterator<Item = &str> {
+    character.knowledge.iter().filter_map(|piece| match piece {
+        Knowledge::Text(_) => None,
+        Knowledge::File { path, .. } | Knowledge::Directory { directory: path, .. } => {
+            Some(path.as_str())
+        }
+    })
+}
+
+fn knowledge(character: &Character, file: Option<&Path>, working_dir: &Path) -> Option<Report> {
+    let all: Vec<&str> = documents(character).collect();
+    let first = all.first()?;
+    let more = if all.len() > 1 { format!(" and {} more", all.len() - 1) } else { String::new() };
+    let folder = working_dir.join(file.and_then(Path::parent).unwrap_or(Path::new("")));
+    let lost: Vec<_> = all.iter().copied().filter(|path| !folder.join(path).exists()).collect();
+    let cause =
+        if lost.is_empty() { String::new() } else { format!("not there: {}", lost.join(", ")) };
+    let place = file.map(|file| format!("knowledge in {}", file.display())).unwrap_or_default();
+    let report = Report::warning(format!(
+        "what is in {first}{more} is not known to the character: documents are not read yet"
+    ))
+    .code("GAL-CHAR-KNOWLEDGE");
+    Some(
+        report
+            .cause(cause)
+            .line("where", place)
+            .fix("put the lines that matter under `knowledge`, as texts"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{connectors::PLATFORMS, output::Style};
+
+    fn character(plugins: &[&str], knowledge: Vec<Knowledge>) -> Character {
+        Character {
+            name: "Ada".into(),
+            plugins: plugins.iter().map(|p| (*p).to_owned()).collect(),
+            knowledge,
+            ..Character::default()
+        }
+    }
+
+    #[test]
+    fn what_is_here_is_no_news() {
+        let ours = [
+            "@elizaos/plugin-bootstrap",
+            "@elizaos/plugin-sql",
+            "@elizaos-plugins/client-twitter",
+            "plugin-openai",
+            "@elizaos/adapter-sqlite",
+        ];
+        let ada = character(&ours, vec![Knowledge::Text("a line".into())]);
+        assert_eq!((remarks(&ada, None, Path::new(".")), brief(&ada)), (Vec::new(), None));
+    }
+
+    #[test]
+    fn what_is_not_here_is_named_with_a_way_out() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("there.md"), "x").unwrap();
+        let paths = ["there.md", "gone.md"]
+            .map(|path| Knowledge::File { path: path.into(), shared: false });
+        let ada =
+            character(&["@elizaos/plugin-solana", "@elizaos/plugin-knowledge"], paths.to_vec());
+        let text: String = remarks(&ada, Some(Path::new("ada.json")), dir.path())
+            .iter()
+            .map(|r| r.render(Style::plain()))
+            .collect();
+        for part in [
+            "plugin-solana",
+            "TypeScript",
+            "documents are not read yet",
+            "there.md and 1 more",
+            "not there: gone.md",
+            "knowledge in ada.json",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(
+            brief(&ada).unwrap(),
+            "it asks for what is not here: solana, knowledge, 2 knowledge paths"
+        );
+    }
+
+    #[test]
+    fn platforms_that_are_asked_for_are_known() {
+        let ada = character(&["@elizaos/plugin-twitter", "@elizaos/plugin-telegram"], Vec::new());
+        let asked: Vec<_> = PLATFORMS
+            .iter()
+            .filter(|platform| asks_for(&ada, platform))
+            .map(|platform| platform.title)
+            .collect();
+        assert_eq!(asked, ["Telegram", "X"]);
+    }
+}

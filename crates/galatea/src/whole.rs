@@ -1,0 +1,224 @@
+//! Whole: what of the work that several processes share nobody does.
+
+use galatea_core::{
+    AgentId,
+    store::{About, Group, LeaseStatus, Member, Part, ROOM_PARTS},
+};
+use std::collections::BTreeMap;
+
+/// An agent's work that somebody has to do.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Wanted {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its logins.
+    pub(crate) accounts: Vec<Part>,
+}
+
+/// Agents and their work.
+pub(crate) type AllWanted = BTreeMap<AgentId, Wanted>;
+
+/// Work that nobody does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Idle {
+    /// Whose.
+    pub(crate) agent: String,
+    /// One sentence.
+    pub(crate) message: String,
+    /// The next action.
+    pub(crate) fix: &'static str,
+    /// Nobody is there who could: not a part that is just changing hands.
+    pub(crate) lasting: bool,
+}
+
+/// Code of work that nobody does.
+pub(crate) const IDLE: &str = "GAL-CLUSTER-IDLE";
+/// Code of processes that do not run the same.
+pub(crate) const UNLIKE: &str = "GAL-CLUSTER-UNLIKE";
+
+/// Who of the others runs something else than this one, a sentence each.
+pub(crate) fn unlike(one: &Member, others: &[&Member]) -> Vec<String> {
+    let told = |other: &&Member| {
+        let unlike = one.membership.about.unlike(&other.membership.about);
+        (!unlike.is_empty()).then(|| {
+            format!(
+                "{} runs something else than {}: {}",
+                other.membership.name,
+                one.membership.name,
+                unlike.join("; ")
+            )
+        })
+    };
+    others.iter().filter(|other| other.id != one.id).filter_map(told).collect()
+}
+
+const ANSWER: &str =
+    "start a process of the role all or worker, and look why those before it ended";
+const CONNECT: &str =
+    "start a process of the role all or ingress, and look why those before it ended";
+const SOON: &str = "wait some seconds: whoever is alive takes it; if it stays, look at the logs of those processes";
+
+/// Adds what a process says it runs.
+pub(crate) fn add(wanted: &mut AllWanted, about: &About) {
+    for (id, agent) in &about.agents {
+        let entry = wanted
+            .entry(*id)
+            .or_insert_with(|| Wanted { name: agent.name.clone(), ..Wanted::default() });
+        let new: Vec<Part> =
+            agent.accounts.iter().filter(|part| !entry.accounts.contains(part)).cloned().collect();
+        entry.accounts.extend(new);
+    }
+}
+
+/// Adds accounts that somebody once had.
+pub(crate) fn add_known(wanted: &mut AllWanted, leases: &[LeaseStatus]) {
+    for status in leases {
+        if let Kind::Account { agent, .. } = kind(&status.lease.part)
+            && let Some(entry) =
+                wanted.iter_mut().find(|(id, _)| id.to_string() == agent).map(|(_, entry)| entry)
+            && !entry.accounts.contains(&status.lease.part)
+        {
+            entry.accounts.push(status.lease.part.clone());
+        }
+    }
+}
+
+/// What of this nobody does.
+pub(crate) fn idle(wanted: &AllWanted, members: &[Member], leases: &[LeaseStatus]) -> Vec<Idle> {
+    let alive: Vec<&Member> = members.iter().filter(|member| !member.left.is_zero()).collect();
+    let is_held = |status: &LeaseStatus| {
+        !status.left.is_zero() && alive.iter().any(|member| Some(member.id) == status.member)
+    };
+    let held: Vec<&Part> =
+        leases.iter().filter(|status| is_held(status)).map(|status| &status.lease.part).collect();
+    let works = |group: &Group| alive.iter().any(|member| member.membership.groups.contains(group));
+    let mut idle = Vec::new();
+    for (id, Wanted { name, accounts }) in wanted {
+        let mut tell = |message: String, fix, lasting| {
+            idle.push(Idle { agent: name.clone(), message, fix, lasting })
+        };
+        let connects = works(&Group::accounts(*id));
+        for part in accounts.iter().filter(|part| !held.contains(part)) {
+            if let Kind::Account { source, account, .. } = kind(part) {
+                let message = format!("no live process connects {source} {account} of {name}");
+                tell(message, if connects { SOON } else { CONNECT }, !connects);
+            }
+        }
+        let parts = Part::all_rooms(*id).iter().filter(|part| held.contains(part)).count();
+        if !works(&Group::rooms(*id)) {
+            tell(format!("no live process answers for {name}"), ANSWER, true);
+        } else if parts < usize::from(ROOM_PARTS) {
+            tell(
+                format!(
+                    "nobody answers for {name} in {} of {ROOM_PARTS} parts of its rooms",
+                    usize::from(ROOM_PARTS) - parts
+                ),
+                SOON,
+                false,
+            );
+        }
+    }
+    idle
+}
+
+/// What a lease is of.
+pub(crate) enum Kind<'a> {
+    /// A part of an agent's Rooms.
+    Rooms(&'a str),
+    /// A login.
+    Account {
+        /// Platform.
+        source: &'a str,
+        /// Whose.
+        agent: &'a str,
+        /// Which.
+        account: &'a str,
+    },
+    /// Something else.
+    Other,
+}
+
+/// What a lease is of, by its name.
+pub(crate) fn kind(part: &Part) -> Kind<'_> {
+    let mut words = part.0.splitn(3, ':');
+    match (words.next(), words.next(), words.next()) {
+        (Some("rooms"), Some(agent), Some(_)) => Kind::Rooms(agent),
+        (Some(source), Some(agent), Some(account)) => Kind::Account { source, agent, account },
+        _ => Kind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::{
+        Account, MemberId, Source, Timestamp,
+        store::{Lease, Membership, Role},
+    };
+    use std::time::Duration;
+
+    const LONG: Duration = Duration::from_secs(5);
+
+    fn member(groups: &[Group], left: Duration) -> Member {
+        let membership =
+            Membership { groups: groups.to_vec(), role: Role::All, ..Membership::default() };
+        Member { id: MemberId::fresh(), membership, joined: Timestamp(0), left }
+    }
+
+    fn held(parts: impl IntoIterator<Item = Part>, by: &Member) -> Vec<LeaseStatus> {
+        parts
+            .into_iter()
+            .map(|part| LeaseStatus {
+                lease: Lease { part, epoch: 1 },
+                member: Some(by.id),
+                left: by.left,
+            })
+            .collect()
+    }
+
+    fn messages(idle: &[Idle]) -> Vec<&str> {
+        idle.iter().map(|idle| idle.message.as_str()).collect()
+    }
+
+    #[test]
+    fn the_work_of_those_who_are_gone_is_named() {
+        let agent = AgentId::fresh();
+        let login = Part::account(&Source::new("telegram"), agent, &Account("42".into()));
+        let wanted: AllWanted =
+            [(agent, Wanted { name: "Ada".into(), accounts: vec![login.clone()] })].into();
+        assert_eq!(
+            messages(&idle(&wanted, &[], &[])),
+            ["no live process connects telegram 42 of Ada", "no live process answers for Ada"],
+            "nobody ever answered"
+        );
+        let (ingress, worker) =
+            (member(&[Group::accounts(agent)], LONG), member(&[Group::rooms(agent)], LONG));
+        let leases =
+            [held([login.clone()], &ingress), held(Part::all_rooms(agent), &worker)].concat();
+        assert_eq!(idle(&wanted, &[ingress.clone(), worker.clone()], &leases), []);
+        let gone = Member { left: Duration::ZERO, ..ingress };
+        let without = idle(&wanted, &[gone, worker.clone()], &leases);
+        assert_eq!(messages(&without), ["no live process connects telegram 42 of Ada"]);
+        assert!(without[0].lasting && without[0].fix.contains("ingress"));
+        let moving =
+            idle(&wanted, &[worker, member(&[Group::accounts(agent)], LONG)], &leases[2..]);
+        assert_eq!(
+            messages(&moving),
+            [
+                "no live process connects telegram 42 of Ada",
+                "nobody answers for Ada in 1 of 64 parts of its rooms"
+            ]
+        );
+        assert!(moving.iter().all(|idle| !idle.lasting), "{moving:?}");
+    }
+
+    #[test]
+    fn what_somebody_once_had_is_wanted() {
+        let agent = AgentId::fresh();
+        let login = Part::account(&Source::new("x"), agent, &Account("7".into()));
+        let mut wanted: AllWanted =
+            [(agent, Wanted { name: "Ada".into(), ..Wanted::default() })].into();
+        add_known(&mut wanted, &held([login.clone(), login.clone()], &member(&[], Duration::ZERO)));
+        assert_eq!(wanted[&agent].accounts, [login]);
+    }
+}

@@ -1,0 +1,67 @@
+//! The targets.
+
+use galatea_core::{
+    ActionDocs, character,
+    model::{Finish, TextAnswer},
+};
+use galatea_runtime::plan;
+use std::sync::Arc;
+
+use crate::Target;
+
+/// Every target.
+pub(crate) const ALL: &[Target] = &[
+    Target { name: "telegram_updates", run: galatea_telegram::fuzz::updates },
+    Target { name: "telegram_webhook", run: galatea_telegram::fuzz::webhook },
+    Target {
+        name: "telegram_markdown",
+        run: |bytes| galatea_telegram::fuzz::markdown(&text(bytes)),
+    },
+    Target { name: "discord_event", run: galatea_discord::fuzz::event },
+    Target { name: "discord_markdown", run: |bytes| galatea_discord::fuzz::markdown(&text(bytes)) },
+    Target { name: "x_page", run: galatea_x::fuzz::page },
+    Target { name: "x_post", run: |bytes| galatea_x::fuzz::post(&text(bytes)) },
+    Target { name: "model_openai_chat", run: galatea_models::fuzz::openai_chat },
+    Target { name: "model_openai_responses", run: galatea_models::fuzz::openai_responses },
+    Target { name: "model_anthropic", run: galatea_models::fuzz::anthropic },
+    Target { name: "model_google", run: galatea_models::fuzz::google },
+    Target { name: "model_ollama", run: galatea_models::fuzz::ollama },
+    Target { name: "plan", run: plan },
+    Target { name: "character", run: character },
+    Target { name: "dotenv", run: galatea::fuzz::dotenv },
+];
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A model's answer as a plan. It holds nothing but what was written, and the same text gives the
+/// same plan.
+fn plan(bytes: &[u8]) {
+    let known: Vec<Arc<ActionDocs>> = ["SEND_MESSAGE", "MUTE_ROOM"]
+        .map(|name| {
+            let name = name.to_owned();
+            let parameters = Arc::new(serde_json::json!({ "type": "object" }));
+            Arc::new(ActionDocs {
+                name,
+                similes: Vec::new(),
+                description: String::new(),
+                parameters,
+            })
+        })
+        .into();
+    for finish in [Finish::Stop, Finish::Length] {
+        let answer = TextAnswer { text: text(bytes), finish, ..TextAnswer::default() };
+        assert_eq!(plan::parse(&answer, &known), plan::parse(&answer, &known));
+    }
+}
+
+/// A character file: it loads, or every fault has its place. What loads can be written and read again.
+fn character(bytes: &[u8]) {
+    for name in ["fuzz.json", "fuzz.toml"] {
+        if let Ok(loaded) = character::load_bytes(name, bytes) {
+            let written = character::convert(&loaded.character);
+            assert!(character::load("again.json", &written).is_ok(), "{written}");
+        }
+    }
+}

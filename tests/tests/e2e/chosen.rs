@@ -1,0 +1,98 @@
+//! Models that nobody names: chosen from the provider's list in the background, remembered, and chosen again once they are gone.
+
+use galatea_testkit::{
+    models::{Fault, Recorded, Reply},
+    process::{Program, Running},
+};
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+fn is_list(request: &Recorded) -> bool {
+    request.path.ends_with("/models")
+}
+
+fn list(names: &[&str]) -> Value {
+    json!({ "object": "list", "data": names.iter().map(|id| json!({ "id": id, "object": "model", "created": 1 })).collect::<Vec<_>>() })
+}
+
+/// The program without names of models.
+fn unnamed(stage: &Stage) -> Program {
+    stage.program().without_env("OPENAI_SMALL_MODEL").without_env("OPENAI_LARGE_MODEL")
+}
+
+async fn started(stage: &Stage) -> Running {
+    let running = unnamed(stage).arg("start").spawn();
+    running.wait_for_line("ready in").await;
+    running
+}
+
+/// The models that were asked for an answer.
+fn asked(stage: &Stage) -> Vec<String> {
+    stage
+        .model
+        .requests()
+        .iter()
+        .filter(|r| !is_list(r))
+        .filter_map(|r| r.body["model"].as_str().map(str::to_owned))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_model_is_chosen_remembered_and_chosen_again_when_it_is_refused() {
+    let stage = Stage::set().await;
+    let direct = stage.ann.direct();
+    stage.model.answer_with(|r| {
+        if is_list(r) {
+            Reply::Json(list(&["acme-8-large", "gpt-4-luna", "gpt-4-terra", "gpt-5-terra-preview"]))
+        } else {
+            Reply::text("of eight")
+        }
+    });
+    let mut running = started(&stage).await;
+    running.wait_for_line("a model was chosen from the provider's list").await;
+    stage.ann.says(&direct, "Q1").send();
+    stage.wait_text(&direct, "of eight").await;
+    assert_eq!(asked(&stage).last().map(String::as_str), Some("gpt-4-terra"));
+    let told = stage.program().arg("status").run().await.stdout;
+    assert!(
+        told.contains("gpt-4-terra") && told.contains("chosen from the provider's list"),
+        "{told}"
+    );
+    running.kill_9().await;
+
+    // A list that never comes delays no start, and what is remembered is asked.
+    stage.model.answer_with(|r| {
+        if is_list(r) { Reply::Fault(Fault::Hang) } else { Reply::text("remembered") }
+    });
+    let mut running = started(&stage).await;
+    stage.ann.says(&direct, "Q2").send();
+    stage.wait_text(&direct, "remembered").await;
+    assert_eq!(asked(&stage).last().map(String::as_str), Some("gpt-4-terra"));
+    running.kill_9().await;
+
+    // It is gone from the list: what is there now is asked, without a restart.
+    stage.model.answer_with(|r| match r.body["model"].as_str() {
+        _ if is_list(r) => Reply::Json(list(&["gpt-5-terra", "gpt-4-luna"])),
+        Some("gpt-4-terra") => Reply::Fault(Fault::UnknownModel),
+        Some(other) => Reply::text(format!("of {other}")),
+        None => Reply::Auto,
+    });
+    let running = started(&stage).await;
+    running.wait_for_line("\"to\":\"gpt-5-terra\"").await;
+    stage.ann.says(&direct, "Q3").send();
+    stage.wait_text(&direct, "of gpt-5-terra").await;
+    let listed = unnamed(&stage).args(["models", "ls", "--json"]).run().await;
+    let told: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let large = told["agents"][0]["models"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|m| m["role"] == "large")
+        .unwrap()
+        .clone();
+    assert_eq!(
+        (large["name"].as_str(), large["why"]["from"].as_str()),
+        (Some("gpt-5-terra"), Some("chosen"))
+    );
+}

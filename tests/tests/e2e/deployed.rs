@@ -1,0 +1,180 @@
+//! The systemd unit and the compose files as shipped, with the settings that `init` writes: their own paths lead to a bot that answers.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use galatea_testkit::process::{Home, Program, Running};
+
+use crate::stage::{KEY, Stage, binary};
+
+const UNIT: &str = include_str!("../../../deploy/galatea.service");
+const COMPOSE: &str = include_str!("../../../compose.yaml");
+const CLUSTER: &str = include_str!("../../../deploy/compose.cluster.yaml");
+const DOCKERFILE: &str = include_str!("../../../Dockerfile");
+
+/// A checkout in which `init` was run for Telegram and a model.
+async fn checkout(stage: &Stage) -> Home {
+    let home = Home::new();
+    home.write("deploy/galatea.service", UNIT);
+    home.write("target/release/galatea", "the binary");
+    let mut init = on(Program::new(binary(), &home), stage)
+        .args(["init", "--yes", "--telegram-token-stdin", "--model", "openai", "--model-key-stdin"])
+        .spawn();
+    init.write_line(&stage.telegram.token()).await;
+    init.write_line(KEY).await;
+    init.close_stdin();
+    let finished = init.finish().await;
+    assert_eq!(finished.code, Some(0), "{}{}", finished.stdout, finished.stderr);
+    home
+}
+
+/// Where the loopback servers are, which nobody but a test has to say.
+fn on(program: Program, stage: &Stage) -> Program {
+    program
+        .env("TELEGRAM_API_ROOT", stage.telegram.url())
+        .env("OPENAI_BASE_URL", stage.model.base_url())
+        .env("SERVER_PORT", "0")
+        .env("NO_COLOR", "1")
+}
+
+async fn answers(stage: &Stage, running: &Running) {
+    running.wait_for_line("polling").await;
+    assert!(
+        running.stderr().contains("Helper"),
+        "the character that `init` wrote: {}",
+        running.stderr()
+    );
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q7").send();
+    stage.wait_text(&direct, "A7").await;
+}
+
+/// Settings of a section, in the form `KEY=value`.
+fn entries<'a>(unit: &'a str, key: &str) -> Vec<&'a str> {
+    unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).collect()
+}
+
+#[tokio::test]
+async fn the_systemd_unit_as_shipped_starts_a_bot_that_answers() {
+    let stage = Stage::set().await;
+    let home = checkout(&stage).await;
+    let root = Home::new();
+    let under = |path: &str| format!("{}{path}", root.path().display());
+    // The install commands of its head, carried out below another root.
+    for folder in ["/usr/local/bin", "/etc/systemd/system", "/var/lib/galatea"] {
+        fs::create_dir_all(under(folder)).unwrap();
+    }
+    let commands: Vec<&str> = UNIT
+        .lines()
+        .filter_map(|line| line.strip_prefix("#   "))
+        .filter(|line| line.starts_with("install "))
+        .collect();
+    assert!(commands.len() >= 4, "{commands:?}");
+    for command in commands {
+        let command = ["/usr/local/", "/etc/"].iter().fold(command.to_owned(), |command, path| {
+            command.replace(&format!(" {path}"), &format!(" {}", under(path)))
+        });
+        let done = Program::new("/bin/sh", &home).args(["-c", &command]).run().await;
+        assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
+    }
+    let [exec] = entries(UNIT, "ExecStart").try_into().unwrap();
+    let mut words = exec.split(' ');
+    assert_eq!(
+        fs::read_to_string(under(words.next().unwrap())).unwrap(),
+        "the binary",
+        "ExecStart runs what was installed"
+    );
+    // systemd reads the file itself, as root (systemd.exec(5), EnvironmentFile=), then adds Environment=.
+    let [file] = entries(UNIT, "EnvironmentFile").try_into().unwrap();
+    let env: BTreeMap<String, String> = fs::read_to_string(under(file.trim_start_matches('-')))
+        .unwrap()
+        .lines()
+        .filter_map(assignment)
+        .collect();
+    let [working_dir] = entries(UNIT, "WorkingDirectory").try_into().unwrap();
+    let mut program = on(Program::new(binary(), &root).dir(under(working_dir)), &stage).args(words);
+    for (name, value) in
+        env.into_iter().chain(entries(UNIT, "Environment").into_iter().filter_map(assignment))
+    {
+        // Only the paths of this machine are moved below the other root.
+        program = program.env(name, if value.starts_with("/var/") { under(&value) } else { value });
+    }
+    let running = program.spawn();
+    answers(&stage, &running).await;
+    assert!(
+        Path::new(&under("/var/lib/galatea/galatea.db")).exists(),
+        "the data lies in StateDirectory"
+    );
+    // Codes after which another start does not help, as docs/operating.md says.
+    assert_eq!(entries(UNIT, "RestartPreventExitStatus"), ["2 3 4"]);
+}
+
+/// `NAME=value`, as systemd and compose read it where nothing is escaped.
+fn assignment(line: &str) -> Option<(String, String)> {
+    let (name, value) = line.split_once('=').filter(|_| !line.trim_start().starts_with('#'))?;
+    let value = value.trim().trim_matches('\'').trim_matches('"');
+    Some((name.trim().to_owned(), value.to_owned()))
+}
+
+/// The one value of a key in YAML that holds it once, or in each of several services alike.
+fn value<'a>(yaml: &'a str, key: &str) -> &'a str {
+    let all: Vec<&str> = yaml
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix(key)?.strip_prefix(':'))
+        .map(str::trim)
+        .collect();
+    all.first().unwrap_or_else(|| panic!("no {key}"))
+}
+
+#[tokio::test]
+async fn the_compose_file_as_shipped_starts_a_bot_that_answers() {
+    let stage = Stage::set().await;
+    let home = checkout(&stage).await;
+    let container = Home::new();
+    let inside = |path: &str| format!("{}{path}", container.path().display());
+    // What is mounted where.
+    let mounts: Vec<(&str, &str)> = COMPOSE
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- ./")?.split_once(':'))
+        .map(|(from, to)| (from, to.trim_end_matches(":ro")))
+        .collect();
+    assert_eq!(mounts.len(), 1, "{mounts:?}");
+    for (from, to) in mounts {
+        std::os::unix::fs::symlink(home.path().join(from), inside(to)).unwrap();
+    }
+    let env_file = value(COMPOSE, "- path");
+    let env: BTreeMap<String, String> = fs::read_to_string(home.path().join(env_file))
+        .unwrap()
+        .lines()
+        .filter_map(assignment)
+        .collect();
+    let image: BTreeMap<String, String> =
+        DOCKERFILE.lines().filter_map(|line| assignment(line.strip_prefix("ENV ")?)).collect();
+    assert!(DOCKERFILE.contains("ENTRYPOINT [\"galatea\"]\nCMD [\"start\"]"));
+    let mut program =
+        on(Program::new(binary(), &container).dir(inside(value(COMPOSE, "working_dir"))), &stage)
+            .arg("start");
+    for (name, value) in image.into_iter().chain(env) {
+        program =
+            program.env(name, if value.starts_with("/data") { inside(&value) } else { value });
+    }
+    let running = program.spawn();
+    answers(&stage, &running).await;
+    assert!(Path::new(&inside("/data/galatea.db")).exists(), "the data lies in the volume");
+    // The cluster's file has the same paths.
+    assert_eq!(value(CLUSTER, "working_dir"), value(COMPOSE, "working_dir"));
+    assert!(CLUSTER.contains("../characters:/characters:ro") && CLUSTER.contains("../.env"));
+}
+
+#[tokio::test]
+async fn what_init_wrote_is_found_from_another_folder() {
+    let stage = Stage::set().await;
+    let home = checkout(&stage).await;
+    let elsewhere = Home::new();
+    let env = home.path().join(".env");
+    let running = on(Program::new(binary(), &elsewhere), &stage)
+        .arg("--env-file")
+        .arg(env)
+        .arg("start")
+        .spawn();
+    answers(&stage, &running).await;
+}

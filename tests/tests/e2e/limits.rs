@@ -1,0 +1,88 @@
+//! Limits, usage and the block list by the real program, whose parts they cross: platform, line, ledger and command line.
+
+use serde_json::Value;
+
+use crate::stage::Stage;
+
+async fn json(stage: &Stage, arguments: &[&str]) -> Value {
+    let done = stage.program().args(arguments).run().await;
+    assert_eq!(done.code, Some(0), "{arguments:?}: {}{}", done.stdout, done.stderr);
+    serde_json::from_str(&done.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn a_stranger_meets_the_limits_and_the_ledger_knows() {
+    let stage = Stage::set().await;
+    let running = stage
+        .program()
+        .env("LIMITS", "public")
+        .env("LIMIT_PERSON", "2/min, 100/day")
+        .arg("start")
+        .spawn();
+    running.wait_for_line("ready in").await;
+    let ann = stage.ann.direct();
+    for (question, answer) in [("Q1", "A1"), ("Q2", "A2")] {
+        stage.ann.says(&ann, question).send();
+        stage.wait_text(&ann, answer).await;
+    }
+    let refused = stage.ann.says(&ann, "Q3").send();
+    let texts = stage
+        .wait_text(&ann, "I cannot keep up with so many messages. Please write again in a minute.")
+        .await;
+    assert_eq!(texts[..2], ["A1", "A2"]);
+    let told = stage
+        .program()
+        .args(["explain".to_owned(), format!("{}:{refused}", ann.id)])
+        .run()
+        .await
+        .stdout;
+    assert!(told.contains("To change it: LIMIT_PERSON="), "{told}");
+    let used = json(&stage, &["usage", "--by", "person,model", "--json"]).await;
+    let sum = |field: &str| {
+        used["lines"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| line[field].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    assert_eq!((sum("answers"), sum("refused"), sum("calls")), (2, 1, 2), "{used}");
+    assert!(
+        sum("input") > 0 && used["lines"][0]["person"].as_str().unwrap().contains("Ann"),
+        "{used}"
+    );
+
+    // Blocked while it runs: seen within two seconds, and nothing is said.
+    let bob = stage.telegram.user("Bob", "bob_b");
+    let id = bob.id.to_string();
+    json(&stage, &["block", "add", "telegram", "person", &id, "--reason", "spam", "--json"]).await;
+    assert_eq!(json(&stage, &["block", "ls", "--json"]).await["blocked"][0]["id"], id);
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    let blocked = bob.says(&bob.direct(), "Q4").send();
+    stage.ann.says(&ann, "/help").send();
+    let explained = async {
+        loop {
+            let told = stage
+                .program()
+                .args(["explain".to_owned(), format!("{}:{blocked}", bob.id)])
+                .run()
+                .await
+                .stdout;
+            if told.contains("this person is blocked (spam)") {
+                return told;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    let told = tokio::time::timeout(std::time::Duration::from_secs(30), explained).await.unwrap();
+    assert!(told.contains(&format!("galatea block rm telegram person {id}")), "{told}");
+    assert_eq!(stage.texts(&bob.direct()), Vec::<String>::new());
+    json(&stage, &["block", "rm", "telegram", "person", &id, "--json"]).await;
+    let twice = stage.program().args(["block", "rm", "telegram", "person", &id]).run().await;
+    assert!(
+        twice.code == Some(1) && twice.stderr.contains("GAL-BLOCK-UNKNOWN"),
+        "{:?} {}",
+        twice.code,
+        twice.stderr
+    );
+}

@@ -1,0 +1,213 @@
+//! A newcomer: the commands of README.md, taken from its text, in their order, in a fresh folder. Every start must lead to a bot that answers.
+
+use std::path::Path;
+
+use galatea_testkit::process::{Home, Program, Running};
+
+use crate::stage::{KEY, Stage, binary};
+
+const README: &str = include_str!("../../../README.md");
+/// An old elizaOS file, which the README's reader has and we bring along.
+const OLD: &str = include_str!("../../../crates/galatea-core/src/character/tests/fixtures/v0.json");
+
+/// Commands in fenced blocks of a text, in order; what is printed in an example (`$ …`) is no command.
+fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((_, behind)) = rest.split_once("\n```\n") {
+        let Some((block, after)) = behind.split_once("\n```\n") else { break };
+        rest = after;
+        if block.starts_with("$ ") {
+            continue;
+        }
+        let joined = block.replace("\\\n", " ");
+        let command = |line: &str| line.split("  #").next().unwrap_or_default().trim().to_owned();
+        found.extend(
+            joined.lines().map(command).filter(|line| !line.is_empty() && !line.starts_with('#')),
+        );
+    }
+    found
+}
+
+/// Steps that need the internet, a compiler or a browser, and are proved elsewhere: the program is built and lies in PATH.
+fn is_before(command: &str) -> bool {
+    ["sudo apt-get", "apt-get", "git clone", "cd ", "cargo ", "export PATH="]
+        .iter()
+        .any(|begin| command.starts_with(begin))
+}
+
+/// What a reader fills in.
+fn filled(command: &str, stage: &Stage, message: &str) -> String {
+    command
+        .replace("OPENAI_API_KEY=…", &format!("OPENAI_API_KEY={KEY}"))
+        .replace("TELEGRAM_BOT_TOKEN=…", &format!("TELEGRAM_BOT_TOKEN={}", stage.telegram.token()))
+        .replace("<message>", message)
+}
+
+/// Settings in front of a command, by name.
+type Settings = Vec<(String, String)>;
+
+/// Settings in front of a command, and its words; none for a command of the shell.
+fn words(command: &str) -> Option<(Settings, Vec<String>)> {
+    let mut env = Vec::new();
+    let mut words = command.split_whitespace().map(str::to_owned).peekable();
+    while let Some((name, value)) = words
+        .peek()
+        .and_then(|word| word.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    {
+        env.push((name, value));
+        words.next();
+    }
+    (words.next()? == "galatea").then(|| (env, words.collect()))
+}
+
+/// The newcomer's folder: a fresh clone as far as the commands need it.
+fn folder() -> Home {
+    let home = Home::new();
+    let characters = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../characters");
+    for file in std::fs::read_dir(characters).unwrap().map(|file| file.unwrap().path()) {
+        home.write(
+            &format!("characters/{}", file.file_name().unwrap().to_str().unwrap()),
+            &std::fs::read_to_string(&file).unwrap(),
+        );
+    }
+    home.write("my-old-eliza.json", OLD);
+    home
+}
+
+struct Newcomer {
+    stage: Stage,
+    home: Home,
+    running: Option<Running>,
+    asked: u32,
+    has_key: bool,
+    /// A message that was answered, as `explain` takes it.
+    message: String,
+}
+
+impl Newcomer {
+    fn at(&self, program: Program) -> Program {
+        let path =
+            format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
+        let program = program
+            .env("PATH", path)
+            .env("TELEGRAM_API_ROOT", self.stage.telegram.url())
+            .env("SERVER_PORT", "0")
+            .env("NO_COLOR", "1");
+        // Where OpenAI is, once there is a key for it: an address alone would be a model of one's own.
+        if self.has_key {
+            program.env("OPENAI_BASE_URL", self.stage.model.base_url())
+        } else {
+            program
+        }
+    }
+
+    fn program(&self) -> Program {
+        self.at(Program::new(binary(), &self.home))
+    }
+
+    /// A question in the terminal, and one on Telegram where the bot is there, are answered.
+    async fn answered(&mut self) {
+        self.asked += 1;
+        let chat = self.program().args(["chat", "-m", "are you there?"]).run().await;
+        assert!(
+            chat.code == Some(0) && chat.stdout.contains(" › "),
+            "{}{}",
+            chat.stdout,
+            chat.stderr
+        );
+        let banner = self.running.as_ref().unwrap().stderr();
+        if banner.contains("Telegram   on") {
+            let direct = self.stage.ann.direct();
+            let number = self.stage.ann.says(&direct, &format!("Q{}", self.asked)).send();
+            self.stage.wait_text(&direct, &format!("A{}", self.asked)).await;
+            self.message = format!("{}:{number}", direct.id);
+        }
+    }
+
+    async fn stop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            running.terminate();
+            let finished = running.finish().await;
+            assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        }
+    }
+
+    async fn does(&mut self, command: &str) {
+        let command = filled(command, &self.stage, &self.message);
+        self.has_key |= command.contains("MODEL_KEY") || command.contains(KEY);
+        match words(&command) {
+            Some((env, args)) if args.is_empty() || args[0] == "start" => {
+                self.stop().await;
+                let program =
+                    env.into_iter().fold(self.program().args(args), |program, (name, value)| {
+                        program.env(name, value)
+                    });
+                let running = program.spawn();
+                running.wait_for_line("ready in").await;
+                running.wait_for_line("terminal.sock").await;
+                self.running = Some(running);
+                self.answered().await;
+            }
+            // It asks on a terminal; the README's own command without questions follows it.
+            Some((_, args)) if args == ["init"] => {
+                let refused = self.program().args(args).run().await;
+                assert!(
+                    refused.code == Some(2) && refused.stderr.contains("--yes"),
+                    "{}",
+                    refused.stderr
+                );
+            }
+            Some((_, args)) if args == ["chat"] => {
+                let mut chat = self.program().args(args).spawn();
+                chat.write_line("hello").await;
+                chat.close_stdin();
+                let finished = chat.finish().await;
+                assert!(
+                    finished.code == Some(0) && finished.stdout.contains(" › "),
+                    "{command}: {}{}",
+                    finished.stdout,
+                    finished.stderr
+                );
+            }
+            _ => {
+                let shell = self
+                    .at(Program::new("/bin/sh", &self.home))
+                    .env("TELEGRAM_TOKEN", self.stage.telegram.token())
+                    .env("MODEL_KEY", KEY);
+                let done = shell.args(["-c", &command]).run().await;
+                assert_eq!(done.code, Some(0), "{command}\n{}{}", done.stdout, done.stderr);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_readme_followed_to_the_letter_ends_in_an_answered_telegram_message() {
+    let all = commands(README);
+    let (own, before): (Vec<_>, Vec<_>) = all.iter().partition(|command| !is_before(command));
+    for needed in ["git clone", "cargo build --release", "export PATH="] {
+        assert!(
+            before.iter().any(|command| command.starts_with(needed)),
+            "a newcomer needs {needed}"
+        );
+    }
+    for word in ["rustup.rs", "@BotFather", "/newbot", "galatea init", "build-essential"] {
+        assert!(README.contains(word), "{word} is not in README.md");
+    }
+    assert!(own.iter().any(|command| command.contains("init --yes")) && own.len() > 12, "{own:#?}");
+    let mut newcomer = Newcomer {
+        stage: Stage::set().await,
+        home: folder(),
+        running: None,
+        asked: 0,
+        has_key: false,
+        message: String::new(),
+    };
+    for command in own {
+        newcomer.does(command).await;
+    }
+    newcomer.stop().await;
+    assert!(!newcomer.message.is_empty(), "Telegram was never answered");
+}

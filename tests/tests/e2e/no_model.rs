@@ -1,0 +1,102 @@
+//! A bot that reads Telegram and has no model looks nowhere healthy.
+
+use crate::stage::{KEY, Stage};
+use galatea_testkit::process::Program;
+
+fn without_model(stage: &Stage) -> Program {
+    stage.program().without_env("OPENAI_API_KEY").without_env("OPENAI_BASE_URL")
+}
+
+#[tokio::test]
+async fn doctor_status_and_log_say_that_nobody_is_answered_and_what_to_set() {
+    let stage = Stage::set().await;
+    let program = without_model(&stage);
+    for offline in [&["doctor", "--json"][..], &["doctor", "--json", "--offline"]] {
+        let doctor = program.clone().args(offline.iter().copied()).run().await;
+        assert_eq!(doctor.code, Some(7), "{offline:?}: {}", doctor.stdout);
+        let told: serde_json::Value = serde_json::from_str(&doctor.stdout).unwrap();
+        let found = told["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|f| f["id"] == "GAL-MODEL-NONE")
+            .unwrap_or_else(|| panic!("{told}"));
+        assert!(
+            found["severity"] == "error"
+                && found["fix"].as_str().unwrap().contains("OPENAI_API_KEY"),
+            "{found}"
+        );
+    }
+    let running = program.clone().args(["start", "--log-json"]).spawn();
+    running.wait_for_line("polling").await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1").send();
+    running.wait_for_line("skipped").await;
+    let status = program.clone().args(["status"]).run().await;
+    assert_eq!(status.code, Some(1), "{}", status.stdout);
+    assert!(
+        status.stdout.starts_with("not ready")
+            && status.stdout.contains("GAL-MODEL-NONE")
+            && status.stdout.contains("answers nobody there"),
+        "{}",
+        status.stdout
+    );
+    let said = running.stderr();
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("GAL-MODEL-NONE")).collect();
+    assert!(
+        lines.len() == 1
+            && lines[0].contains("no model is set")
+            && lines[0].contains("galatea init"),
+        "once, with the reason and what to set: {said}"
+    );
+}
+
+#[tokio::test]
+async fn with_a_model_or_with_answers_switched_off_nothing_is_wrong() {
+    let stage = Stage::set().await;
+    for program in [
+        stage.program(),
+        without_model(&stage).env("TELEGRAM_AUTO_REPLY", "false"),
+        without_model(&stage).env("OFFLINE_RESPONDER_PUBLIC", "true"),
+    ] {
+        let doctor = program.args(["doctor", "--offline"]).run().await;
+        assert!(
+            doctor.code == Some(0) && !doctor.stdout.contains("GAL-MODEL-NONE"),
+            "{}",
+            doctor.stdout
+        );
+    }
+    assert!(!KEY.is_empty());
+}
+
+#[tokio::test]
+async fn what_the_character_asks_for_and_is_not_here_is_remarked_everywhere() {
+    let stage = Stage::set().await;
+    let text = r#"{"name": "Ada", "bio": "b", "plugins": ["@elizaos/plugin-solana", "@elizaos/plugin-discord"], "knowledge": ["a line", {"path": "docs/gone.md"}]}"#;
+    stage.home.write("ada.json", text);
+    let program = stage.program().env("CHARACTER_FILES", "ada.json");
+    let valid = program.clone().args(["character", "validate", "ada.json"]).run().await;
+    assert_eq!(valid.code, Some(0), "{}", valid.stdout);
+    let doctor = program.clone().args(["doctor"]).run().await;
+    assert_eq!(doctor.code, Some(0), "{}", doctor.stdout);
+    for said in [&valid.stdout, &doctor.stdout] {
+        for part in ["plugin-solana", "GAL-CHAR-PLUGIN", "docs/gone.md", "GAL-CHAR-KNOWLEDGE"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    assert!(
+        doctor.stdout.contains("Discord of Ada is off, and its character asks for it")
+            && doctor.stdout.contains("set DISCORD_API_TOKEN"),
+        "{}",
+        doctor.stdout
+    );
+    let running = program.arg("start").spawn();
+    running.wait_for_line("ready in").await;
+    let banner = running.stderr();
+    for part in [
+        "it asks for what is not here: solana, 1 knowledge path",
+        "off  set DISCORD_API_TOKEN; its character asks for it",
+    ] {
+        assert!(banner.contains(part), "{part}: {banner}");
+    }
+}

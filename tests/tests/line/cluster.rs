@@ -1,0 +1,120 @@
+//! Several processes, without a tick that helps by luck: what one stores or gives back another finds because it looks for it.
+
+use galatea_core::{
+    SecretString,
+    store::{LeaseStore, Role},
+};
+use galatea_store::{Database as Stored, PostgresOptions};
+use galatea_testkit::postgres::Database;
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{
+    house::{Plan, dm},
+    models::{Gated, echo},
+    platform::PATIENCE,
+};
+
+async fn open(database: &Database) -> Stored {
+    Stored::postgres(&SecretString::from(database.url()), PostgresOptions::default()).await.unwrap()
+}
+
+/// How many leases each member holds, the account's among them.
+async fn held(store: &Stored) -> BTreeMap<Option<String>, usize> {
+    let mut held = BTreeMap::new();
+    for lease in store.leases().await.unwrap() {
+        *held.entry(lease.member.map(|member| member.to_string())).or_default() += 1;
+    }
+    held
+}
+
+async fn until_held(what: &str, store: &Stored, mut wanted: Vec<usize>) {
+    wanted.sort_unstable();
+    let held_so = async || {
+        let held = held(store).await;
+        let mut counts: Vec<usize> = held.values().copied().collect();
+        counts.sort_unstable();
+        !held.contains_key(&None) && counts == wanted
+    };
+    let waiting = async {
+        while !held_so().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(
+        tokio::time::timeout(PATIENCE, waiting).await.is_ok(),
+        "never happened: {what}: {:?}",
+        held(store).await
+    );
+}
+
+/// It began alone, and an hour lies between two looks of one that is alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_begins_to_answer_looks_for_what_others_store() {
+    let database = Database::fresh().await;
+    let (worker, _) =
+        Plan::new(echo()).store(&open(&database).await).without_ticks(Role::Worker).begin().await;
+    let house =
+        Plan::new(echo()).store(&open(&database).await).without_ticks(Role::Ingress).build().await;
+    until_held("the rooms and the account to be taken", &open(&database).await, vec![64, 1]).await;
+    house.say(&dm("7"), "hello").await;
+    assert_eq!(house.platform.until_shown("7", 1).await, ["re: hello"]);
+    worker.stop(PATIENCE).await;
+}
+
+/// No tick, no end of a lease: only the word in the database that somebody came or went.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_handed_over_on_purpose_is_taken_at_once() {
+    let database = Database::fresh().await;
+    let store = open(&database).await;
+    let house =
+        Plan::new(echo()).store(&open(&database).await).without_ticks(Role::Ingress).build().await;
+    let worker = async || {
+        Plan::new(echo()).store(&open(&database).await).without_ticks(Role::Worker).begin().await.0
+    };
+    let first = worker().await;
+    until_held("one worker to answer everywhere", &store, vec![64, 1]).await;
+    let second = worker().await;
+    until_held("two workers with half each", &store, vec![32, 32, 1]).await;
+    house.say(&dm("7"), "one").await;
+    house.say(&dm("8"), "two").await;
+    assert_eq!(house.platform.until_shown("7", 1).await, ["re: one"]);
+    assert_eq!(house.platform.until_shown("8", 1).await, ["re: two"]);
+    first.stop(PATIENCE).await;
+    until_held("the second to answer everywhere", &store, vec![64, 1]).await;
+    house.say(&dm("7"), "three").await;
+    assert_eq!(house.platform.until_shown("7", 2).await, ["re: one", "re: three"]);
+    second.stop(PATIENCE).await;
+}
+
+/// A long answer does not keep an account: what is committed later is sent by the process that has it then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_does_not_wait_for_the_answers_of_a_process_that_stops() {
+    let database = Database::fresh().await;
+    let store = open(&database).await;
+    let model = Gated::new(echo(), "hello");
+    let old = Plan { models: crate::models::all(model.clone()), ..Plan::new(echo()) };
+    let old = old.store(&open(&database).await).among_others().build().await;
+    old.say(&dm("7"), "hello").await;
+    model.reached(1).await;
+    let new = Plan::new(echo()).store(&open(&database).await).among_others();
+    let new = tokio::spawn(new.build());
+    let company = async {
+        while held(&store).await.len() < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(
+        tokio::time::timeout(PATIENCE, company).await.is_ok(),
+        "a second process with a part of the rooms"
+    );
+    let stopping = old.orchestrator.stop(PATIENCE);
+    let new = async {
+        let new = tokio::time::timeout(PATIENCE / 2, new).await;
+        model.open(1);
+        new.expect("the account comes while the turn goes on").unwrap()
+    };
+    let (stopped, new) = tokio::join!(stopping, new);
+    assert!(stopped);
+    assert_eq!(new.platform.until_shown("7", 1).await, ["re: hello"]);
+    new.orchestrator.stop(PATIENCE).await;
+}

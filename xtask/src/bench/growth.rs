@@ -1,0 +1,172 @@
+//! Growth: whether a long run shows a leak of memory or of open files. Warm-up and slope count
+//! answers, not minutes, so that a busy machine changes what can be judged and not the verdict.
+
+use std::fmt;
+
+/// Answers until the caches of the program are full. Measured: a release build is even after
+/// 4,200 answers in 100 rooms.
+const WARM_UP: usize = 4_500;
+/// Answers after the warm-up below which nothing is judged.
+const ENOUGH: usize = 3_000;
+/// Looks after the warm-up below which nothing is judged.
+const LOOKS: usize = 8;
+/// MiB between the medians of the two halves: more than an allocator's noise.
+const GROWTH: f64 = 4.0;
+/// Files, or sockets, by which two looks may differ.
+pub(super) const FILES: usize = 8;
+
+/// A look at the process.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    /// Answers so far.
+    pub(super) answers: usize,
+    /// Resident memory in MiB.
+    pub(super) resident: f64,
+    /// Open files without sockets.
+    pub(super) files: usize,
+    /// Open sockets.
+    pub(super) sockets: usize,
+}
+
+/// What a run shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Verdict {
+    /// Too few answers to tell.
+    TooShort {
+        /// Answers given.
+        answers: usize,
+    },
+    /// Medians of the first and the second half after the warm-up.
+    Judged {
+        /// MiB.
+        resident: (f64, f64),
+        /// MiB for 10,000 answers, least squares.
+        slope: f64,
+        /// Without sockets.
+        files: (f64, f64),
+        /// First look, and last look after a quiet time.
+        sockets: (usize, usize),
+    },
+}
+
+impl Verdict {
+    /// Whether it shows a leak.
+    pub(super) fn is_growth(self) -> bool {
+        match self {
+            Self::TooShort { .. } => false,
+            Self::Judged { resident, files, sockets, .. } => {
+                let grown = files.1 - files.0 > FILES as f64 || sockets.1 > sockets.0 + FILES;
+                resident.1 - resident.0 > GROWTH || grown
+            }
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooShort { answers } => {
+                write!(
+                    to,
+                    "growth is not judged: {answers} answers; it takes {} and {LOOKS} looks after the warm-up",
+                    WARM_UP + ENOUGH
+                )
+            }
+            Self::Judged { resident, slope, files, sockets } => write!(
+                to,
+                "after {WARM_UP} answers: resident memory {:.1} MiB, then {:.1} MiB; slope {slope:.2} MiB for 10,000 \
+                 answers; open files {:.0}, then {:.0}; sockets {} at first, {} once quiet",
+                resident.0, resident.1, files.0, files.1, sockets.0, sockets.1
+            ),
+        }
+    }
+}
+
+/// Judges a run by its looks, in the order they were made.
+pub(super) fn judge(looks: &[Look]) -> Verdict {
+    let answers = looks.last().map_or(0, |look| look.answers);
+    let warm: Vec<Look> = looks.iter().copied().filter(|look| look.answers >= WARM_UP).collect();
+    let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
+        return Verdict::TooShort { answers };
+    };
+    if answers < WARM_UP + ENOUGH || warm.len() < LOOKS {
+        return Verdict::TooShort { answers };
+    }
+    let (early, late) = warm.split_at(warm.len() / 2);
+    let both = |value: fn(&Look) -> f64| (median(early, value), median(late, value));
+    Verdict::Judged {
+        resident: both(|look| look.resident),
+        slope: slope(&warm),
+        files: both(|look| look.files as f64),
+        sockets: (first.sockets, last.sockets),
+    }
+}
+
+fn median(looks: &[Look], value: impl Fn(&Look) -> f64) -> f64 {
+    let mut values: Vec<f64> = looks.iter().map(value).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+/// Least squares: MiB for 10,000 answers.
+fn slope(looks: &[Look]) -> f64 {
+    let count = looks.len() as f64;
+    let at = |look: &Look| look.answers as f64 / 10_000.0;
+    let mean_at = looks.iter().map(at).sum::<f64>() / count;
+    let mean = looks.iter().map(|look| look.resident).sum::<f64>() / count;
+    let above: f64 = looks.iter().map(|look| (at(look) - mean_at) * (look.resident - mean)).sum();
+    let below: f64 = looks.iter().map(|look| (at(look) - mean_at).powi(2)).sum();
+    if below > 0.0 { above / below } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Even looks up to so many answers, 200 between two.
+    fn looks(answers: usize, growth: f64) -> Vec<Look> {
+        let at = |n: usize| n as f64 / 10_000.0;
+        let look = |n| Look { answers: n, resident: 30.0 + growth * at(n), files: 20, sockets: 12 };
+        (1..=answers / 200).map(|n| look(n * 200)).collect()
+    }
+
+    #[test]
+    fn a_leak_fails_and_evenness_does_not() {
+        assert!(!judge(&looks(12_000, 1.0)).is_growth());
+        assert!(judge(&looks(12_000, 20.0)).is_growth());
+        let Verdict::Judged { slope, .. } = judge(&looks(12_000, 3.0)) else {
+            panic!("not judged")
+        };
+        assert!((slope - 3.0).abs() < 1e-9);
+        let mut files = looks(12_000, 0.0);
+        files.iter_mut().skip(45).for_each(|look| look.files = 90);
+        assert!(judge(&files).is_growth());
+    }
+
+    #[test]
+    fn caches_that_fill_are_no_leak() {
+        let mut filling = looks(12_000, 0.0);
+        for look in &mut filling {
+            look.resident += 20.0 * (look.answers as f64 / 4_500.0).min(1.0);
+        }
+        assert!(!judge(&filling).is_growth());
+    }
+
+    #[test]
+    fn a_busy_machine_gives_no_verdict_of_its_own() {
+        let slow = judge(&looks(3_050, 500.0));
+        assert_eq!(slow, Verdict::TooShort { answers: 3_000 });
+        assert!(!slow.is_growth());
+        assert!(!judge(&[]).is_growth());
+    }
+
+    #[test]
+    fn kept_connections_count_only_once_it_is_quiet() {
+        let mut burst = looks(12_000, 0.0);
+        burst.iter_mut().skip(10).for_each(|look| look.sockets = 128);
+        burst.push(Look { sockets: 12, ..burst[burst.len() - 1] });
+        assert!(!judge(&burst).is_growth());
+        burst.last_mut().unwrap().sockets = 60;
+        assert!(judge(&burst).is_growth());
+    }
+}

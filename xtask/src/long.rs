@@ -1,0 +1,105 @@
+//! `cargo xtask long`: what CI runs after `cargo xtask ci`: the crash matrix, 300 random kills,
+//! a soak beside them, a minute of fuzzing for every reader of strangers' bytes, and a new connector in
+//! a copy of the checkout.
+
+use anyhow::{Context, Result, bail};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Instant,
+};
+
+use crate::{
+    bench, cargo, fuzz, scaffold,
+    step::{step, succeed},
+};
+
+/// The end-to-end tests with the features of the whole workspace: nothing is built twice.
+const E2E: [&str; 5] = ["test", "--workspace", "--locked", "--test", "e2e"];
+
+/// Runs every step; the first failure ends it.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let begun = Instant::now();
+    let soak = soak(root)?;
+    step("crash matrix", || matrix(root))?;
+    step("chaos", || succeed(ignored(root, "chaos::")))?;
+    step("soak, beside the matrix and chaos", || soak.finish())?;
+    step("fuzzing", || fuzz::search(root, &fuzz::Fuzz::of_ci()).map(report))?;
+    step("a new connector", || scaffold::run(root))?;
+    eprintln!("--- everything passed in {:.0} s", begun.elapsed().as_secs_f32());
+    Ok(())
+}
+
+/// A search finds faults by chance, in whatever was there before, so a finding is shown and fails no
+/// build. The fixed corpus does: it is a test.
+fn report(findings: Vec<String>) {
+    for target in findings {
+        eprintln!(
+            "warning: {target} has a finding; `cargo xtask fuzz {target}` repeats the search"
+        );
+    }
+}
+
+/// `cargo xtask matrix`: a crash at every kill point, on every platform and database.
+pub(crate) fn matrix(root: &Path) -> Result<()> {
+    succeed(ignored(root, "matrix::"))
+}
+
+/// Tests that are left out of a plain run, by the beginning of their names.
+fn ignored(root: &Path, names: &str) -> Command {
+    let mut command = cargo(root, &E2E);
+    // One cell after the other would take an hour; the cells mostly wait.
+    command.args(["--", "--ignored", "--nocapture", "--test-threads=4", names]);
+    command
+}
+
+/// Starts a soak of the debug build, in a copy, while other steps run.
+fn soak(root: &Path) -> Result<Beside> {
+    let mut build = cargo(root, &E2E);
+    build.arg("--no-run");
+    succeed(build)?;
+    let programs = bench::target(root)?.join("debug");
+    let copy = programs.join("galatea-soak");
+    fs::copy(programs.join("galatea"), &copy).context("the program was not built")?;
+    let mut command = Command::new(std::env::current_exe().context("this program has no path")?);
+    command.current_dir(root).args([
+        "soak",
+        "--minutes",
+        "15",
+        "--answers",
+        "12000",
+        "--pace",
+        "30",
+    ]);
+    command.arg("--binary").arg(copy).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok(Beside(Some(command.spawn().context("the soak could not be started")?)))
+}
+
+/// A process that runs beside the other steps, and ends with them.
+struct Beside(Option<Child>);
+
+impl Beside {
+    fn finish(mut self) -> Result<()> {
+        let child = self.0.take().context("it was finished before")?;
+        let output = child.wait_with_output().context("its output was lost")?;
+        let (errors, text) = (&output.stderr, &output.stdout);
+        eprint!("{}{}", String::from_utf8_lossy(errors), String::from_utf8_lossy(text));
+        if output.status.success() { Ok(()) } else { bail!("it ended with {}", output.status) }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            if let Ok(id) = i32::try_from(child.id()) {
+                let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
+            }
+            let _ = child.wait();
+        }
+    }
+}

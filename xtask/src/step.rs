@@ -1,0 +1,35 @@
+//! Steps of a chore: each is named, timed, and ends the chore when it fails.
+
+use anyhow::{Context, Result, bail};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use crate::cargo;
+
+/// Runs one step and prints how long it took.
+pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    eprintln!("--- {name}");
+    let begun = Instant::now();
+    work().with_context(|| format!("{name} failed"))?;
+    eprintln!("--- {name}: passed in {:.1} s", begun.elapsed().as_secs_f32());
+    Ok(())
+}
+
+/// Runs a command; an exit code other than 0 is an error.
+pub(crate) fn succeed(mut command: Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} ended with {status}");
+    }
+    Ok(())
+}
+
+/// Whether `cargo <subcommand>` exists.
+pub(crate) fn installed(root: &Path, subcommand: &str) -> bool {
+    let mut command = cargo(root, &[subcommand, "--version"]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}

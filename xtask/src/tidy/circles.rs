@@ -1,0 +1,121 @@
+//! No import circles: a module that imports another is not imported by it, directly or by way of others.
+//!
+//! Each level of a crate is looked at by itself: the children of one module, each with all that lies below it, and the module's own items.
+//! A name that a module only passes on (`pub use child::Name`) counts as the child's, so facades hide nothing.
+
+mod graph;
+mod modules;
+#[cfg(test)]
+mod tests;
+
+use anyhow::Result;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::{self, Display, Formatter},
+    path::Path,
+};
+
+use modules::{ModulePath, Modules};
+
+/// Crates whose modules may not import each other in circles.
+const CRATES: &[&str] = &["galatea-core", "galatea-runtime", "galatea-store"];
+
+/// Modules that are still in circles: crate, level, how many. A number goes down, never up.
+const ALLOWED: &[(&str, &str, usize)] = &[];
+
+/// The name of a module's own items among its children.
+const OWN: &str = "(its own items)";
+
+/// One circle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Circle {
+    /// The module whose children import each other.
+    level: String,
+    members: BTreeSet<String>,
+    /// An import for each step, such as `a → b (crate::a::x uses crate::b::Y)`.
+    imports: Vec<String>,
+}
+
+/// Breaches in the crates that are checked.
+pub(super) fn check(root: &Path) -> Result<Vec<String>> {
+    let mut breaches = Vec::new();
+    for name in CRATES {
+        let library = root.join("crates").join(name).join("src/lib.rs");
+        let found = circles(&Modules::read(&library)?);
+        breaches.extend(compare(name, &found, ALLOWED));
+    }
+    Ok(breaches)
+}
+
+fn compare(name: &str, found: &[Circle], allowed: &[(&str, &str, usize)]) -> Vec<String> {
+    let mut levels: BTreeMap<&str, Vec<&Circle>> = BTreeMap::new();
+    for circle in found {
+        levels.entry(&circle.level).or_default().push(circle);
+    }
+    let mut breaches = Vec::new();
+    for (level, circles) in levels {
+        let here = allowed.iter().find(|(of, at, _)| *of == name && *at == level);
+        let most = here.map_or(0, |(.., most)| *most);
+        let members: usize = circles.iter().map(|circle| circle.members.len()).sum();
+        if members > most {
+            let circles: Vec<String> = circles.iter().map(ToString::to_string).collect();
+            breaches.push(format!(
+                "{name}: {members} modules of {level} import each other in circles, {most} are allowed:\n{}",
+                circles.join("\n")
+            ));
+        }
+    }
+    breaches
+}
+
+impl Display for Circle {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let members: Vec<&str> = self.members.iter().map(String::as_str).collect();
+        write!(out, "  {}\n    {}", members.join(", "), self.imports.join("\n    "))
+    }
+}
+
+/// All circles of a crate, level by level.
+fn circles(modules: &Modules) -> Vec<Circle> {
+    let imports = modules.imports();
+    let mut found = Vec::new();
+    for level in modules.paths() {
+        let mut edges: BTreeMap<(String, String), String> = BTreeMap::new();
+        for (from, to) in &imports {
+            if let (Some(a), Some(b)) = (child(level, from), child(level, to))
+                && a != b
+            {
+                edges.entry((a, b)).or_insert_with(|| format!("{} uses {}", name(from), name(to)));
+            }
+        }
+        let nodes: BTreeSet<&str> =
+            edges.keys().flat_map(|(a, b)| [a.as_str(), b.as_str()]).collect();
+        let steps: Vec<(&str, &str)> =
+            edges.keys().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        for members in graph::circles(&nodes, &steps) {
+            let inside = |(a, b): &(&String, &String)| {
+                members.contains(a.as_str()) && members.contains(b.as_str())
+            };
+            found.push(Circle {
+                level: name(level),
+                imports: edges
+                    .iter()
+                    .filter(|((a, b), _)| inside(&(a, b)))
+                    .map(|((a, b), by)| format!("{a} → {b} ({by})"))
+                    .collect(),
+                members: members.into_iter().map(str::to_owned).collect(),
+            });
+        }
+    }
+    found
+}
+
+/// Which child of a level a module is or lies below.
+fn child(level: &ModulePath, module: &ModulePath) -> Option<String> {
+    let below = module.strip_prefix(level.as_slice())?;
+    Some(below.first().map_or_else(|| OWN.to_owned(), Clone::clone))
+}
+
+fn name(module: &ModulePath) -> String {
+    std::iter::once("crate").chain(module.iter().map(String::as_str)).collect::<Vec<_>>().join("::")
+}
