@@ -1,14 +1,21 @@
 //! Config: the settings of one account.
 
-use galatea_core::{Connector, ConnectorConfig, ExposeSecret, Host, Result, SecretString, Settings, Source, Variable, character::Explanation};
+use galatea_core::{
+    Connector, ConnectorConfig, ExposeSecret, Host, Result, SecretString, Settings, Source,
+    Variable, character::Explanation,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::Arc;
 
 use crate::{connector::ParrotConnector, error};
 
-const TOKEN: Variable = Variable::new("PARROT_TOKEN", "The account's token: number, colon, secret.").secret().required();
-const API_ROOT: Variable = Variable::new("PARROT_API_ROOT", "Address of the server.").or(DEFAULT_ROOT);
+const TOKEN: Variable =
+    Variable::new("PARROT_TOKEN", "The account's token: number, colon, secret.")
+        .secret()
+        .required();
+const API_ROOT: Variable =
+    Variable::new("PARROT_API_ROOT", "Address of the server.").or(DEFAULT_ROOT);
 
 // `.example` is no host by definition (RFC 2606 §2): put the platform's own address here.
 const DEFAULT_ROOT: &str = "https://chat.example";
@@ -50,7 +57,9 @@ impl ConnectorConfig for ParrotConfig {
             return Err(settings.complain(&API_ROOT, "is no http or https address"));
         }
         let config = Self { token, api_root: api_root.trim_end_matches('/').to_owned() };
-        config.account().map_err(|error| error.with("where", format!("{} from {}", TOKEN.name, settings.origin(&TOKEN))))?;
+        config.account().map_err(|error| {
+            error.with("where", format!("{} from {}", TOKEN.name, settings.origin(&TOKEN)))
+        })?;
         Ok(Some(config))
     }
 
@@ -66,14 +75,21 @@ mod tests {
     #[test]
     fn off_without_a_token_and_on_with_one() {
         assert!(ParrotConfig::from_settings(&Settings::default()).unwrap().is_none());
-        let config = ParrotConfig::from_settings(&Settings::from_pairs([(TOKEN.name, "7:secret")])).unwrap().unwrap();
+        let config = ParrotConfig::from_settings(&Settings::from_pairs([(TOKEN.name, "7:secret")]))
+            .unwrap()
+            .unwrap();
         assert_eq!((config.account().unwrap(), config.api_root.as_str()), (7, DEFAULT_ROOT));
     }
 
     #[test]
     fn nonsense_is_refused_with_its_place_and_without_the_secret() {
-        let error = ParrotConfig::from_settings(&Settings::from_pairs([(TOKEN.name, "hush")])).unwrap_err();
-        assert!(error.to_string().contains(TOKEN.name) && !error.report().contains("hush"), "{}", error.report());
+        let error =
+            ParrotConfig::from_settings(&Settings::from_pairs([(TOKEN.name, "hush")])).unwrap_err();
+        assert!(
+            error.to_string().contains(TOKEN.name) && !error.report().contains("hush"),
+            "{}",
+            error.report()
+        );
         let pairs = [(TOKEN.name, "7:secret"), (API_ROOT.name, "ftp://x")];
         assert!(ParrotConfig::from_settings(&Settings::from_pairs(pairs)).is_err());
     }

@@ -1,12 +1,18 @@
 //! Connector: what the platform can do, whether it answers, and the supervised run.
 
 use async_trait::async_trait;
-use galatea_core::{Account, Capabilities, Connector, ConnectorInfo, Finding, Gateway, Host, ReadBack, Result, TextUnit};
+use galatea_core::{
+    Account, Capabilities, Connector, ConnectorInfo, Finding, Gateway, Host, ReadBack, Result,
+    TextUnit,
+};
 use galatea_http::{HttpClient, HttpOptions};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-use crate::{SOURCE, config::ParrotConfig, decode::remote, encode::MAX_TEXT, error::codes, receive, send::Api};
+use crate::{
+    SOURCE, config::ParrotConfig, decode::remote, encode::MAX_TEXT, error::codes, receive,
+    send::Api,
+};
 
 /// One account.
 pub(crate) struct ParrotConnector {
@@ -31,7 +37,8 @@ impl ParrotConnector {
             read_back: ReadBack::Find,
             public: false,
         };
-        let http = HttpClient::new(HttpOptions { clock: host.clock.clone(), ..HttpOptions::default() })?;
+        let http =
+            HttpClient::new(HttpOptions { clock: host.clock.clone(), ..HttpOptions::default() })?;
         let api = Api { http, root: config.api_root.clone(), token: config.token.clone(), me };
         let info = ConnectorInfo { source: SOURCE, account: Account(remote(me).0), capabilities };
         Ok(Self { info, api: Arc::new(api) })

@@ -1,7 +1,8 @@
 //! Decode: a line of the event stream → `Incoming`. Pure. Every line is hostile.
 
 use galatea_core::{
-    Addressed, ChannelType, Command, Connection, Content, EntityRef, Incoming, IncomingEvent, IncomingMessage, RemoteId, Result, RoomRef, Timestamp, WorldRef,
+    Addressed, ChannelType, Command, Connection, Content, EntityRef, Incoming, IncomingEvent,
+    IncomingMessage, RemoteId, Result, RoomRef, Timestamp, WorldRef,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -64,7 +65,10 @@ pub(crate) fn remote(id: u64) -> RemoteId {
 
 /// The platform's number of an id that [`remote`] made.
 pub(crate) fn number(id: &RemoteId) -> Result<u64> {
-    id.as_str().strip_prefix(PREFIX).and_then(|digits| digits.parse().ok()).ok_or_else(error::foreign_id)
+    id.as_str()
+        .strip_prefix(PREFIX)
+        .and_then(|digits| digits.parse().ok())
+        .ok_or_else(error::foreign_id)
 }
 
 /// The message of a link as people copy it: `parrot:ROOM/MESSAGE`.
@@ -86,7 +90,10 @@ pub(crate) fn decode(line: &str, me: u64) -> Result<(u64, Option<Incoming>)> {
 
 fn incoming(event: Event, me: u64) -> Incoming {
     let Event { time, room, from, message } = event;
-    let addressed = Addressed { mention: message.mentions.contains(&me), reply: message.reply_to.as_ref().is_some_and(|target| target.from == me) };
+    let addressed = Addressed {
+        mention: message.mentions.contains(&me),
+        reply: message.reply_to.as_ref().is_some_and(|target| target.from == me),
+    };
     let direct = matches!(room.kind, Kind::Direct);
     let event = IncomingEvent::Message(IncomingMessage {
         id: remote(message.id),
@@ -100,8 +107,15 @@ fn incoming(event: Event, me: u64) -> Incoming {
     let connection = Connection {
         // The platform has no servers or workspaces, so a room is its own World.
         world: WorldRef::new(remote(room.id), room.name.clone()),
-        room: RoomRef::new(remote(room.id), room.name, if direct { ChannelType::Dm } else { ChannelType::Group }),
-        entity: Some(EntityRef { is_bot: from.bot, ..EntityRef::new(remote(from.id), Some(from.name), None) }),
+        room: RoomRef::new(
+            remote(room.id),
+            room.name,
+            if direct { ChannelType::Dm } else { ChannelType::Group },
+        ),
+        entity: Some(EntityRef {
+            is_bot: from.bot,
+            ..EntityRef::new(remote(from.id), Some(from.name), None)
+        }),
     };
     Incoming { connection, event, at: Timestamp(time) }
 }
@@ -110,7 +124,9 @@ fn incoming(event: Event, me: u64) -> Incoming {
 fn command(text: &str) -> Option<Command> {
     let line = text.trim().strip_prefix('/')?;
     let (name, args) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let plain = !name.is_empty() && name.len() <= 32 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let plain = !name.is_empty()
+        && name.len() <= 32
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     plain.then(|| Command { name: name.to_ascii_lowercase(), args: args.trim().to_owned() })
 }
 

@@ -11,7 +11,12 @@ pub(crate) mod codes {
     pub(crate) const FORBIDDEN: &str = "GAL-PARROT-403";
 }
 
-const fn page(code: &'static str, title: &'static str, cause: &'static str, fix: &'static str) -> Explanation {
+const fn page(
+    code: &'static str,
+    title: &'static str,
+    cause: &'static str,
+    fix: &'static str,
+) -> Explanation {
     Explanation { code, title, cause, fix }
 }
 
@@ -44,16 +49,24 @@ const UNSAID_WAIT: Duration = Duration::from_secs(5);
 /// A failed call in this platform's words. Kind, retry advice and `sent` are those of [`galatea_http::status_error`].
 pub(crate) fn explain(error: Error) -> Error {
     match error.kind() {
-        ErrorKind::Unauthorized => error.with_code(codes::UNAUTHORIZED).with_fix("make a new token and set PARROT_TOKEN"),
-        ErrorKind::Forbidden => error.with_code(codes::FORBIDDEN).with_fix("let an owner of the room invite the account again"),
+        ErrorKind::Unauthorized => {
+            error.with_code(codes::UNAUTHORIZED).with_fix("make a new token and set PARROT_TOKEN")
+        }
+        ErrorKind::Forbidden => error
+            .with_code(codes::FORBIDDEN)
+            .with_fix("let an owner of the room invite the account again"),
         // The outbox waits for as long as it is told; without a time it would guess.
-        ErrorKind::RateLimited if error.retry() == Retry::Soon => error.with_retry(Retry::After(UNSAID_WAIT)),
+        ErrorKind::RateLimited if error.retry() == Retry::Soon => {
+            error.with_retry(Retry::After(UNSAID_WAIT))
+        }
         _ => error,
     }
 }
 
 pub(crate) fn token_shape() -> Error {
-    Error::invalid("PARROT_TOKEN is not shaped like a token").with_code(codes::TOKEN).with_fix("copy all of it: number, colon, secret")
+    Error::invalid("PARROT_TOKEN is not shaped like a token")
+        .with_code(codes::TOKEN)
+        .with_fix("copy all of it: number, colon, secret")
 }
 
 pub(crate) fn unsupported(what: &'static str) -> Error {
@@ -84,7 +97,11 @@ mod tests {
             (503, ErrorKind::Unavailable, Retry::Soon, Sent::Maybe),
         ] {
             let error = explain(status_error(status, "h:1", None));
-            assert_eq!((error.kind(), error.retry(), error.sent()), (kind, retry, sent), "{status}");
+            assert_eq!(
+                (error.kind(), error.retry(), error.sent()),
+                (kind, retry, sent),
+                "{status}"
+            );
         }
         let told = Duration::from_secs(40);
         assert_eq!(explain(status_error(429, "h:1", Some(told))).retry(), Retry::After(told));

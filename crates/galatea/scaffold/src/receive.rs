@@ -23,7 +23,9 @@ pub(crate) async fn run(api: &Arc<Api>, gateway: Gateway, stop: CancellationToke
     let mut last = position(&gateway).await?;
     loop {
         // Only the poll is given up on stop: a batch that is being stored is stored to the end.
-        let Some(lines) = stop.run_until_cancelled(api.events(last)).await.transpose()? else { return Ok(()) };
+        let Some(lines) = stop.run_until_cancelled(api.events(last)).await.transpose()? else {
+            return Ok(());
+        };
         last = store(&lines, last, api.me, &gateway).await?;
     }
 }
@@ -31,7 +33,10 @@ pub(crate) async fn run(api: &Arc<Api>, gateway: Gateway, stop: CancellationToke
 /// How far the stream was read before this start.
 async fn position(gateway: &Gateway) -> Result<u64> {
     let Some(cursor) = gateway.cursor(STREAM).await? else { return Ok(0) };
-    cursor.position.parse().map_err(|_| Error::unexpected("the stored place in the event stream is no number").with("position", cursor.position))
+    cursor.position.parse().map_err(|_| {
+        Error::unexpected("the stored place in the event stream is no number")
+            .with("position", cursor.position)
+    })
 }
 
 /// Hands a page over. When this returns, events and cursor are on the disk; the next poll tells the server to forget them.
@@ -49,6 +54,11 @@ async fn store(lines: &str, mut last: u64, me: u64, gateway: &Gateway) -> Result
     if lines.trim().is_empty() {
         return Ok(last);
     }
-    gateway.receive(Batch { events, cursor: Some(Cursor { stream: STREAM.to_owned(), position: last.to_string() }) }).await?;
+    gateway
+        .receive(Batch {
+            events,
+            cursor: Some(Cursor { stream: STREAM.to_owned(), position: last.to_string() }),
+        })
+        .await?;
     Ok(last)
 }

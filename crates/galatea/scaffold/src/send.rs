@@ -1,7 +1,10 @@
 //! Send: the calls of the platform, and one attempt per part.
 
 use async_trait::async_trait;
-use galatea_core::{Address, Delivery, Encoded, Error, Found, Outgoing, Receipt, RemoteId, Result, SecretString, SendHandler, Sent, Trail};
+use galatea_core::{
+    Address, Delivery, Encoded, Error, Found, Outgoing, Receipt, RemoteId, Result, SecretString,
+    SendHandler, Sent, Trail,
+};
 use galatea_http::{HttpClient, Request, Response};
 use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
@@ -59,12 +62,17 @@ impl Api {
 
     /// Events after number `after`, a JSON document per line. Asking for them tells the server that those before are stored.
     pub(crate) async fn events(&self, after: u64) -> Result<String> {
-        let request = self.http.get(&self.url("/events")).query(&[("after", &after.to_string()), ("wait", &HOLD.as_secs().to_string())]);
+        let request = self
+            .http
+            .get(&self.url("/events"))
+            .query(&[("after", &after.to_string()), ("wait", &HOLD.as_secs().to_string())]);
         self.call(request.total_timeout(HOLD + PATIENCE)).await?.text().await
     }
 
     async fn post(&self, room: u64, part: &Part) -> Result<u64> {
-        let answer = self.call(self.http.post(&self.url(&format!("/rooms/{room}/messages"))).json(part)).await?;
+        let answer = self
+            .call(self.http.post(&self.url(&format!("/rooms/{room}/messages"))).json(part))
+            .await?;
         // The server has said yes: whatever is wrong with the rest of its answer, the message may be there.
         let posted: Posted = answer.json().await.map_err(|error| error.with_sent(Sent::Maybe))?;
         Ok(posted.id)
@@ -72,7 +80,10 @@ impl Api {
 
     /// Messages of a room after number `after`, oldest first.
     async fn history(&self, room: u64, after: u64) -> Result<Vec<Past>> {
-        let request = self.http.get(&self.url(&format!("/rooms/{room}/messages"))).query(&[("after", &after.to_string())]);
+        let request = self
+            .http
+            .get(&self.url(&format!("/rooms/{room}/messages")))
+            .query(&[("after", &after.to_string())]);
         self.call(request).await?.json().await
     }
 
@@ -128,7 +139,8 @@ impl SendHandler for Sender {
 }
 
 fn part_of(delivery: &Delivery) -> Result<Part> {
-    serde_json::from_value(delivery.body.0.clone()).map_err(|e| Error::unexpected("a stored part cannot be read").with("cause", e))
+    serde_json::from_value(delivery.body.0.clone())
+        .map_err(|e| Error::unexpected("a stored part cannot be read").with("cause", e))
 }
 
 /// The newest message known from before the delivery: the platform numbers messages in the order they come.
@@ -138,7 +150,9 @@ fn newest(trail: &Trail) -> u64 {
 
 /// The oldest message of ours with this text that is not known to be another one.
 fn pick(page: &[Past], text: &str, me: u64, known: &[RemoteId]) -> Option<u64> {
-    page.iter().find(|past| past.from == me && past.text == text && !known.contains(&remote(past.id))).map(|past| past.id)
+    page.iter()
+        .find(|past| past.from == me && past.text == text && !known.contains(&remote(past.id)))
+        .map(|past| past.id)
 }
 
 #[cfg(test)]

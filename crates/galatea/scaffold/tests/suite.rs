@@ -4,8 +4,12 @@
 mod platform;
 
 use async_trait::async_trait;
-use galatea_core::{AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, RemoteId, SystemClock};
-use galatea_testkit::connector_suite::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind};
+use galatea_core::{
+    AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, RemoteId, SystemClock,
+};
+use galatea_testkit::connector_suite::{
+    ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind,
+};
 use platform::{ACCOUNT, ANN, BAND, DIRECT, Message, Platform, TOKEN};
 use std::sync::Arc;
 
@@ -44,7 +48,12 @@ impl ConnectorHarness for Harness {
     fn connector(&self) -> Arc<dyn Connector> {
         let config = ParrotConfig { token: TOKEN.into(), api_root: self.0.url.clone() };
         let agent = AgentIdentity::new(None, "Galatea");
-        let host = Host { agent, agent_name: "Galatea".into(), data_dir: std::env::temp_dir(), clock: Arc::new(SystemClock) };
+        let host = Host {
+            agent,
+            agent_name: "Galatea".into(),
+            data_dir: std::env::temp_dir(),
+            clock: Arc::new(SystemClock),
+        };
         config.build(&host).unwrap()
     }
 
@@ -58,12 +67,25 @@ impl ConnectorHarness for Harness {
             SpotKind::Group => (BAND, ChannelType::Group),
             SpotKind::Thread => return None,
         };
-        Some(Spot { kind, world: remote(room), room: remote(room), parent: None, channel, speaker: remote(ANN), speaker_name: "Ann".into() })
+        Some(Spot {
+            kind,
+            world: remote(room),
+            room: remote(room),
+            parent: None,
+            channel,
+            speaker: remote(ANN),
+            speaker_name: "Ann".into(),
+        })
     }
 
     async fn say(&self, spot: &Spot, said: Said) -> RemoteId {
         let mentions = if said.mention { vec![ACCOUNT] } else { Vec::new() };
-        remote(self.0.say(number(&spot.room), &said.text, mentions, said.reply_to.as_ref().map(number)))
+        remote(self.0.say(
+            number(&spot.room),
+            &said.text,
+            mentions,
+            said.reply_to.as_ref().map(number),
+        ))
     }
 
     async fn edit(&self, _: &Spot, _: &RemoteId, _: &str) -> bool {
@@ -84,7 +106,13 @@ impl ConnectorHarness for Harness {
 
     async fn shown(&self, spot: &Spot, count: usize) -> Vec<Shown> {
         let room = number(&spot.room);
-        let ours = |s: &platform::State| s.messages.iter().filter(|m| m.room == room && m.from == ACCOUNT).map(shown).collect::<Vec<_>>();
+        let ours = |s: &platform::State| {
+            s.messages
+                .iter()
+                .filter(|m| m.room == room && m.from == ACCOUNT)
+                .map(shown)
+                .collect::<Vec<_>>()
+        };
         self.0.wait_for(|s| Some(ours(s)).filter(|all| all.len() >= count)).await
     }
 

@@ -50,7 +50,11 @@ fn broken() -> Response {
 /// Nobody gets past without the token, and nobody at all while the platform is away; calls in progress break off when it goes.
 async fn guard(Extract(shared): Extract<Shared>, request: Request, next: Next) -> Response {
     let expected = format!("Bearer {TOKEN}");
-    if request.headers().get(AUTHORIZATION).is_none_or(|token| token.as_bytes() != expected.as_bytes()) {
+    if request
+        .headers()
+        .get(AUTHORIZATION)
+        .is_none_or(|token| token.as_bytes() != expected.as_bytes())
+    {
         return refuse(&shared, StatusCode::UNAUTHORIZED, "a call without the account's token");
     }
     tokio::select! {
@@ -64,15 +68,26 @@ fn parameter(query: &HashMap<String, String>, name: &str) -> Option<u64> {
     query.get(name)?.parse().ok()
 }
 
-async fn events(Extract(shared): Extract<Shared>, Query(query): Query<HashMap<String, String>>) -> Response {
+async fn events(
+    Extract(shared): Extract<Shared>,
+    Query(query): Query<HashMap<String, String>>,
+) -> Response {
     let (Some(after), Some(wait)) = (parameter(&query, "after"), parameter(&query, "wait")) else {
-        return refuse(&shared, StatusCode::BAD_REQUEST, "GET /events needs the numbers after and wait");
+        return refuse(
+            &shared,
+            StatusCode::BAD_REQUEST,
+            "GET /events needs the numbers after and wait",
+        );
     };
     if wait > MAX_WAIT {
         return refuse(&shared, StatusCode::BAD_REQUEST, "GET /events is held for 60 s at most");
     }
     if shared.look(|s| after > s.events.len() as u64 || after < s.acknowledged) {
-        return refuse(&shared, StatusCode::BAD_REQUEST, "GET /events asks for a place in the stream that is not the next");
+        return refuse(
+            &shared,
+            StatusCode::BAD_REQUEST,
+            "GET /events asks for a place in the stream that is not the next",
+        );
     }
     shared.change(|s| s.acknowledged = after);
     let news = shared.wait_for(|s| {
@@ -87,12 +102,17 @@ async fn events(Extract(shared): Extract<Shared>, Query(query): Query<HashMap<St
 /// Events behind a number, one per line.
 fn lines(state: &State, after: u64) -> String {
     let behind = state.events.iter().enumerate().skip(usize::try_from(after).unwrap());
-    behind.filter_map(|(i, id)| Some(format!("{}\n", event(state, i + 1, state.message(*id)?)))).collect()
+    behind
+        .filter_map(|(i, id)| Some(format!("{}\n", event(state, i + 1, state.message(*id)?))))
+        .collect()
 }
 
 fn event(state: &State, seq: usize, message: &Message) -> Value {
     let (kind, name) = if message.room == DIRECT { ("direct", "Ann") } else { ("group", "Band") };
-    let target = message.reply_to.and_then(|id| state.message(id)).map(|target| json!({ "id": target.id, "from": target.from }));
+    let target = message
+        .reply_to
+        .and_then(|id| state.message(id))
+        .map(|target| json!({ "id": target.id, "from": target.from }));
     json!({
         "seq": seq, "time": 1_760_000_000_000_u64 + seq as u64,
         "room": { "id": message.room, "kind": kind, "name": name },
@@ -116,13 +136,22 @@ async fn say(Extract(shared): Extract<Shared>, Path(room): Path<u64>, body: Byte
     if said.text.trim().is_empty() || said.text.chars().count() > MAX_TEXT {
         return refuse(&shared, StatusCode::BAD_REQUEST, "a post has 1 to 2000 characters");
     }
-    if ![DIRECT, BAND].contains(&room) || said.reply_to.is_some_and(|id| shared.look(|s| s.message(id).is_none_or(|m| m.room != room))) {
-        return refuse(&shared, StatusCode::NOT_FOUND, "a post to a room or message that does not exist");
+    if ![DIRECT, BAND].contains(&room)
+        || said
+            .reply_to
+            .is_some_and(|id| shared.look(|s| s.message(id).is_none_or(|m| m.room != room)))
+    {
+        return refuse(
+            &shared,
+            StatusCode::NOT_FOUND,
+            "a post to a room or message that does not exist",
+        );
     }
     let fault = shared.change(|s| s.fault.take());
     match fault {
         Some(PlatformFault::SlowDown(wait)) => {
-            return (StatusCode::TOO_MANY_REQUESTS, [("retry-after", wait.as_secs().to_string())]).into_response();
+            return (StatusCode::TOO_MANY_REQUESTS, [("retry-after", wait.as_secs().to_string())])
+                .into_response();
         }
         Some(PlatformFault::ServerError) => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
         Some(PlatformFault::Forbidden) => return StatusCode::FORBIDDEN.into_response(),
@@ -132,9 +161,17 @@ async fn say(Extract(shared): Extract<Shared>, Path(room): Path<u64>, body: Byte
     if fault.is_some() { broken() } else { Json(json!({ "id": id })).into_response() }
 }
 
-async fn history(Extract(shared): Extract<Shared>, Path(room): Path<u64>, Query(query): Query<HashMap<String, String>>) -> Response {
+async fn history(
+    Extract(shared): Extract<Shared>,
+    Path(room): Path<u64>,
+    Query(query): Query<HashMap<String, String>>,
+) -> Response {
     let Some(after) = parameter(&query, "after") else {
-        return refuse(&shared, StatusCode::BAD_REQUEST, "GET /rooms/{room}/messages needs the number after");
+        return refuse(
+            &shared,
+            StatusCode::BAD_REQUEST,
+            "GET /rooms/{room}/messages needs the number after",
+        );
     };
     let page = shared.look(|s| {
         let behind = s.messages.iter().filter(|m| m.room == room && m.id > after).take(PAGE);

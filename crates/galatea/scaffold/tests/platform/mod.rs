@@ -61,7 +61,14 @@ impl State {
     }
 
     /// Adds a message and returns its id.
-    pub(crate) fn add(&mut self, room: u64, from: u64, text: &str, mentions: Vec<u64>, reply_to: Option<u64>) -> u64 {
+    pub(crate) fn add(
+        &mut self,
+        room: u64,
+        from: u64,
+        text: &str,
+        mentions: Vec<u64>,
+        reply_to: Option<u64>,
+    ) -> u64 {
         let id = 100 + self.messages.len() as u64;
         self.messages.push(Message { id, room, from, text: text.to_owned(), mentions, reply_to });
         id
@@ -124,7 +131,13 @@ impl Platform {
     }
 
     /// Lets Ann say something.
-    pub(crate) fn say(&self, room: u64, text: &str, mentions: Vec<u64>, reply_to: Option<u64>) -> u64 {
+    pub(crate) fn say(
+        &self,
+        room: u64,
+        text: &str,
+        mentions: Vec<u64>,
+        reply_to: Option<u64>,
+    ) -> u64 {
         self.change(|s| {
             let id = s.add(room, ANN, text, mentions, reply_to);
             s.events.push(id);
@@ -146,6 +159,10 @@ impl Drop for Platform {
         self.server.abort();
         let violations = self.look(|s| s.violations.clone());
         // A second panic would hide the first.
-        assert!(violations.is_empty() || std::thread::panicking(), "the connector broke the platform's rules:\n{}", violations.join("\n"));
+        assert!(
+            violations.is_empty() || std::thread::panicking(),
+            "the connector broke the platform's rules:\n{}",
+            violations.join("\n")
+        );
     }
 }

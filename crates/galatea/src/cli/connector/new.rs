@@ -85,7 +85,7 @@ fn next_steps(name: &Spellings) -> String {
         .map(|edit| format!("  {}, below `{}`:\n\n{}\n", edit.file, edit.below, edit.line));
     let package = &name.package;
     format!(
-        "Add two lines:\n\n{}\nThen, in this order:\n\n  cargo test -p {package}\n  cargo xtask gen\n  cargo xtask tidy\n\n\
+        "Add two lines:\n\n{}\nThen, in this order:\n\n  cargo fmt -p {package}\n  cargo test -p {package}\n  cargo xtask gen\n  cargo xtask tidy\n\n\
          docs/add-a-connector.md goes through the files.",
         edits.join("\n")
     )
@@ -253,6 +253,7 @@ mod tests {
 
         Then, in this order:
 
+          cargo fmt -p galatea-my-chat
           cargo test -p galatea-my-chat
           cargo xtask gen
           cargo xtask tidy
