@@ -28,9 +28,9 @@ use crate::{
     error::{GRANT, codes},
     receive::{
         Intake,
-        board::Board,
         quota::{Quota, StartLimit},
         shard::{self, Fleet},
+        shard_health::ShardHealth,
     },
     send::{
         DiscordSender,
@@ -283,7 +283,8 @@ impl DiscordConnector {
             inner.clone(),
         );
         intake.restore_asked().await;
-        let board = Arc::new(Board::new(gateway, name, shards, lacking, intake.directory.clone()));
+        let shard_health =
+            Arc::new(ShardHealth::new(gateway, name, shards, lacking, intake.directory.clone()));
         let intents = intents(application.flags).bits();
         let fleet = Fleet {
             intake,
@@ -293,7 +294,7 @@ impl DiscordConnector {
             shards,
             intents,
             quota,
-            board: board.clone(),
+            shard_health: shard_health.clone(),
             patience: self.config.patience,
         };
         let mut tasks = JoinSet::new();
@@ -314,8 +315,8 @@ impl DiscordConnector {
         };
         tokio::select! {
             outcome = running => outcome,
-            never = watch_guard(self.api.guard().resting(), &board) => match never {},
-            never = watch_muted(&self.book, &board) => match never {},
+            never = watch_guard(self.api.guard().resting(), &shard_health) => match never {},
+            never = watch_muted(&self.book, &shard_health) => match never {},
         }
     }
 }
@@ -462,9 +463,12 @@ impl Connector for DiscordConnector {
 }
 
 /// Shows when calls rest, and when they go on.
-async fn watch_guard(mut resting: watch::Receiver<Option<Timestamp>>, board: &Board) -> Infallible {
+async fn watch_guard(
+    mut resting: watch::Receiver<Option<Timestamp>>,
+    shard_health: &ShardHealth,
+) -> Infallible {
     loop {
-        board.rests(resting.borrow_and_update().is_some());
+        shard_health.rests(resting.borrow_and_update().is_some());
         if resting.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -472,10 +476,10 @@ async fn watch_guard(mut resting: watch::Receiver<Option<Timestamp>>, board: &Bo
 }
 
 /// Shows where it was addressed and cannot write.
-async fn watch_muted(book: &Book, board: &Board) -> Infallible {
+async fn watch_muted(book: &Book, shard_health: &ShardHealth) -> Infallible {
     let mut changes = book.muted.changes();
     loop {
-        board.muted(book.muted.told());
+        shard_health.muted(book.muted.told());
         if changes.changed().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -27,7 +27,7 @@ use crate::{
     send::{
         TelegramSender,
         api::{Api, Myself, Webhook},
-        book::Book,
+        chat_state::ChatState,
     },
 };
 
@@ -40,7 +40,7 @@ pub struct TelegramConnector {
     info: ConnectorInfo,
     config: TelegramConfig,
     api: Api,
-    book: Arc<Book>,
+    chat_state: Arc<ChatState>,
     sender: Arc<TelegramSender>,
     folder: PathBuf,
 }
@@ -59,9 +59,9 @@ impl TelegramConnector {
         let account = config.account()?;
         let clock: Arc<dyn Clock> = host.clock.clone();
         let api = Api::new(&config, clock.clone())?;
-        let book = Arc::new(Book::default());
+        let chat_state = Arc::new(ChatState::default());
         let sender =
-            Arc::new(TelegramSender::new(api.clone(), book.clone(), clock, &host.data_dir));
+            Arc::new(TelegramSender::new(api.clone(), chat_state.clone(), clock, &host.data_dir));
         let capabilities = Capabilities {
             max_text: MAX_TEXT,
             text_unit: TextUnit::Utf16,
@@ -79,7 +79,7 @@ impl TelegramConnector {
             info: ConnectorInfo { source: SOURCE, account, capabilities },
             config,
             api,
-            book,
+            chat_state,
             sender,
             folder: host.data_dir.clone(),
         })
@@ -297,7 +297,7 @@ impl Connector for TelegramConnector {
             let me = self.me().await?;
             if self.config.mode == Mode::Polling {
                 self.clear_the_way().await?;
-                self.book.set_behind(true);
+                self.chat_state.set_behind(true);
             }
             gateway.register_send_handler(self.sender.clone());
             self.set_commands().await;
@@ -310,12 +310,17 @@ impl Connector for TelegramConnector {
             if me.can_read_all_group_messages { String::new() } else { format!("; {PRIVACY}") };
         let detail = format!("@{}, {mode}{privacy}", me.username);
         let up = Health::Up { detail: detail.clone() };
-        self.book.introduce(&me.username);
+        self.chat_state.introduce(&me.username);
         let me = Arc::new(Me { id: me.id, user_name: me.username });
         // What runs beside ends with this run, however it ends.
         let inner = stop.child_token();
-        let intake =
-            Intake::new(self.api.clone(), self.book.clone(), me, gateway.clone(), inner.clone());
+        let intake = Intake::new(
+            self.api.clone(),
+            self.chat_state.clone(),
+            me,
+            gateway.clone(),
+            inner.clone(),
+        );
         let outcome = match self.config.mode {
             Mode::Polling => {
                 gateway.report(up);

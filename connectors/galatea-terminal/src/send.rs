@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Address, AgentIdentity, Clock, Delivery, Encoded, Found, Outgoing, Receipt, Result,
-    SendHandler, Trail,
+    Address, AgentIdentity, Clock, Delivery, Encoded, Outgoing, ReadBackContext, ReadBackResult,
+    Receipt, Result, SendHandler,
 };
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -162,15 +162,15 @@ impl SendHandler for Sender {
     }
 
     /// The key makes a second attempt harmless, so the outcome need only be told where it is known.
-    async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
+    async fn find(&self, delivery: &Delivery, _: &ReadBackContext) -> Result<ReadBackResult> {
         let name = decode::name_of(&delivery.address.remote)?;
         if self.clients.confirmed(&delivery.key) {
-            return Ok(Found::Sent(Receipt {
+            return Ok(ReadBackResult::Sent(Receipt {
                 id: Some(decode::message_of(name, &delivery.key)),
                 moved_to: None,
             }));
         }
-        Ok(Found::Unknown)
+        Ok(ReadBackResult::Unknown)
     }
 
     async fn typing(&self, address: &Address) -> Result<()> {

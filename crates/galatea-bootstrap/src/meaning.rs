@@ -3,7 +3,7 @@
 use galatea_core::{
     Embedding, EmbeddingModel, EntityId, Error, ErrorKind, Memory, MemoryKind, Result, Turn,
     Variable,
-    store::{LikenessQuery, MemoryQuery},
+    store::{MemoryQuery, SimilarityQuery},
 };
 use std::{
     collections::HashMap,
@@ -139,7 +139,7 @@ impl Meaning {
 }
 
 impl Said {
-    /// Facts of this room about somebody, the likest first; none when they cannot be had.
+    /// Facts of this room about somebody, the most similar first; none when they cannot be had.
     pub(crate) async fn facts_about(
         &self,
         turn: &Turn<'_>,
@@ -153,13 +153,13 @@ impl Said {
                 .kind(MemoryKind::Facts)
         };
         // However little alike: the newest would be shown in their place.
-        let query = LikenessQuery {
+        let query = SimilarityQuery {
             of,
             model: self.model.clone(),
             embedding: self.embedding.clone(),
             at_least: -1.0,
         };
-        let found = turn.store.alike(&query).await.unwrap_or_else(|error| {
+        let found = turn.store.search_similar(&query).await.unwrap_or_else(|error| {
             by_age(turn, &error);
             Vec::new()
         });

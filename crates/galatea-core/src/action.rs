@@ -12,7 +12,7 @@ use crate::{
     error::{Error, Result},
     message::Address,
     rights::Scope,
-    store::Effect,
+    store::RequestedChange,
     turn::Turn,
 };
 
@@ -72,7 +72,7 @@ pub struct ActionResult {
     /// What to say elsewhere.
     pub elsewhere: Vec<(Address, Content)>,
     /// Changes to apply.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<RequestedChange>,
     /// Name of the action; filled in by the line.
     pub action: String,
 }
@@ -94,7 +94,7 @@ impl ActionResult {
     }
     /// With a change to apply.
     #[must_use]
-    pub fn effect(mut self, effect: Effect) -> Self {
+    pub fn effect(mut self, effect: RequestedChange) -> Self {
         self.effects.push(effect);
         self
     }

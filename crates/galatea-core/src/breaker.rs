@@ -69,7 +69,7 @@ pub enum Admission {
     Never,
 }
 
-/// Leave for one call.
+/// SendPermit for one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
     /// Of which state; what comes back after it ended is no longer counted.

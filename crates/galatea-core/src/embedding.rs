@@ -11,7 +11,7 @@ const WIDEST: usize = 16_000;
 pub struct Embedding(Vec<f32>);
 
 impl Embedding {
-    /// A model's vector, brought to length 1, so that all likenesses are computed alike however long a model's vectors are.
+    /// A model's vector, brought to length 1, so that all similarities are computed alike however long a model's vectors are.
     ///
     /// # Errors
     /// `Invalid` for a vector that points nowhere: without numbers, of zeros only, with something that is no number; or one that is too wide.
@@ -46,15 +46,15 @@ impl Embedding {
     }
 
     /// Cosine similarity, from -1 (the opposite) to 1 (the same); none for another width.
-    pub fn likeness(&self, other: &[f32]) -> Option<f32> {
+    pub fn similarity(&self, other: &[f32]) -> Option<f32> {
         if self.0.len() != other.len() {
             return None;
         }
         let product: f64 =
             self.0.iter().zip(other).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
         #[allow(clippy::cast_possible_truncation, reason = "about -1 to 1")]
-        let likeness = product.clamp(-1.0, 1.0) as f32;
-        Some(likeness)
+        let similarity = product.clamp(-1.0, 1.0) as f32;
+        Some(similarity)
     }
 }
 
@@ -87,13 +87,13 @@ mod tests {
     fn likeness_goes_from_the_opposite_to_the_same() {
         let of = |x, y| Embedding::new(vec![x, y]).unwrap();
         let east = of(2.0, 0.0);
-        let near = |likeness: Option<f32>, expected: f32| {
-            likeness.is_some_and(|l| (l - expected).abs() < 1e-6)
+        let near = |similarity: Option<f32>, expected: f32| {
+            similarity.is_some_and(|l| (l - expected).abs() < 1e-6)
         };
-        assert!(near(east.likeness(of(1.0, 0.0).numbers()), 1.0));
-        assert!(near(east.likeness(of(0.0, 5.0).numbers()), 0.0));
-        assert!(near(east.likeness(of(-1.0, 0.0).numbers()), -1.0));
-        assert!(near(east.likeness(of(1.0, 1.0).numbers()), 0.5_f32.sqrt()));
-        assert_eq!(east.likeness(&[1.0]), None);
+        assert!(near(east.similarity(of(1.0, 0.0).numbers()), 1.0));
+        assert!(near(east.similarity(of(0.0, 5.0).numbers()), 0.0));
+        assert!(near(east.similarity(of(-1.0, 0.0).numbers()), -1.0));
+        assert!(near(east.similarity(of(1.0, 1.0).numbers()), 0.5_f32.sqrt()));
+        assert_eq!(east.similarity(&[1.0]), None);
     }
 }

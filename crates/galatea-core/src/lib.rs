@@ -19,7 +19,6 @@ pub mod gateway;
 pub mod hint;
 pub mod ids;
 mod kill_point;
-mod leave;
 pub mod markdown;
 pub mod memory;
 pub mod message;
@@ -34,6 +33,7 @@ pub mod rights;
 pub mod room;
 pub mod secret;
 mod send_handler;
+mod send_permit;
 pub mod service;
 pub mod settings;
 pub mod shared_breaker;
@@ -73,12 +73,11 @@ pub use ids::{
     RemoteId, RoomId, Source, TaskId, TurnId, WorldId,
 };
 pub use kill_point::{arm_kill_points, kill_point};
-pub use leave::Leave;
 pub use memory::{Memory, MemoryKind};
 pub use message::{
-    Address, Addressed, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Found, Incoming,
-    IncomingEvent, IncomingMessage, Outgoing, OwnStatus, Place, Receipt, Received, RoomRef, Trail,
-    WorldRef, WorldSync,
+    Address, Addressed, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Incoming,
+    IncomingEvent, IncomingMessage, Outgoing, OwnStatus, Place, ReadBackContext, ReadBackResult,
+    Receipt, Received, RoomRef, WorldRef, WorldSync,
 };
 pub use middleware::Middleware;
 pub use model::{EmbeddingModel, ModelInfo, Models, TextModel};
@@ -88,6 +87,7 @@ pub use provider::{Provider, ProviderUse};
 pub use relationship::Relationship;
 pub use room::{ChannelType, Room};
 pub use secret::{ExposeSecret, SecretString};
+pub use send_permit::SendPermit;
 pub use service::{Service, Services};
 pub use settings::Settings;
 pub use speakers::Speakers;

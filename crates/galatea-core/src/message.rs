@@ -364,7 +364,7 @@ pub struct Receipt {
 
 /// What is stored around a delivery whose outcome is unknown: where a read-back has to look, and what it need not take for the lost one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trail {
+pub struct ReadBackContext {
     /// The newest messages received in the Room before the delivery was committed, newest first.
     pub received: Vec<RemoteId>,
     /// Messages sent to the Room before it, newest first.
@@ -381,7 +381,7 @@ pub struct Trail {
 
 /// What a read-back found out about an ambiguous delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum ReadBackResult {
     /// It is there.
     Sent(Receipt),
     /// It is provably not there.

@@ -8,6 +8,6 @@ mod part;
 mod retry;
 mod tables;
 
-pub use part::{Effect, End, Event, Looked, Part, Rules, SETTLE_TIME};
+pub use part::{DeliveryEvent, Effect, End, Part, ReadBackOutcome, Rules, SETTLE_TIME};
 pub use retry::ATTEMPTS;
 pub use tables::{Refused, Tables};

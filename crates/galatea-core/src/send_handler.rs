@@ -7,8 +7,8 @@ use crate::{
     content::Media,
     error::{Error, Result},
     ids::{Account, RemoteId, Source},
-    leave::Leave,
-    message::{Address, Delivery, Encoded, Found, Outgoing, Receipt, Trail},
+    message::{Address, Delivery, Encoded, Outgoing, ReadBackContext, ReadBackResult, Receipt},
+    send_permit::SendPermit,
     split::Weight,
 };
 
@@ -29,17 +29,17 @@ pub trait SendHandler: Send + Sync {
     ///
     /// Every handler has this one or [`Self::send_with`] in place of it; each calls the other where only that one is written.
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
-        self.send_with(delivery, &Leave::always()).await
+        self.send_with(delivery, &SendPermit::always()).await
     }
 
     /// The same, for a platform that shows what is sent twice: looks at `leave` when the bytes go out, and lets nothing out without it.
     /// This is the one that the runtime calls.
-    async fn send_with(&self, delivery: &Delivery, _leave: &Leave) -> Result<Receipt> {
+    async fn send_with(&self, delivery: &Delivery, _permit: &SendPermit) -> Result<Receipt> {
         self.send(delivery).await
     }
 
     /// Read-back of a delivery whose outcome is unknown.
-    async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found>;
+    async fn find(&self, delivery: &Delivery, context: &ReadBackContext) -> Result<ReadBackResult>;
 
     /// Why nothing can be said there in answer to this message, as far as that is known without asking the platform: a permission that is
     /// missing, money that is spent. Asked before a model is; the message is then skipped, and its verdict carries message, code and fix.
@@ -202,11 +202,15 @@ mod tests {
         fn encode(&self, _: &Outgoing) -> Result<Vec<Encoded>> {
             Ok(Vec::new())
         }
-        async fn send_with(&self, _: &Delivery, leave: &Leave) -> Result<Receipt> {
-            if leave.is_given() { Err(Error::invalid("sent")) } else { Err(Error::invalid("held")) }
+        async fn send_with(&self, _: &Delivery, permit: &SendPermit) -> Result<Receipt> {
+            if permit.is_valid() {
+                Err(Error::invalid("sent"))
+            } else {
+                Err(Error::invalid("held"))
+            }
         }
-        async fn find(&self, _: &Delivery, _: &Trail) -> Result<Found> {
-            Ok(Found::Unknown)
+        async fn find(&self, _: &Delivery, _: &ReadBackContext) -> Result<ReadBackResult> {
+            Ok(ReadBackResult::Unknown)
         }
         async fn typing(&self, _: &Address) -> Result<()> {
             Ok(())
@@ -236,7 +240,10 @@ mod tests {
         };
         let said = |outcome: Result<Receipt>| outcome.unwrap_err().message().to_owned();
         assert_eq!(said(Careful.send(&delivery).await), "sent");
-        assert_eq!(said(Careful.send_with(&delivery, &Leave::while_true(|| false)).await), "held");
+        assert_eq!(
+            said(Careful.send_with(&delivery, &SendPermit::while_true(|| false)).await),
+            "held"
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl fmt::Debug for SharedBreaker {
     }
 }
 
-/// Leave to make one call; must be settled. Dropped unsettled (a cancelled call), its probe place is given back.
+/// SendPermit to make one call; must be settled. Dropped unsettled (a cancelled call), its probe place is given back.
 #[derive(Debug)]
 pub struct Permit<'a> {
     breaker: &'a SharedBreaker,
@@ -48,7 +48,7 @@ impl SharedBreaker {
         self.lock().state(&self.name)
     }
 
-    /// Leave to call, or why not. `chance` is evenly drawn from 0 to 1.
+    /// SendPermit to call, or why not. `chance` is evenly drawn from 0 to 1.
     ///
     /// # Errors
     /// Never [`Admission::Go`].

@@ -138,11 +138,15 @@ fn suffix(entity: EntityId) -> String {
 
 /// Names that read alike.
 fn key(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).map(alike).collect()
+    name.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .map(confusable)
+        .collect()
 }
 
 /// The Latin letter that a Greek or Cyrillic one looks like (Unicode, confusables: those that are the same in most typefaces).
-fn alike(c: char) -> char {
+fn confusable(c: char) -> char {
     match c {
         'а' | 'α' => 'a',
         'в' => 'b',

@@ -24,24 +24,25 @@ mod inbox_state;
 mod lease;
 mod memory;
 mod outbox;
-mod part;
+mod partition;
 mod step;
 mod turn;
 mod usage;
 
 pub use about::{About, AboutAgent, digest};
 pub use audit::{AuditLine, AuditStore, Exceptions, Missing};
-pub use change::{ConnectionChange, Effect, EntityChange, RoomChange, WorldChange};
-pub use embedding::{EmbeddingStore, LikenessQuery};
+pub use change::{ConnectionChange, EntityChange, RequestedChange, RoomChange, WorldChange};
+pub use embedding::{EmbeddingStore, SimilarityQuery};
 pub use event::{EventPosition, EventStore};
 pub use inbox::{Envelope, InHand, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation};
 pub use inbox_state::InboxState;
 pub use lease::{
-    Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Pulse, Role, fair_share,
+    Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, ProcessRole, Pulse,
+    fair_share,
 };
 pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
-pub use part::{Part, ROOM_PARTS, room_part};
+pub use partition::{Partition, ROOM_PARTITIONS, room_partition};
 pub use step::{Step, StepStore};
 pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
 pub use usage::{

@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use bytes::Bytes;
-use galatea_core::{Error, ExposeSecret, Leave, Result, SecretString};
+use galatea_core::{Error, ExposeSecret, Result, SecretString, SendPermit};
 use reqwest::{
     RequestBuilder,
     header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue},
@@ -28,7 +28,7 @@ pub struct Request {
     head: Option<Duration>,
     idle: Option<Duration>,
     max_body: usize,
-    leave: Leave,
+    permit: SendPermit,
 }
 
 impl fmt::Debug for Request {
@@ -48,7 +48,7 @@ impl Request {
             head: None,
             idle: None,
             max_body,
-            leave: Leave::always(),
+            permit: SendPermit::always(),
         }
     }
 
@@ -62,7 +62,7 @@ impl Request {
             head: None,
             idle: None,
             max_body,
-            leave: Leave::always(),
+            permit: SendPermit::always(),
         }
     }
 
@@ -106,28 +106,28 @@ impl Request {
     }
 
     /// Lets a [`Request::json`] body that is set after this go out only while `leave` is given, looked at when it is written.
-    pub fn only_with(mut self, leave: &Leave) -> Self {
-        self.leave = leave.clone();
+    pub fn only_with(mut self, permit: &SendPermit) -> Self {
+        self.permit = permit.clone();
         self
     }
 
     /// Sends JSON.
     pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Self {
-        let leave = self.leave.clone();
+        let permit = self.permit.clone();
         self.map(|builder| {
             let bytes = serde_json::to_vec(body)
                 .map_err(|_| Error::unexpected("the request could not be written as JSON"))?;
             let builder = builder.header(CONTENT_TYPE, "application/json");
-            if !leave.can_end() {
+            if !permit.can_end() {
                 return Ok(builder.body(bytes));
             }
             // A body of which the length is told, so that without it the request is incomplete and nobody acts on it (RFC 9112 §6.3).
             let builder = builder.header(CONTENT_LENGTH, bytes.len());
             let written = async move {
-                if leave.is_given() {
+                if permit.is_valid() {
                     Ok(bytes)
                 } else {
-                    Err(std::io::Error::other("leave to send was withdrawn"))
+                    Err(std::io::Error::other("the permit to send was withdrawn"))
                 }
             };
             Ok(builder.body(reqwest::Body::wrap_stream(futures::stream::once(written))))

@@ -20,7 +20,7 @@ use axum::{
     routing::{get, post},
 };
 use futures::{StreamExt, future::join_all};
-use galatea_core::{Error, ErrorKind, Leave, Retry, SecretString, Sent};
+use galatea_core::{Error, ErrorKind, Retry, SecretString, SendPermit, Sent};
 use galatea_http::{Form, HttpClient, HttpOptions, Part, codes};
 use serde_json::{Value, json};
 use tokio::{io::AsyncReadExt, net::TcpListener, sync::Barrier};
@@ -357,18 +357,18 @@ async fn without_leave_nothing_goes_out_that_anybody_could_act_on() {
     });
     let looks = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&looks);
-    let leave = Leave::while_true(move || {
+    let permit = SendPermit::while_true(move || {
         seen.fetch_add(1, Ordering::SeqCst);
         false
     });
-    assert!(client().post(&url).only_with(&leave).json(&json!({"a": 1})).send().await.is_err());
+    assert!(client().post(&url).only_with(&permit).json(&json!({"a": 1})).send().await.is_err());
     assert_eq!(looks.load(Ordering::SeqCst), 1, "looked at once, when it is written");
     assert!(!arrived.await.unwrap().contains("{\"a\""));
 
-    let (base, leave) = (serve().await, Leave::while_true(|| true));
+    let (base, permit) = (serve().await, SendPermit::while_true(|| true));
     let got: Value = client()
         .post(&format!("{base}/echo"))
-        .only_with(&leave)
+        .only_with(&permit)
         .json(&json!({"a": 1}))
         .send_json()
         .await

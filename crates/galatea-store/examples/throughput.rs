@@ -97,7 +97,7 @@ async fn turn(store: &Database, agent: AgentId, room: RoomId) -> Result<()> {
         not_before: at,
         remote: Some(RemoteId::new(1)),
         error: None,
-        doubt: false,
+        outcome_unknown: false,
         fence: None,
     };
     store.settle(vec![sent]).await.map(drop)

@@ -107,7 +107,7 @@ async fn turn(store: &Store, agent: AgentId, room: RoomId) -> Result<()> {
         not_before: at,
         remote: Some(RemoteId::new(1)),
         error: None,
-        doubt: false,
+        outcome_unknown: false,
         fence: None,
     };
     store.settle(vec![sent]).await.map(drop)

@@ -1,6 +1,8 @@
 //! Effects: what actions and commands change when their turn commits. They reach only what belongs to the turn's agent.
 
-use galatea_core::{AgentId, EntityId, ParticipantState, Result, RoomId, Timestamp, store::Effect};
+use galatea_core::{
+    AgentId, EntityId, ParticipantState, Result, RoomId, Timestamp, store::RequestedChange,
+};
 use serde_json::{Map, Value as Json, json};
 use uuid::Uuid;
 
@@ -170,26 +172,26 @@ fn push_forget(change: &mut Change, agent: AgentId, entity: EntityId, at: Timest
 pub(crate) fn push(
     change: &mut Change,
     agent: AgentId,
-    effect: &Effect,
+    effect: &RequestedChange,
     at: Timestamp,
 ) -> Result<()> {
     match effect {
-        Effect::SetParticipantState { room, entity, state } => {
+        RequestedChange::SetParticipantState { room, entity, state } => {
             push_state(change, Some(agent), *room, *entity, *state)
         }
-        Effect::MergeRoomMetadata { room, metadata } => {
+        RequestedChange::MergeRoomMetadata { room, metadata } => {
             push_merge(change, MERGE_ROOM, room.0, agent, metadata)
         }
-        Effect::MergeEntityMetadata { entity, metadata } => {
+        RequestedChange::MergeEntityMetadata { entity, metadata } => {
             push_merge(change, MERGE_ENTITY, entity.0, agent, metadata)
         }
-        Effect::SetRole { world, entity, role } => {
+        RequestedChange::SetRole { world, entity, role } => {
             let mut metadata = Map::new();
             metadata.insert("roles".to_owned(), json!({ entity.to_string(): role }));
             push_merge(change, MERGE_WORLD, world.0, agent, &metadata)
         }
-        Effect::SaveTask { task } => task::push(change, agent, task),
-        Effect::DeleteTask { task } => task::push_delete(change, agent, *task),
-        Effect::ForgetPerson { entity } => push_forget(change, agent, *entity, at),
+        RequestedChange::SaveTask { task } => task::push(change, agent, task),
+        RequestedChange::DeleteTask { task } => task::push_delete(change, agent, *task),
+        RequestedChange::ForgetPerson { entity } => push_forget(change, agent, *entity, at),
     }
 }

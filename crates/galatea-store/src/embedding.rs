@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     AgentId, Embedding, Memory, Result,
-    store::{EmbeddingStore, LikenessQuery, MemoryQuery},
+    store::{EmbeddingStore, MemoryQuery, SimilarityQuery},
 };
 
 use crate::{
@@ -44,10 +44,10 @@ impl EmbeddingStore for Database {
         Ok(self.write(change).await?.iter().sum())
     }
 
-    async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>> {
+    async fn search_similar(&self, query: &SimilarityQuery) -> Result<Vec<(Memory, f32)>> {
         match &self.0.backend {
-            Backend::Sqlite(sqlite) => sqlite.alike(query).await,
-            Backend::Postgres(postgres) => postgres.alike(query).await,
+            Backend::Sqlite(sqlite) => sqlite.search_similar(query).await,
+            Backend::Postgres(postgres) => postgres.search_similar(query).await,
         }
     }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     MemberId, Result, Timestamp,
-    store::{Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Part, Pulse},
+    store::{Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Partition, Pulse},
 };
 use std::{collections::BTreeMap, time::Duration};
 
@@ -53,7 +53,7 @@ impl LeaseStore for Database {
     async fn claim(
         &self,
         member: MemberId,
-        parts: &[Part],
+        parts: &[Partition],
         most: usize,
         ttl: Duration,
     ) -> Result<Vec<Lease>> {
@@ -64,7 +64,7 @@ impl LeaseStore for Database {
         self.holding().renew(member, ttl).await
     }
 
-    async fn release(&self, member: MemberId, parts: &[Part]) -> Result<()> {
+    async fn release(&self, member: MemberId, parts: &[Partition]) -> Result<()> {
         self.holding().release(member, parts).await
     }
 

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, Address, AgentId, Delivery, DeliveryId, Memory, MemoryId, RemoteId, Result, RoomId,
-    Source, Timestamp, Trail, TurnId,
+    Account, Address, AgentId, Delivery, DeliveryId, Memory, MemoryId, ReadBackContext, RemoteId,
+    Result, RoomId, Source, Timestamp, TurnId,
     store::{
         NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement,
     },
@@ -194,7 +194,7 @@ impl Stored {
             expires: self.expires_at.map(Timestamp),
             remote: self.remote.map(RemoteId),
             error: self.error,
-            doubt: self.doubt,
+            outcome_unknown: self.doubt,
         })
     }
 }
@@ -218,7 +218,7 @@ impl OutboxStore for Database {
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>> {
         let (mut change, mut ids) = (Change::default(), Vec::with_capacity(settlements.len()));
-        for Settlement { id, state, attempt, not_before, remote, error, doubt, fence } in
+        for Settlement { id, state, attempt, not_before, remote, error, outcome_unknown, fence } in
             settlements
         {
             let sent = state == OutboxState::Sent;
@@ -232,7 +232,7 @@ impl OutboxStore for Database {
                 not_before: not_before.0,
                 remote: remote.map(|remote| Text(remote.0)),
                 error: error.map(Text),
-                doubt,
+                doubt: outcome_unknown,
                 member: fence.as_ref().map(|fence| fence.member.0),
                 epoch: fence.as_ref().map(|f| i64::try_from(f.lease.epoch).unwrap_or(i64::MAX)),
                 part: fence.map(|fence| Text(fence.lease.part.0)),
@@ -274,7 +274,7 @@ impl OutboxStore for Database {
         self.one(BY_ID.with(values![id.0])).await?.map(Stored::decode).transpose()
     }
 
-    async fn trail(&self, delivery: &Delivery) -> Result<Trail> {
+    async fn read_back_context(&self, delivery: &Delivery) -> Result<ReadBackContext> {
         let Delivery { id, agent, address, created_at, .. } = delivery;
         let (source, account) = (address.source.as_str(), address.account.0.as_str());
         let remotes =
@@ -290,7 +290,7 @@ impl OutboxStore for Database {
         let doubtful = DOUBTFUL.with(values![agent.0, source, account, address.room.0]);
         let mut doubtful = self.all::<(String,)>(doubtful).await?;
         doubtful.extend(self.all::<(String,)>(UNCLEAR.with(values![id.0])).await?);
-        Ok(Trail {
+        Ok(ReadBackContext {
             received: received.into_iter().map(|(remote, _)| RemoteId(remote)).collect(),
             sent: neighbours
                 .iter()

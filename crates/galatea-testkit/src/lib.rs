@@ -2,7 +2,6 @@
 pub mod clock;
 pub mod connector_suite;
 pub mod discord;
-pub mod likeness;
 pub mod load;
 pub mod loopback;
 #[cfg(target_os = "linux")]
@@ -11,6 +10,7 @@ pub mod models;
 pub mod postgres;
 pub mod process;
 pub mod replay;
+pub mod similarity;
 pub mod store_suite;
 pub mod telegram;
 pub mod x;

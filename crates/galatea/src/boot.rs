@@ -2,7 +2,7 @@
 
 use galatea_core::{
     AgentId, Clock, Error, EventBus, Host, Result, Settings, Skew, Store,
-    store::{About, Role},
+    store::{About, ProcessRole},
 };
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::{Choices, Dependencies};
@@ -93,7 +93,7 @@ pub(crate) async fn boot(
     data_dir: &DataDir,
     personas: Vec<Persona>,
     platforms: Platforms,
-    role: Role,
+    role: ProcessRole,
 ) -> Result<Booted> {
     galatea_http::warm_up();
     let skew = Skew::default();

@@ -1,6 +1,6 @@
 //! Member: who this process is among those that share a database.
 
-use galatea_core::{MemberId, Result, Skew, Store, store::Role};
+use galatea_core::{MemberId, Result, Skew, Store, store::ProcessRole};
 use galatea_runtime::ClusterOptions;
 use std::{fs, path::PathBuf};
 
@@ -16,7 +16,7 @@ const FILE: &str = "member";
 pub(crate) async fn join(
     store: &dyn Store,
     data_dir: &DataDir,
-    role: Role,
+    role: ProcessRole,
 ) -> Result<ClusterOptions> {
     let member = MemberId::fresh();
     if store.is_shared() {

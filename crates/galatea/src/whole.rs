@@ -2,7 +2,7 @@
 
 use galatea_core::{
     AgentId,
-    store::{About, Group, LeaseStatus, Member, Part, ROOM_PARTS},
+    store::{About, Group, LeaseStatus, Member, Partition, ROOM_PARTITIONS},
 };
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(crate) struct Wanted {
     /// Its name.
     pub(crate) name: String,
     /// Its logins.
-    pub(crate) accounts: Vec<Part>,
+    pub(crate) accounts: Vec<Partition>,
 }
 
 /// Agents and their work.
@@ -64,7 +64,7 @@ pub(crate) fn add(wanted: &mut AllWanted, about: &About) {
         let entry = wanted
             .entry(*id)
             .or_insert_with(|| Wanted { name: agent.name.clone(), ..Wanted::default() });
-        let new: Vec<Part> =
+        let new: Vec<Partition> =
             agent.accounts.iter().filter(|part| !entry.accounts.contains(part)).cloned().collect();
         entry.accounts.extend(new);
     }
@@ -89,7 +89,7 @@ pub(crate) fn idle(wanted: &AllWanted, members: &[Member], leases: &[LeaseStatus
     let is_held = |status: &LeaseStatus| {
         !status.left.is_zero() && alive.iter().any(|member| Some(member.id) == status.member)
     };
-    let held: Vec<&Part> =
+    let held: Vec<&Partition> =
         leases.iter().filter(|status| is_held(status)).map(|status| &status.lease.part).collect();
     let works = |group: &Group| alive.iter().any(|member| member.membership.groups.contains(group));
     let mut idle = Vec::new();
@@ -104,14 +104,14 @@ pub(crate) fn idle(wanted: &AllWanted, members: &[Member], leases: &[LeaseStatus
                 tell(message, if connects { SOON } else { CONNECT }, !connects);
             }
         }
-        let parts = Part::all_rooms(*id).iter().filter(|part| held.contains(part)).count();
+        let parts = Partition::all_rooms(*id).iter().filter(|part| held.contains(part)).count();
         if !works(&Group::rooms(*id)) {
             tell(format!("no live process answers for {name}"), ANSWER, true);
-        } else if parts < usize::from(ROOM_PARTS) {
+        } else if parts < usize::from(ROOM_PARTITIONS) {
             tell(
                 format!(
-                    "nobody answers for {name} in {} of {ROOM_PARTS} parts of its rooms",
-                    usize::from(ROOM_PARTS) - parts
+                    "nobody answers for {name} in {} of {ROOM_PARTITIONS} parts of its rooms",
+                    usize::from(ROOM_PARTITIONS) - parts
                 ),
                 SOON,
                 false,
@@ -139,7 +139,7 @@ pub(crate) enum Kind<'a> {
 }
 
 /// What a lease is of, by its name.
-pub(crate) fn kind(part: &Part) -> Kind<'_> {
+pub(crate) fn kind(part: &Partition) -> Kind<'_> {
     let mut words = part.0.splitn(3, ':');
     match (words.next(), words.next(), words.next()) {
         (Some("rooms"), Some(agent), Some(_)) => Kind::Rooms(agent),
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use galatea_core::{
         Account, MemberId, Source, Timestamp,
-        store::{Lease, Membership, Role},
+        store::{Lease, Membership, ProcessRole},
     };
     use std::time::Duration;
 
@@ -161,11 +161,11 @@ mod tests {
 
     fn member(groups: &[Group], left: Duration) -> Member {
         let membership =
-            Membership { groups: groups.to_vec(), role: Role::All, ..Membership::default() };
+            Membership { groups: groups.to_vec(), role: ProcessRole::All, ..Membership::default() };
         Member { id: MemberId::fresh(), membership, joined: Timestamp(0), left }
     }
 
-    fn held(parts: impl IntoIterator<Item = Part>, by: &Member) -> Vec<LeaseStatus> {
+    fn held(parts: impl IntoIterator<Item = Partition>, by: &Member) -> Vec<LeaseStatus> {
         parts
             .into_iter()
             .map(|part| LeaseStatus {
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn the_work_of_those_who_are_gone_is_named() {
         let agent = AgentId::fresh();
-        let login = Part::account(&Source::new("telegram"), agent, &Account("42".into()));
+        let login = Partition::account(&Source::new("telegram"), agent, &Account("42".into()));
         let wanted: AllWanted =
             [(agent, Wanted { name: "Ada".into(), accounts: vec![login.clone()] })].into();
         assert_eq!(
@@ -194,7 +194,7 @@ mod tests {
         let (ingress, worker) =
             (member(&[Group::accounts(agent)], LONG), member(&[Group::rooms(agent)], LONG));
         let leases =
-            [held([login.clone()], &ingress), held(Part::all_rooms(agent), &worker)].concat();
+            [held([login.clone()], &ingress), held(Partition::all_rooms(agent), &worker)].concat();
         assert_eq!(idle(&wanted, &[ingress.clone(), worker.clone()], &leases), []);
         let gone = Member { left: Duration::ZERO, ..ingress };
         let without = idle(&wanted, &[gone, worker.clone()], &leases);
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn what_somebody_once_had_is_wanted() {
         let agent = AgentId::fresh();
-        let login = Part::account(&Source::new("x"), agent, &Account("7".into()));
+        let login = Partition::account(&Source::new("x"), agent, &Account("7".into()));
         let mut wanted: AllWanted =
             [(agent, Wanted { name: "Ada".into(), ..Wanted::default() })].into();
         add_known(&mut wanted, &held([login.clone(), login.clone()], &member(&[], Duration::ZERO)));

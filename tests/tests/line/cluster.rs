@@ -2,7 +2,7 @@
 
 use galatea_core::{
     SecretString,
-    store::{LeaseStore, Role},
+    store::{LeaseStore, ProcessRole},
 };
 use galatea_store::{Database as Stored, PostgresOptions};
 use galatea_testkit::postgres::Database;
@@ -51,10 +51,16 @@ async fn until_held(what: &str, store: &Stored, mut wanted: Vec<usize>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_begins_to_answer_looks_for_what_others_store() {
     let database = Database::fresh().await;
-    let (worker, _) =
-        Plan::new(echo()).store(&open(&database).await).without_ticks(Role::Worker).begin().await;
-    let house =
-        Plan::new(echo()).store(&open(&database).await).without_ticks(Role::Ingress).build().await;
+    let (worker, _) = Plan::new(echo())
+        .store(&open(&database).await)
+        .without_ticks(ProcessRole::Worker)
+        .begin()
+        .await;
+    let house = Plan::new(echo())
+        .store(&open(&database).await)
+        .without_ticks(ProcessRole::Ingress)
+        .build()
+        .await;
     until_held("the rooms and the account to be taken", &open(&database).await, vec![64, 1]).await;
     house.say(&dm("7"), "hello").await;
     assert_eq!(house.platform.until_shown("7", 1).await, ["re: hello"]);
@@ -66,10 +72,18 @@ async fn a_process_that_begins_to_answer_looks_for_what_others_store() {
 async fn what_is_handed_over_on_purpose_is_taken_at_once() {
     let database = Database::fresh().await;
     let store = open(&database).await;
-    let house =
-        Plan::new(echo()).store(&open(&database).await).without_ticks(Role::Ingress).build().await;
+    let house = Plan::new(echo())
+        .store(&open(&database).await)
+        .without_ticks(ProcessRole::Ingress)
+        .build()
+        .await;
     let worker = async || {
-        Plan::new(echo()).store(&open(&database).await).without_ticks(Role::Worker).begin().await.0
+        Plan::new(echo())
+            .store(&open(&database).await)
+            .without_ticks(ProcessRole::Worker)
+            .begin()
+            .await
+            .0
     };
     let first = worker().await;
     until_held("one worker to answer everywhere", &store, vec![64, 1]).await;

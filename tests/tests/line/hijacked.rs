@@ -4,7 +4,8 @@
 use async_trait::async_trait;
 use galatea_core::{
     Action, ActionDocs, ActionResult, Address, Content, EntityId, IncomingEvent, Media,
-    ParticipantState, RemoteId, Result, Role, RoomId, Turn, WorldId, rights::Scope, store::Effect,
+    ParticipantState, RemoteId, Result, Role, RoomId, Turn, WorldId, rights::Scope,
+    store::RequestedChange,
 };
 use galatea_testkit::models::ScriptedModel;
 use schemars::JsonSchema;
@@ -57,16 +58,22 @@ impl Action for Careless {
         let metadata = Map::from_iter([(p.mark.clone(), json!(true))]);
         let result = ActionResult::ok("done");
         Ok(match p.what.as_str() {
-            "role" => result.effect(Effect::SetRole { world, entity: marked, role: Role::Owner }),
-            "room" => result.effect(Effect::MergeRoomMetadata { room, metadata }),
-            "state" => result.effect(Effect::SetParticipantState {
+            "role" => {
+                result.effect(RequestedChange::SetRole { world, entity: marked, role: Role::Owner })
+            }
+            "room" => result.effect(RequestedChange::MergeRoomMetadata { room, metadata }),
+            "state" => result.effect(RequestedChange::SetParticipantState {
                 room,
                 entity: marked,
                 state: Some(ParticipantState::Followed),
             }),
-            "person" => result
-                .effect(Effect::MergeEntityMetadata { entity: EntityId(id(&p.place)), metadata }),
-            "forget" => result.effect(Effect::ForgetPerson { entity: EntityId(id(STRANGER)) }),
+            "person" => result.effect(RequestedChange::MergeEntityMetadata {
+                entity: EntityId(id(&p.place)),
+                metadata,
+            }),
+            "forget" => {
+                result.effect(RequestedChange::ForgetPerson { entity: EntityId(id(STRANGER)) })
+            }
             "forged" => {
                 let address = Address {
                     source: turn.room.source.clone(),

@@ -5,7 +5,7 @@ use galatea_core::{
     Command, Connection, Content, EntityId, EntityRef, EventBus, Gateway, Incoming, IncomingEvent,
     IncomingMessage, MemberId, MemoryId, Models, Outgoing, Plugin, Received, RemoteId, RoomId,
     RoomRef, Settings, Store, SystemClock, TextModel, WorldId, WorldRef,
-    store::{InboxState, OutboxState, Role},
+    store::{InboxState, OutboxState, ProcessRole},
 };
 use galatea_runtime::{
     AgentSpec, ClusterOptions, Orchestrator, RuntimeOptions,
@@ -87,7 +87,7 @@ impl Plan {
 
     /// Others may come to the store, which can be shared.
     pub(crate) fn among_others(mut self) -> Self {
-        let options = ClusterOptions::new(MemberId::fresh(), "house".into(), Role::All);
+        let options = ClusterOptions::new(MemberId::fresh(), "house".into(), ProcessRole::All);
         self.platform.share();
         self.cluster = Some(ClusterOptions { tick: Duration::from_millis(20), ..options });
         self
@@ -99,7 +99,7 @@ impl Plan {
     }
 
     /// A process of this role among others, in which nothing happens at a tick: what it does, it does because it was told or looked.
-    pub(crate) fn without_ticks(mut self, role: Role) -> Self {
+    pub(crate) fn without_ticks(mut self, role: ProcessRole) -> Self {
         const HOUR: Duration = Duration::from_secs(3600);
         let options = ClusterOptions::new(MemberId::fresh(), role.to_string(), role);
         self.platform.share();

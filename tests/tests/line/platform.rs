@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 use galatea_core::{
     Account, Address, Capabilities, Clock, Connector, ConnectorInfo, Delivery, Encoded, Error,
-    ErrorKind, Finding, Found, Gateway, Outgoing, Priority, Reach, ReadBack, Receipt, RemoteId,
-    Result, Retry, SendHandler, Sent, Source, Speak, TextUnit, Timestamp, Trail,
+    ErrorKind, Finding, Gateway, Outgoing, Priority, Reach, ReadBack, ReadBackContext,
+    ReadBackResult, Receipt, RemoteId, Result, Retry, SendHandler, Sent, Source, Speak, TextUnit,
+    Timestamp,
 };
 use std::{
     collections::{HashMap, VecDeque},
@@ -334,16 +335,16 @@ impl SendHandler for Hand {
         outcome
     }
 
-    async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
+    async fn find(&self, delivery: &Delivery, _: &ReadBackContext) -> Result<ReadBackResult> {
         let mut state = self.0.lock();
         state.finds += 1;
         self.0.changes.send_modify(|n| *n += 1);
         if state.blind {
-            return Ok(Found::Unknown);
+            return Ok(ReadBackResult::Unknown);
         }
         let there = state.shown.iter().position(|s| s.key == delivery.key);
-        Ok(there.map_or(Found::NotSent, |at| {
-            Found::Sent(Receipt {
+        Ok(there.map_or(ReadBackResult::NotSent, |at| {
+            ReadBackResult::Sent(Receipt {
                 id: Some(RemoteId::new(format!("own-{}", at + 1))),
                 moved_to: None,
             })

@@ -1,11 +1,11 @@
 //! Events in: shards receive them, a worker each stores them. What they share stands here.
 
-pub(crate) mod board;
 mod catch_up;
 mod directs;
 pub(crate) mod quota;
 mod session;
 pub(crate) mod shard;
+pub(crate) mod shard_health;
 mod socket;
 mod watch;
 mod work;

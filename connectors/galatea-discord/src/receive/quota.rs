@@ -63,7 +63,7 @@ struct State {
     buckets: HashMap<u16, Timestamp>,
 }
 
-/// Leave to identify once.
+/// SendPermit to identify once.
 pub(crate) struct Turn<'a> {
     quota: &'a Quota,
     bucket: u16,

@@ -10,9 +10,9 @@ use url::Url;
 
 use super::{
     Intake, Item,
-    board::Board,
     quota::{Quota, braked},
     session::{Committed, Position, Session, stream},
+    shard_health::ShardHealth,
     socket::{Frame, Got, Socket},
     watch::{Silence, Watch},
 };
@@ -52,7 +52,7 @@ pub(crate) struct Fleet {
     pub(crate) shards: u16,
     pub(crate) intents: u64,
     pub(crate) quota: Arc<Quota>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) shard_health: Arc<ShardHealth>,
     pub(crate) patience: Patience,
 }
 
@@ -157,7 +157,7 @@ impl Shard {
             let begun = clock.now();
             let end = self.once().await?;
             if !stop.is_cancelled() {
-                self.fleet.board.between(self.number);
+                self.fleet.shard_health.between(self.number);
             }
             self.brief =
                 if clock.now().since(begun) < BRIEF { self.brief.saturating_add(1) } else { 0 };
@@ -177,7 +177,7 @@ impl Shard {
                     }
                     let most = Duration::from_millis(500 << self.misses.min(5)).min(MAX_PAUSE);
                     let pause = most.mul_f64(rand::rng().random_range(0.5..1.0));
-                    self.fleet.board.down(self.number, &error, pause);
+                    self.fleet.shard_health.down(self.number, &error, pause);
                     pause
                 }
             };
@@ -384,7 +384,7 @@ impl Shard {
             seconds = wait.as_secs(),
             "many sessions were begun lately; the next one waits"
         );
-        self.fleet.board.down(self.number, &braked(), wait);
+        self.fleet.shard_health.down(self.number, &braked(), wait);
     }
 
     /// Something too large, or no text, broke the connection. It may have been damaged on its way, so it is asked for once more; an event that
@@ -477,7 +477,7 @@ impl Shard {
     fn arrived(&mut self, ready: &mut bool, what: &'static str) {
         (*ready, self.misses, self.unheard) = (true, 0, 0);
         tracing::info!(shard = self.number, "{what}");
-        self.fleet.board.up(self.number);
+        self.fleet.shard_health.up(self.number);
     }
 
     fn broken(&mut self, ready: bool) -> End {

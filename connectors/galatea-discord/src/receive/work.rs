@@ -7,9 +7,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Intake, Item,
-    board::Board,
     session::{Committed, Position},
     shard::{Fleet, guild_of},
+    shard_health::ShardHealth,
 };
 use crate::decode::{
     decode_surely,
@@ -42,7 +42,7 @@ enum Taken {
 /// What one shard does with its events.
 struct Work {
     intake: Intake,
-    board: Arc<Board>,
+    shard_health: Arc<ShardHealth>,
     shard: u16,
     position: Position,
     committed: Arc<Committed>,
@@ -63,10 +63,10 @@ pub(super) async fn run(
     mut queue: mpsc::Receiver<Item>,
     stop: CancellationToken,
 ) {
-    let Fleet { intake, board, .. } = fleet;
+    let Fleet { intake, shard_health, .. } = fleet;
     let mut work = Work {
         intake,
-        board,
+        shard_health,
         shard,
         position,
         committed,
@@ -280,13 +280,13 @@ impl Work {
             if !told {
                 told = true;
                 tracing::warn!(error = %error.report(), events = events.len(), "events of Discord cannot be stored and are kept");
-                self.board.unstored(self.shard, &error);
+                self.shard_health.unstored(self.shard, &error);
             }
             gateway.clock().sleep(pause).await;
             pause = (pause * 2).min(MAX_PAUSE);
         }
         if told {
-            self.board.stored(self.shard);
+            self.shard_health.stored(self.shard);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Read-back: was a message of unknown outcome posted? Its nonce comes back over the gateway; after that, the channel's history tells.
 
-use galatea_core::{Delivery, Found, Receipt, RemoteId, Result, Trail};
+use galatea_core::{Delivery, ReadBackContext, ReadBackResult, Receipt, RemoteId, Result};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ pub(super) const NONCE_HOLDS: Duration = Duration::from_secs(120);
 pub(super) async fn find(
     sender: &DiscordSender,
     delivery: &Delivery,
-    trail: &Trail,
-) -> Result<Found> {
+    context: &ReadBackContext,
+) -> Result<ReadBackResult> {
     let Part::Post { body, reply_to, .. } = Part::read(&delivery.body)? else {
         // Edits, deletions and reactions can be repeated without anybody seeing it twice.
-        return Ok(Found::NotSent);
+        return Ok(ReadBackResult::NotSent);
     };
     if let Some(id) = sender.book.by_nonce(&delivery.key) {
-        return Ok(Found::Sent(Receipt { id: Some(id), moved_to: None }));
+        return Ok(ReadBackResult::Sent(Receipt { id: Some(id), moved_to: None }));
     }
     let channel = snowflake(&delivery.address.remote, "room")?;
     let mut after = snowflake_at(galatea_core::Timestamp(
@@ -44,33 +44,34 @@ pub(super) async fn find(
             }
             Err(failure) => return Err(sender.api.error(failure, "get messages")),
         };
-        let Some(messages) = page.as_array() else { return Ok(Found::Unknown) };
+        let Some(messages) = page.as_array() else { return Ok(ReadBackResult::Unknown) };
         if number == 0 && messages.is_empty() {
             // Without Read Message History Discord answers with an empty list ("Get Channel Messages"); so does a channel in which nothing was said since.
             let newest = history(sender, channel, "limit=1")
                 .await
                 .map_err(|f| sender.api.error(f, "get messages"))?;
             let empty = newest.as_array().is_none_or(Vec::is_empty);
-            return Ok(if empty { unreadable(sender, delivery) } else { Found::NotSent });
+            return Ok(if empty { unreadable(sender, delivery) } else { ReadBackResult::NotSent });
         }
         let ours = |m: &&Value| {
             id(&m["author"]["id"]) == Some(sender.me) && is_it(m, &body, reply_to.as_ref())
         };
         let ids = messages.iter().filter(ours).filter_map(|m| id(&m["id"]).map(RemoteId::new));
-        let free =
-            |id: &RemoteId| !sender.book.is_anothers(id, &delivery.key) && !trail.ours.contains(id);
+        let free = |id: &RemoteId| {
+            !sender.book.is_anothers(id, &delivery.key) && !context.ours.contains(id)
+        };
         if let Some(found) =
             ids.filter(free).min_by_key(|id| id.as_str().parse::<u64>().unwrap_or(u64::MAX))
         {
             sender.book.echo(delivery.key.clone(), found.clone());
-            return Ok(Found::Sent(Receipt { id: Some(found), moved_to: None }));
+            return Ok(ReadBackResult::Sent(Receipt { id: Some(found), moved_to: None }));
         }
         match messages.iter().filter_map(|m| id(&m["id"])).max() {
             Some(newest) if messages.len() == 100 => after = newest,
-            _ => return Ok(Found::NotSent),
+            _ => return Ok(ReadBackResult::NotSent),
         }
     }
-    Ok(Found::Unknown)
+    Ok(ReadBackResult::Unknown)
 }
 
 async fn history(sender: &DiscordSender, channel: u64, query: &str) -> Result<Value, Failure> {
@@ -84,12 +85,12 @@ async fn history(sender: &DiscordSender, channel: u64, query: &str) -> Result<Va
         .await
 }
 
-fn unreadable(sender: &DiscordSender, delivery: &Delivery) -> Found {
+fn unreadable(sender: &DiscordSender, delivery: &Delivery) -> ReadBackResult {
     // The nonce makes a repeat harmless, while Discord remembers it.
     if sender.api.clock().now().since(delivery.created_at) < NONCE_HOLDS {
-        Found::NotSent
+        ReadBackResult::NotSent
     } else {
-        Found::Unknown
+        ReadBackResult::Unknown
     }
 }
 

@@ -83,7 +83,7 @@ impl Guard {
         (count >= MAX_REFUSED).then(|| WINDOW.saturating_sub(now.since(oldest)))
     }
 
-    /// Leave for one call of a storm, or how long to wait for it.
+    /// SendPermit for one call of a storm, or how long to wait for it.
     pub(super) fn turn(&self, now: Timestamp) -> Option<Duration> {
         let mut refused = self.lock();
         let pause = refused.pause()?;

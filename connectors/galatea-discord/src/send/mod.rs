@@ -10,8 +10,8 @@ mod speak;
 
 use async_trait::async_trait;
 use galatea_core::{
-    Address, Delivery, Encoded, Error, ExposeSecret, Found, Media, Outgoing, Priority, Receipt,
-    RemoteId, Result, SecretString, SendHandler, Speak, Trail,
+    Address, Delivery, Encoded, Error, ExposeSecret, Media, Outgoing, Priority, ReadBackContext,
+    ReadBackResult, Receipt, RemoteId, Result, SecretString, SendHandler, Speak,
 };
 use galatea_http::{Form, Part as FormPart, read_attachment};
 use serde_json::{Map, Value, json};
@@ -376,8 +376,8 @@ impl SendHandler for DiscordSender {
                 let age = self.api.clock().now().since(delivery.created_at);
                 if delivery.attempt > 0
                     && age > find::NONCE_HOLDS
-                    && let Found::Sent(found) =
-                        find::find(self, delivery, &Trail::default()).await?
+                    && let ReadBackResult::Sent(found) =
+                        find::find(self, delivery, &ReadBackContext::default()).await?
                 {
                     return Ok(found);
                 }
@@ -421,8 +421,8 @@ impl SendHandler for DiscordSender {
         }
     }
 
-    async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found> {
-        find::find(self, delivery, trail).await
+    async fn find(&self, delivery: &Delivery, context: &ReadBackContext) -> Result<ReadBackResult> {
+        find::find(self, delivery, context).await
     }
 
     async fn typing(&self, at: &Address) -> Result<()> {

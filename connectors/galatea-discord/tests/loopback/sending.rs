@@ -2,7 +2,8 @@
 
 use crate::support::{self, Running, address, config, deliveries, send, start, with};
 use galatea_core::{
-    Button, Content, ErrorKind, Found, Health, Outgoing, Press, RemoteId, Retry, Sent, Speak, Trail,
+    Button, Content, ErrorKind, Health, Outgoing, Press, ReadBackContext, ReadBackResult, RemoteId,
+    Retry, Sent, Speak,
 };
 use galatea_testkit::discord::{Channel, DiscordApi, Effect, ErrorBody, Fault, Options, User};
 use std::{sync::Arc, time::Duration};
@@ -66,8 +67,8 @@ async fn survives(effect: Effect, sent: Sent) {
     assert_ne!(error.retry(), Retry::Never, "{effect:?}");
     api.apply_late();
     delivery.attempt = 1;
-    let receipt = match handler.find(&delivery, &Trail::default()).await.unwrap() {
-        Found::Sent(receipt) => receipt,
+    let receipt = match handler.find(&delivery, &ReadBackContext::default()).await.unwrap() {
+        ReadBackResult::Sent(receipt) => receipt,
         _ => handler.send(&delivery).await.unwrap(),
     };
     let shown = api.shown(general.id);
@@ -105,16 +106,23 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
         reply_to: Some(RemoteId::new(asked)),
     };
     let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);
-    assert_eq!(handler.find(&delivery, &Trail::default()).await.unwrap(), Found::NotSent);
+    assert_eq!(
+        handler.find(&delivery, &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::NotSent
+    );
     handler.send(&delivery).await.unwrap();
     api.forget_nonces();
     // Another process has neither the receipt nor the echo.
     let other = start(config(&api));
-    let found = other.connector.send_handler().find(&delivery, &Trail::default()).await.unwrap();
+    let found =
+        other.connector.send_handler().find(&delivery, &ReadBackContext::default()).await.unwrap();
     let shown = api.shown(general.id);
     assert_eq!(
         found,
-        Found::Sent(galatea_core::Receipt { id: Some(RemoteId::new(shown[3].id)), moved_to: None })
+        ReadBackResult::Sent(galatea_core::Receipt {
+            id: Some(RemoteId::new(shown[3].id)),
+            moved_to: None
+        })
     );
     let mut old = delivery.clone();
     (old.attempt, old.created_at.0) = (1, old.created_at.0 - 300_000);
@@ -128,13 +136,13 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
     // While the nonce holds a repeat is harmless; after that nobody can tell, and an empty history is no proof.
     let mut lost = deliveries(&*handler, &general.id.to_string(), &text("x")).swap_remove(0);
     let finds = async |delivery: &galatea_core::Delivery| {
-        other.connector.send_handler().find(delivery, &Trail::default()).await.unwrap()
+        other.connector.send_handler().find(delivery, &ReadBackContext::default()).await.unwrap()
     };
-    assert_eq!(finds(&lost).await, Found::NotSent);
+    assert_eq!(finds(&lost).await, ReadBackResult::NotSent);
     lost.created_at.0 -= 300_000;
-    assert_eq!(finds(&lost).await, Found::Unknown);
+    assert_eq!(finds(&lost).await, ReadBackResult::Unknown);
     general.allows(1 << 10 | 1 << 11 | 1 << 16);
-    assert_eq!(finds(&lost).await, Found::NotSent, "it can be read, and it is not there");
+    assert_eq!(finds(&lost).await, ReadBackResult::NotSent, "it can be read, and it is not there");
 }
 
 #[tokio::test]
@@ -279,7 +287,9 @@ async fn a_lost_answer_to_a_command_is_not_doubled() {
     };
     let delivery = deliveries(&*handler, &general.id.to_string(), &outgoing).swap_remove(0);
     assert_eq!(handler.send(&delivery).await.unwrap_err().sent(), Sent::Maybe);
-    if handler.find(&delivery, &Trail::default()).await.unwrap() == Found::NotSent {
+    if handler.find(&delivery, &ReadBackContext::default()).await.unwrap()
+        == ReadBackResult::NotSent
+    {
         handler.send(&delivery).await.unwrap();
     }
     assert_eq!(api.shown(general.id).iter().map(|s| s.text.as_str()).collect::<Vec<_>>(), ["here"]);
@@ -408,10 +418,14 @@ async fn a_command_that_a_crash_cut_off_is_answered_by_the_next_process() {
             assert_eq!(shown, [format!("<@{}> Well indeed.", ann.id)]);
             api.forget_nonces();
             let fresh = with(config(&api), support::gateway(), Arc::new(galatea_core::SystemClock));
-            let found =
-                fresh.connector.send_handler().find(&delivery, &Trail::default()).await.unwrap();
+            let found = fresh
+                .connector
+                .send_handler()
+                .find(&delivery, &ReadBackContext::default())
+                .await
+                .unwrap();
             assert!(
-                matches!(found, Found::Sent(_)),
+                matches!(found, ReadBackResult::Sent(_)),
                 "it is known by its words though it names somebody"
             );
             fresh.kill().await;

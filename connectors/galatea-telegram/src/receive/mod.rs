@@ -21,7 +21,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     decode::{Decoded, Me, chat_sync, decode, raw::Item},
-    send::{api::Api, book::Book},
+    send::{api::Api, chat_state::ChatState},
 };
 
 /// What is asked for. Reactions and member changes are off unless named (Bot API, getUpdates.allowed_updates).
@@ -44,7 +44,7 @@ const MAX_KNOWN: usize = 100_000;
 #[derive(Clone)]
 pub(crate) struct Intake {
     pub(crate) api: Api,
-    pub(crate) book: Arc<Book>,
+    pub(crate) chat_state: Arc<ChatState>,
     pub(crate) me: Arc<Me>,
     pub(crate) gateway: Gateway,
     pub(crate) stop: CancellationToken,
@@ -65,14 +65,14 @@ pub(crate) struct Ready {
 impl Intake {
     pub(crate) fn new(
         api: Api,
-        book: Arc<Book>,
+        chat_state: Arc<ChatState>,
         me: Arc<Me>,
         gateway: Gateway,
         stop: CancellationToken,
     ) -> Self {
         Self {
             api,
-            book,
+            chat_state,
             me,
             gateway,
             stop,
@@ -119,10 +119,10 @@ impl Intake {
                 }
             }
             if let Some((chat, message)) = one.seen {
-                self.book.seen(chat, message);
+                self.chat_state.seen(chat, message);
             }
             if let Some(chat) = one.forum {
-                self.book.is_a_forum(chat);
+                self.chat_state.is_a_forum(chat);
             }
             if let Some(press) = one.press {
                 self.answer(press);

@@ -39,7 +39,7 @@ pub(crate) async fn run(intake: Intake, hold: Duration, detail: &str) -> Result<
         behind: true,
     };
     loop {
-        poll.intake.book.set_behind(poll.behind);
+        poll.intake.chat_state.set_behind(poll.behind);
         // At the beginning and after a failure an answer is wanted at once, to know whether anything waits.
         let hold = if poll.behind { Duration::ZERO } else { hold };
         let fetched = tokio::select! {

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
-use galatea_core::{Clock, Error, ExposeSecret, Leave, Result, SecretString};
+use galatea_core::{Clock, Error, ExposeSecret, Result, SecretString, SendPermit};
 use galatea_http::{Form, HttpClient, HttpOptions, Response};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, sync::Arc, time::Duration};
@@ -163,7 +163,7 @@ impl Api {
         method: &str,
         params: &impl Serialize,
     ) -> Result<T, Failure> {
-        self.call_with(method, params, &Leave::always()).await
+        self.call_with(method, params, &SendPermit::always()).await
     }
 
     /// One call that goes out only while leave is given.
@@ -171,10 +171,10 @@ impl Api {
         &self,
         method: &str,
         params: &impl Serialize,
-        leave: &Leave,
+        permit: &SendPermit,
     ) -> Result<T, Failure> {
         let request =
-            self.http.post(self.address(method).expose_secret()).only_with(leave).json(params);
+            self.http.post(self.address(method).expose_secret()).only_with(permit).json(params);
         let response = request.total_timeout(TOTAL).send().await.map_err(Failure::Transport)?;
         answer(response).await
     }

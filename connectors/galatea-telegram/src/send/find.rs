@@ -2,11 +2,13 @@
 //! number whether it is a message of ours (`not modified`), somebody else's (`can't be edited`) or none (`not found`), without a visible effect.
 
 use futures::{StreamExt as _, stream};
-use galatea_core::{Delivery, Error, ErrorKind, Found, Receipt, RemoteId, Result, Retry, Trail};
+use galatea_core::{
+    Delivery, Error, ErrorKind, ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, Retry,
+};
 use serde_json::{Value, json};
 use std::{collections::HashSet, time::Duration};
 
-use super::{TelegramSender, answered, api::Api, book::counts_alone};
+use super::{TelegramSender, answered, api::Api, chat_state::counts_alone};
 use crate::{
     decode::place::{Target, message_id, parse_message},
     encode::Part,
@@ -46,51 +48,52 @@ enum Probe {
 pub(super) async fn find(
     sender: &TelegramSender,
     delivery: &Delivery,
-    trail: &Trail,
-) -> Result<Found> {
+    context: &ReadBackContext,
+) -> Result<ReadBackResult> {
     let part = Part::read(&delivery.body)?;
     if !part.method.posts() {
         // Edits, deletions and reactions can be repeated without anybody seeing it twice.
-        return Ok(Found::NotSent);
+        return Ok(ReadBackResult::NotSent);
     }
     if let Some(id) = sender.receipts.get(&delivery.id) {
-        return Ok(Found::Sent(Receipt { id: Some(id.clone()), moved_to: None }));
+        return Ok(ReadBackResult::Sent(Receipt { id: Some(id.clone()), moved_to: None }));
     }
-    if sender.book.is_behind() {
-        // The numbers of what waits at Telegram would look like the end of all messages, and the trail was read without them.
-        let _ = tokio::time::timeout(CATCHING_UP, sender.book.caught_up()).await;
+    if sender.chat_state.is_behind() {
+        // The numbers of what waits at Telegram would look like the end of all messages, and the context was read without them.
+        let _ = tokio::time::timeout(CATCHING_UP, sender.chat_state.caught_up()).await;
         return Err(Error::new(ErrorKind::Conflict, "messages that wait at Telegram have to be received before an earlier send can be looked for")
             .with_retry(Retry::After(AGAIN)));
     }
     let target = Target::parse(&delivery.address.remote)?;
-    let floor = sender.book.floor(delivery.id, target.chat).or_else(|| floor(trail, &part, target));
-    let Some(floor) = floor.filter(|_| !trail.cut) else { return Ok(Found::Unknown) };
+    let floor =
+        sender.chat_state.floor(delivery.id, target.chat).or_else(|| floor(context, &part, target));
+    let Some(floor) = floor.filter(|_| !context.cut) else { return Ok(ReadBackResult::Unknown) };
     // Topics share their chat's numbers: another one's lost message looks the same.
-    let doubtful = 1 + trail
+    let doubtful = 1 + context
         .doubtful
         .iter()
         .filter(|room| Target::parse(room).is_ok_and(|t| t.chat == target.chat))
         .count();
-    let strangers = match survey(sender, trail, &part, target.chat, floor, doubtful).await? {
+    let strangers = match survey(sender, context, &part, target.chat, floor, doubtful).await? {
         Survey::Whole(strangers) => strangers,
-        Survey::Cut => return Ok(Found::Unknown),
+        Survey::Cut => return Ok(ReadBackResult::Unknown),
     };
     Ok(match strangers.as_slice() {
-        [] => Found::NotSent,
+        [] => ReadBackResult::NotSent,
         [found] if doubtful == 1 => {
             let id = message_id(target.chat, *found);
             sender.remember(target, std::slice::from_ref(&id), delivery.id);
-            Found::Sent(Receipt { id: Some(id), moved_to: None })
+            ReadBackResult::Sent(Receipt { id: Some(id), moved_to: None })
         }
         // All of them arrived; which is which nobody can tell.
-        all if all.len() == doubtful => Found::Sent(Receipt::default()),
-        _ => Found::Unknown,
+        all if all.len() == doubtful => ReadBackResult::Sent(Receipt::default()),
+        _ => ReadBackResult::Unknown,
     })
 }
 
 /// The message's number is above this one.
-fn floor(trail: &Trail, part: &Part, target: Target) -> Option<i32> {
-    let known = numbers(trail.received.iter().chain(&trail.sent), target.chat).max();
+fn floor(context: &ReadBackContext, part: &Part, target: Target) -> Option<i32> {
+    let known = numbers(context.received.iter().chain(&context.sent), target.chat).max();
     answered(part, target).max(known)
 }
 
@@ -125,17 +128,17 @@ enum Survey {
 
 async fn survey(
     sender: &TelegramSender,
-    trail: &Trail,
+    context: &ReadBackContext,
     part: &Part,
     chat: i64,
     floor: i32,
     wanted: usize,
 ) -> Result<Survey> {
-    let book = &sender.book;
+    let chat_state = &sender.chat_state;
     let Reach { mut most, mut margin, at_once } = if chat > 0 { IN_PRIVATE } else { IN_GROUPS };
     if !counts_alone(chat) {
         // What was under way to others when the program died may have arrived there just before, and nobody has stored those numbers either.
-        let under_way = trail
+        let under_way = context
             .doubtful
             .iter()
             .filter(|room| Target::parse(room).is_ok_and(|t| !counts_alone(t.chat)))
@@ -143,16 +146,17 @@ async fn survey(
         margin += under_way;
         most += 2 * under_way;
     }
-    let stored = trail.ours.iter().chain(&trail.others);
+    let stored = context.ours.iter().chain(&context.others);
     let known: HashSet<i32> = if counts_alone(chat) {
         numbers(stored, chat).collect()
     } else {
         shared_numbers(stored).collect()
     };
-    let mut newest = book.newest(chat).max(floor).max(known.iter().copied().max().unwrap_or(floor));
+    let mut newest =
+        chat_state.newest(chat).max(floor).max(known.iter().copied().max().unwrap_or(floor));
     let (mut strangers, mut empty, mut asked) = (Vec::new(), 0, 0);
     let ask = |id| {
-        let is_known = book.is_own(chat, id) || known.contains(&id);
+        let is_known = chat_state.is_own(chat, id) || known.contains(&id);
         async move { (id, if is_known { None } else { Some(probe(&sender.api, part, chat, id).await) }) }
     };
     let mut answers = stream::iter(floor.saturating_add(1)..).map(ask).buffered(at_once);

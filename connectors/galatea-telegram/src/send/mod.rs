@@ -1,7 +1,7 @@
 //! Deliveries → calls. One attempt each; whoever retries is told by the error whether the message may have been posted.
 
 pub(crate) mod api;
-pub(crate) mod book;
+pub(crate) mod chat_state;
 mod files;
 mod find;
 mod speak;
@@ -10,8 +10,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use dashmap::DashMap;
 use galatea_core::{
-    Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Found, Leave, Media, Outgoing,
-    Priority, Receipt, RemoteId, Result, Retry, SendHandler, Speak, Trail,
+    Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Media, Outgoing, Priority,
+    ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, Retry, SendHandler, SendPermit,
+    Speak,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ use crate::{
     error::{Failure, Refusal, codes},
 };
 use api::Api;
-use book::Book;
+use chat_state::ChatState;
 
 /// Receipts kept for read-back within one run.
 const MAX_RECEIPTS: usize = 4096;
@@ -34,7 +35,7 @@ const MAX_RECEIPTS: usize = 4096;
 /// The outbound side of one bot.
 pub(crate) struct TelegramSender {
     api: Api,
-    book: Arc<Book>,
+    chat_state: Arc<ChatState>,
     receipts: DashMap<DeliveryId, RemoteId>,
     clock: Arc<dyn Clock>,
     folder: PathBuf,
@@ -54,8 +55,13 @@ struct ChatOnly {
 
 impl TelegramSender {
     /// Prepares sending; files that go along lie in `folder`.
-    pub(crate) fn new(api: Api, book: Arc<Book>, clock: Arc<dyn Clock>, folder: &Path) -> Self {
-        Self { api, book, receipts: DashMap::new(), clock, folder: folder.to_owned() }
+    pub(crate) fn new(
+        api: Api,
+        chat_state: Arc<ChatState>,
+        clock: Arc<dyn Clock>,
+        folder: &Path,
+    ) -> Self {
+        Self { api, chat_state, receipts: DashMap::new(), clock, folder: folder.to_owned() }
     }
 
     /// Bytes of an attachment `telegram:<file_id>`.
@@ -68,7 +74,7 @@ impl TelegramSender {
 
     fn remember(&self, target: Target, ids: &[RemoteId], delivery: DeliveryId) {
         for (chat, message) in ids.iter().filter_map(parse_message) {
-            self.book.posted(chat.unwrap_or(target.chat), message);
+            self.chat_state.posted(chat.unwrap_or(target.chat), message);
         }
         if let Some(first) = ids.first() {
             // Only the newest matter: an older delivery is settled by now.
@@ -80,7 +86,7 @@ impl TelegramSender {
     }
 
     fn gate(&self, chat: i64, priority: Priority) -> Result<()> {
-        match self.book.wait(chat, priority, self.clock.now()) {
+        match self.chat_state.wait(chat, priority, self.clock.now()) {
             Some(rest) => Err(Error::new(
                 ErrorKind::RateLimited,
                 "Telegram asked to leave this chat alone for a while",
@@ -96,7 +102,7 @@ impl TelegramSender {
         &self,
         part: &Part,
         target: Target,
-        leave: &Leave,
+        permit: &SendPermit,
     ) -> Result<Vec<RemoteId>, Failure> {
         let method = part.method.as_str();
         let params = &part.params;
@@ -125,7 +131,7 @@ impl TelegramSender {
                 self.api.call::<Vec<Posted>>(method, params).await.map(|p| ids(&p))
             }
             m if m.posts() => {
-                self.api.call_with::<Posted>(method, params, leave).await.map(|p| ids(&[p]))
+                self.api.call_with::<Posted>(method, params, permit).await.map(|p| ids(&[p]))
             }
             Method::EditMessageText | Method::EditMessageCaption => self
                 .api
@@ -140,7 +146,7 @@ impl TelegramSender {
 #[async_trait]
 impl SendHandler for TelegramSender {
     fn handle(&self) -> Option<String> {
-        self.book.handle()
+        self.chat_state.handle()
     }
 
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
@@ -151,7 +157,7 @@ impl SendHandler for TelegramSender {
         Part::read(body).map_or(Priority::Answer, |part| worth(&part))
     }
 
-    async fn send_with(&self, delivery: &Delivery, leave: &Leave) -> Result<Receipt> {
+    async fn send_with(&self, delivery: &Delivery, permit: &SendPermit) -> Result<Receipt> {
         let mut part = Part::read(&delivery.body)?;
         let mut target = Target::parse(&delivery.address.remote)?;
         let named = part.params.get("chat_id").and_then(Value::as_i64);
@@ -160,14 +166,14 @@ impl SendHandler for TelegramSender {
         }
         let worth = worth(&part);
         self.gate(target.chat, worth)?;
-        address(&mut part, target, self.book.forum(target.chat));
+        address(&mut part, target, self.chat_state.forum(target.chat));
         if part.method.posts() {
-            self.book.begin(delivery.id, target.chat, answered(&part, target));
+            self.chat_state.begin(delivery.id, target.chat, answered(&part, target));
         }
         let mut moved_to = None;
         // Each round but the first follows a refusal below 500: the call before provably did nothing. Every rule can apply once.
         for _ in 0..4 {
-            let failure = match self.attempt(&part, target, leave).await {
+            let failure = match self.attempt(&part, target, permit).await {
                 Ok(ids) => {
                     if part.method.posts() {
                         self.remember(target, &ids, delivery.id);
@@ -180,11 +186,11 @@ impl SendHandler for TelegramSender {
                 return Err(failure.into_error(part.method.as_str()));
             };
             if let Some(wait) = refusal.wait() {
-                self.book.block(target.chat, worth, self.clock.now(), wait);
+                self.chat_state.block(target.chat, worth, self.clock.now(), wait);
                 return Err(failure.into_error(part.method.as_str()));
             }
             if let Some(chat) = refusal.migrate_to.filter(|_| moved_to.is_none()) {
-                self.book.moved(target.chat);
+                self.chat_state.moved(target.chat);
                 target = Target { chat, thread: None };
                 part.params.insert("chat_id".into(), json!(chat));
                 for field in ["message_thread_id", "reply_parameters"] {
@@ -215,8 +221,8 @@ impl SendHandler for TelegramSender {
             .with("method", part.method.as_str()))
     }
 
-    async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found> {
-        find::find(self, delivery, trail).await
+    async fn find(&self, delivery: &Delivery, context: &ReadBackContext) -> Result<ReadBackResult> {
+        find::find(self, delivery, context).await
     }
 
     async fn may_speak(&self, at: &Address, person: &RemoteId) -> Result<Speak> {
@@ -249,12 +255,12 @@ impl SendHandler for TelegramSender {
                 .pop()
                 .ok_or_else(|| Error::unexpected("typing has no form"))?,
         )?;
-        address(&mut part, target, self.book.forum(target.chat));
-        match self.attempt(&part, target, &Leave::always()).await {
+        address(&mut part, target, self.chat_state.forum(target.chat));
+        match self.attempt(&part, target, &SendPermit::always()).await {
             Ok(_) => Ok(()),
             Err(failure) => {
                 if let Some(wait) = failure.refusal().and_then(Refusal::wait) {
-                    self.book.block(target.chat, Priority::Typing, self.clock.now(), wait);
+                    self.chat_state.block(target.chat, Priority::Typing, self.clock.now(), wait);
                 }
                 Err(failure.into_error(part.method.as_str()))
             }

@@ -1,7 +1,7 @@
 //! Until everything that waits at Telegram is received, nobody can tell whether an earlier send arrived.
 
 use futures::poll;
-use galatea_core::{Content, Found, Outgoing, RemoteId, Retry, Trail};
+use galatea_core::{Content, Outgoing, ReadBackContext, ReadBackResult, RemoteId, Retry};
 use galatea_testkit::{
     clock::ManualClock,
     telegram::{BotApi, Effect, ErrorBody, Fault},
@@ -28,13 +28,13 @@ async fn looking_for_a_send_waits_for_what_was_not_received() {
     let delivery = deliveries(&*handler, &ann.id.to_string(), &outgoing).swap_remove(0);
     api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     handler.send(&delivery).await.unwrap_err();
-    let trail = Trail::default();
-    let mut looking = pin!(handler.find(&delivery, &trail));
+    let context = ReadBackContext::default();
+    let mut looking = pin!(handler.find(&delivery, &context));
     assert!(poll!(&mut looking).is_pending());
     clock.advance(Duration::from_secs(60));
     let error = looking.await.unwrap_err();
-    assert!(matches!(error.retry(), Retry::After(_)), "the trail was read before: {error}");
+    assert!(matches!(error.retry(), Retry::After(_)), "the context was read before: {error}");
     assert!(api.calls_of("editMessageReplyMarkup").is_empty(), "nothing was asked");
-    assert!(matches!(handler.find(&delivery, &trail).await.unwrap(), Found::Sent(_)));
+    assert!(matches!(handler.find(&delivery, &context).await.unwrap(), ReadBackResult::Sent(_)));
     assert_eq!(api.shown(ann.id).len(), 1);
 }

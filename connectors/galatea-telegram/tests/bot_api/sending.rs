@@ -1,8 +1,8 @@
 //! Deliveries: what people see, and what is reported when something breaks.
 
 use galatea_core::{
-    Content, Delivery, Error, ErrorKind, Found, Media, MediaKind, Outgoing, RemoteId, Retry,
-    SendHandler, Sent, Speak, Trail,
+    Content, Delivery, Error, ErrorKind, Media, MediaKind, Outgoing, ReadBackContext,
+    ReadBackResult, RemoteId, Retry, SendHandler, Sent, Speak,
 };
 use galatea_telegram::TelegramConnector;
 use galatea_testkit::{
@@ -235,12 +235,17 @@ async fn a_lost_answer_is_found_by_asking() {
     let delivery = one(&*s.handler, &ann.id.to_string(), &outgoing);
     let error = s.handler.send(&delivery).await.unwrap_err();
     assert_eq!((error.sent(), error.retry()), (Sent::Maybe, Retry::Soon), "{error}");
-    let Found::Sent(receipt) = s.handler.find(&delivery, &Trail::default()).await.unwrap() else {
+    let ReadBackResult::Sent(receipt) =
+        s.handler.find(&delivery, &ReadBackContext::default()).await.unwrap()
+    else {
         panic!("it is there")
     };
     assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
     let calls = s.api.calls().len();
-    assert!(matches!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::Sent(_)));
+    assert!(matches!(
+        s.handler.find(&delivery, &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::Sent(_)
+    ));
     assert_eq!(s.api.calls().len(), calls, "known now");
     assert_eq!(s.api.shown(ann.id).len(), 1);
 }
@@ -254,7 +259,10 @@ async fn what_never_arrived_is_provably_not_there() {
     let delivery =
         one(&*s.handler, &ann.id.to_string(), &reply("x", format!("{}:{asked}", ann.id)));
     assert_eq!(s.handler.send(&delivery).await.unwrap_err().sent(), Sent::Maybe);
-    assert_eq!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::NotSent);
+    assert_eq!(
+        s.handler.find(&delivery, &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::NotSent
+    );
     assert!(s.api.shown(ann.id).is_empty());
 }
 
@@ -277,22 +285,22 @@ async fn a_killed_process_concludes_after_its_restart() {
     let after = s.restarted();
     let shown = s.api.shown(ann.id);
     let id = |n: usize| {
-        Found::Sent(galatea_core::Receipt {
+        ReadBackResult::Sent(galatea_core::Receipt {
             id: Some(RemoteId(format!("{}:{}", ann.id, shown[n].id))),
             moved_to: None,
         })
     };
     let own = |n: usize| RemoteId(format!("{}:{}", ann.id, shown[n].id));
-    let second_trail = Trail { ours: vec![own(0)], ..Trail::default() };
+    let second_trail = ReadBackContext { ours: vec![own(0)], ..ReadBackContext::default() };
     assert_eq!(
         after.find(&second, &second_trail).await.unwrap(),
         id(1),
         "the earlier answer is known to be another's"
     );
-    let third_trail = Trail { ours: vec![own(1), own(0)], ..Trail::default() };
+    let third_trail = ReadBackContext { ours: vec![own(1), own(0)], ..ReadBackContext::default() };
     assert_eq!(
         after.find(&third, &third_trail).await.unwrap(),
-        Found::NotSent,
+        ReadBackResult::NotSent,
         "it was never tried"
     );
 }
@@ -305,9 +313,12 @@ async fn an_answer_that_quotes_nothing_is_found_above_what_was_stored() {
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     let delivery = one(&*s.handler, &ann.id.to_string(), &say("an answer"));
     s.handler.send(&delivery).await.unwrap_err();
-    let trail =
-        Trail { received: vec![RemoteId(format!("{}:{asked}", ann.id))], ..Trail::default() };
-    let Found::Sent(receipt) = s.restarted().find(&delivery, &trail).await.unwrap() else {
+    let context = ReadBackContext {
+        received: vec![RemoteId(format!("{}:{asked}", ann.id))],
+        ..ReadBackContext::default()
+    };
+    let ReadBackResult::Sent(receipt) = s.restarted().find(&delivery, &context).await.unwrap()
+    else {
         panic!("it is there")
     };
     assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
@@ -322,23 +333,26 @@ async fn topics_of_one_chat_do_not_take_each_others_message() {
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     let there = one(&*s.handler, &group.id.to_string(), &say("arrived"));
     s.handler.send(&there).await.unwrap_err();
-    let known =
-        Trail { received: vec![RemoteId(format!("{}:{asked}", group.id))], ..Trail::default() };
-    let rival = Trail { doubtful: vec![RemoteId(format!("{}-42", group.id))], ..known.clone() };
+    let known = ReadBackContext {
+        received: vec![RemoteId(format!("{}:{asked}", group.id))],
+        ..ReadBackContext::default()
+    };
+    let rival =
+        ReadBackContext { doubtful: vec![RemoteId(format!("{}-42", group.id))], ..known.clone() };
     let after = s.restarted();
     assert_eq!(
         after.find(&there, &rival).await.unwrap(),
-        Found::Unknown,
+        ReadBackResult::Unknown,
         "one message, two that may have sent it"
     );
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     s.handler.send(&one(&*s.handler, &group.id.to_string(), &say("too"))).await.unwrap_err();
     assert_eq!(
         after.find(&there, &rival).await.unwrap(),
-        Found::Sent(galatea_core::Receipt::default()),
+        ReadBackResult::Sent(galatea_core::Receipt::default()),
         "two for two"
     );
-    assert!(matches!(after.find(&there, &known).await.unwrap(), Found::Sent(_)));
+    assert!(matches!(after.find(&there, &known).await.unwrap(), ReadBackResult::Sent(_)));
 }
 
 #[tokio::test]
@@ -347,7 +361,10 @@ async fn nothing_is_claimed_when_nothing_is_known() {
     let ann = s.api.user("Ann", "ann_b");
     ann.says(&ann.direct(), "hi").send();
     let delivery = one(&*s.handler, &ann.id.to_string(), &say("unasked"));
-    assert_eq!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::Unknown);
+    assert_eq!(
+        s.handler.find(&delivery, &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::Unknown
+    );
     assert_eq!(s.api.calls().len(), 0);
     let edit = one(
         &*s.handler,
@@ -355,8 +372,8 @@ async fn nothing_is_claimed_when_nothing_is_known() {
         &Outgoing::Edit { id: RemoteId("5:1".into()), content: Content::text("x") },
     );
     assert_eq!(
-        s.handler.find(&edit, &Trail::default()).await.unwrap(),
-        Found::NotSent,
+        s.handler.find(&edit, &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::NotSent,
         "edits can be repeated"
     );
 }
@@ -379,18 +396,19 @@ async fn other_peoples_chats_do_not_hide_what_was_sent() {
     };
     let asked = ann.says(&ann.direct(), "hi").send();
     let others: Vec<RemoteId> = chatter(200);
-    let trail = Trail {
+    let context = ReadBackContext {
         received: vec![RemoteId(format!("{}:{asked}", ann.id))],
         others,
-        ..Trail::default()
+        ..ReadBackContext::default()
     };
     let _: Vec<RemoteId> = chatter(20);
     let delivery = one(&*s.handler, &ann.id.to_string(), &say("only once"));
-    assert_eq!(s.restarted().find(&delivery, &trail).await.unwrap(), Found::NotSent);
+    assert_eq!(s.restarted().find(&delivery, &context).await.unwrap(), ReadBackResult::NotSent);
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     s.handler.send(&delivery).await.unwrap_err();
     let _: Vec<RemoteId> = chatter(20);
-    let Found::Sent(receipt) = s.restarted().find(&delivery, &trail).await.unwrap() else {
+    let ReadBackResult::Sent(receipt) = s.restarted().find(&delivery, &context).await.unwrap()
+    else {
         panic!("it is there")
     };
     assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
@@ -419,10 +437,11 @@ async fn what_was_under_way_to_others_does_not_hide_what_was_sent() {
     }
     let delivery = one(&*s.handler, &ann.id.to_string(), &say("only once"));
     let doubtful = people.iter().map(|person| RemoteId::new(person.id)).collect();
-    let trail = Trail { received: vec![stored], doubtful, others, ..Trail::default() };
+    let context =
+        ReadBackContext { received: vec![stored], doubtful, others, ..ReadBackContext::default() };
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     s.handler.send(&delivery).await.unwrap_err();
-    let Found::Sent(_) = s.restarted().find(&delivery, &trail).await.unwrap() else {
+    let ReadBackResult::Sent(_) = s.restarted().find(&delivery, &context).await.unwrap() else {
         panic!("it is there")
     };
 }
@@ -438,7 +457,10 @@ async fn a_busy_group_ends_in_unknown_rather_than_a_guess() {
     }
     let delivery =
         one(&*s.handler, &group.id.to_string(), &reply("x", format!("{}:{asked}", group.id)));
-    assert_eq!(s.handler.find(&delivery, &Trail::default()).await.unwrap(), Found::Unknown);
+    assert_eq!(
+        s.handler.find(&delivery, &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::Unknown
+    );
     assert!(s.api.calls_of("editMessageReplyMarkup").len() <= 20);
 }
 

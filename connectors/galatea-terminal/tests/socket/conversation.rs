@@ -1,7 +1,7 @@
 //! What is said and answered: stored before it is confirmed, shown once per key.
 
 use crate::bench::{Bench, address, agent, heard};
-use galatea_core::{ErrorKind, Found, RemoteId, Trail, TurnId, error::Sent};
+use galatea_core::{ErrorKind, ReadBackContext, ReadBackResult, RemoteId, TurnId, error::Sent};
 use galatea_terminal::{Heard, TerminalClient};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -40,8 +40,8 @@ async fn a_conversation_there_and_back() {
     maria.confirm(&message).await.unwrap();
     assert_eq!(sending.await.unwrap().unwrap().id, Some(RemoteId::new("terminal-maria/k0")));
     assert!(matches!(
-        bench.handler().find(&delivery, &Trail::default()).await.unwrap(),
-        Found::Sent(_)
+        bench.handler().find(&delivery, &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::Sent(_)
     ));
     bench.end().await;
 }
@@ -102,7 +102,10 @@ async fn a_key_is_shown_once_however_often_it_is_sent() {
         gone.close().await;
     });
     assert_eq!(sent.unwrap_err().sent(), Sent::Maybe);
-    assert_eq!(bench.handler().find(&delivery, &Trail::default()).await.unwrap(), Found::Unknown);
+    assert_eq!(
+        bench.handler().find(&delivery, &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::Unknown
+    );
 
     // One that stays confirms the repetition by itself and shows it once.
     let mut maria = bench.client("maria").await;

@@ -1,7 +1,7 @@
 //! Clients that keep to no rule.
 
 use crate::bench::{Bench, heard};
-use galatea_core::{Found, Trail};
+use galatea_core::{ReadBackContext, ReadBackResult};
 use galatea_terminal::Heard;
 use std::{
     collections::HashSet,
@@ -82,8 +82,8 @@ async fn a_client_cannot_confirm_what_it_was_not_given() {
         let Heard::Message(message) = heard(&mut maria).await else { panic!() };
         raw(&bench, frames, 2).await;
         assert_eq!(
-            handler.find(&delivery, &Trail::default()).await.unwrap(),
-            Found::Unknown,
+            handler.find(&delivery, &ReadBackContext::default()).await.unwrap(),
+            ReadBackResult::Unknown,
             "eve's word does not count"
         );
         before.lock().unwrap().insert(message.key.clone());

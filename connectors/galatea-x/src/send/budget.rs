@@ -119,13 +119,13 @@ pub(crate) struct Budget {
     limit: Usd,
     path: PathBuf,
     clock: Arc<dyn Clock>,
-    book: Mutex<Book>,
+    book: Mutex<Spending>,
     changed: Notify,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-struct Book {
+struct Spending {
     /// Days since 1970 (UTC).
     day: i64,
     spent: Usd,
@@ -204,11 +204,11 @@ impl Budget {
         let kept = gateway
             .cursor(STREAM)
             .await?
-            .and_then(|cursor| serde_json::from_str::<Book>(&cursor.position).ok());
+            .and_then(|cursor| serde_json::from_str::<Spending>(&cursor.position).ok());
         let mut book = self.today(self.clock.now());
         if let Some(kept) = kept.filter(|kept| kept.day == book.day) {
             // What we know of is in both.
-            *book = Book {
+            *book = Spending {
                 spent: book.spent.max(kept.spent),
                 told: book.told || kept.told && kept.cap == self.limit,
                 ..*book
@@ -250,19 +250,19 @@ impl Budget {
             .with_fix("it goes on at midnight UTC; TWITTER_DAILY_SPEND_LIMIT raises the cap")
     }
 
-    fn today(&self, now: Timestamp) -> MutexGuard<'_, Book> {
+    fn today(&self, now: Timestamp) -> MutexGuard<'_, Spending> {
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         let day = now.0.div_euclid(DAY);
         if book.day != day {
-            *book = Book { day, ..Book::default() };
+            *book = Spending { day, ..Spending::default() };
         }
         if book.cap != self.limit {
-            *book = Book { told: false, cap: self.limit, ..*book };
+            *book = Spending { told: false, cap: self.limit, ..*book };
         }
         book
     }
 
-    fn save(&self, book: &Book) {
+    fn save(&self, book: &Spending) {
         let bytes = serde_json::to_vec(book).unwrap_or_default();
         if let Err(error) = keep::replace(&self.path, &bytes, false) {
             tracing::warn!(error = %error, "what X cost today cannot be noted; a restart would begin the day anew");

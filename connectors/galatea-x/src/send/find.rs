@@ -1,6 +1,6 @@
 //! Read-back: was a post of unknown outcome made? Our own timeline tells: it has the same words and answers the same post.
 
-use galatea_core::{Delivery, Found, Receipt, RemoteId, Result, Trail};
+use galatea_core::{Delivery, ReadBackContext, ReadBackResult, Receipt, RemoteId, Result};
 use std::time::Duration;
 use twitter_v2::data::ReferencedTweetKind;
 
@@ -22,24 +22,28 @@ const EARLIER: Duration = Duration::from_secs(60);
 const PAGES: usize = 10;
 
 /// Looks for a delivery.
-pub(super) async fn find(sender: &XSender, delivery: &Delivery, trail: &Trail) -> Result<Found> {
+pub(super) async fn find(
+    sender: &XSender,
+    delivery: &Delivery,
+    context: &ReadBackContext,
+) -> Result<ReadBackResult> {
     let Part::Post(post) = Part::read(&delivery.body)? else {
         // Removing and liking can be repeated without anybody seeing it twice.
-        return Ok(Found::NotSent);
+        return Ok(ReadBackResult::NotSent);
     };
     if let Some(id) = sender.journal.receipt(delivery.id) {
-        return Ok(Found::Sent(Receipt { id: id.map(RemoteId::new), moved_to: None }));
+        return Ok(ReadBackResult::Sent(Receipt { id: id.map(RemoteId::new), moved_to: None }));
     }
     if sender.config.dry_run {
-        return Ok(Found::NotSent);
+        return Ok(ReadBackResult::NotSent);
     }
     let target = sender.expected(delivery, &post)?;
-    Ok(match search(sender, delivery, &post, target, trail).await? {
+    Ok(match search(sender, delivery, &post, target, context).await? {
         Some(id) => {
             sender.journal.posted(delivery.turn, delivery.part, delivery.id, Some(id));
-            Found::Sent(Receipt { id: Some(RemoteId::new(id)), moved_to: None })
+            ReadBackResult::Sent(Receipt { id: Some(RemoteId::new(id)), moved_to: None })
         }
-        None => Found::NotSent,
+        None => ReadBackResult::NotSent,
     })
 }
 
@@ -49,7 +53,7 @@ pub(super) async fn search(
     delivery: &Delivery,
     post: &Post,
     target: Option<u64>,
-    trail: &Trail,
+    context: &ReadBackContext,
 ) -> Result<Option<u64>> {
     let me = sender.me()?.id;
     let since = first_at(galatea_core::Timestamp(
@@ -58,10 +62,10 @@ pub(super) async fn search(
             .0
             .saturating_sub(i64::try_from(EARLIER.as_millis()).unwrap_or_default()),
     ));
-    let others: Vec<u64> = trail
+    let others: Vec<u64> = context
         .sent
         .iter()
-        .chain(&trail.ours)
+        .chain(&context.ours)
         .chain(&delivery.previous)
         .filter_map(|id| number(&id.0))
         .collect();

@@ -14,8 +14,8 @@ mod similar;
 
 use async_trait::async_trait;
 use galatea_core::{
-    Address, Delivery, Encoded, Error, ErrorKind, Found, Outgoing, Priority, Receipt, RemoteId,
-    Result, Retry, SendHandler, Sent, Trail, people::Listed,
+    Address, Delivery, Encoded, Error, ErrorKind, Outgoing, Priority, ReadBackContext,
+    ReadBackResult, Receipt, RemoteId, Result, Retry, SendHandler, Sent, people::Listed,
 };
 use std::{
     path::PathBuf,
@@ -210,7 +210,7 @@ impl XSender {
         if !duplicate {
             return Err(error);
         }
-        if let Some(id) = find::search(self, delivery, post, target, &Trail::default())
+        if let Some(id) = find::search(self, delivery, post, target, &ReadBackContext::default())
             .await
             .map_err(|e| e.with_sent(Sent::Maybe))?
         {
@@ -292,8 +292,8 @@ impl SendHandler for XSender {
         }
     }
 
-    async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found> {
-        find::find(self, delivery, trail).await
+    async fn find(&self, delivery: &Delivery, context: &ReadBackContext) -> Result<ReadBackResult> {
+        find::find(self, delivery, context).await
     }
 
     /// An answer that could not be posted would cost the model's money for nothing.

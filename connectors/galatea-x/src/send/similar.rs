@@ -45,7 +45,7 @@ impl Recent {
             .unwrap_or_else(PoisonError::into_inner)
             .0
             .iter()
-            .any(|old| likeness(old, &new) >= TOO_MUCH)
+            .any(|old| similarity(old, &new) >= TOO_MUCH)
     }
 
     /// Remembers a post.
@@ -76,7 +76,7 @@ fn hash(letters: &[char]) -> u32 {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a few hundred pieces")]
-fn likeness(one: &Pieces, other: &Pieces) -> f64 {
+fn similarity(one: &Pieces, other: &Pieces) -> f64 {
     let common = one.intersection(other).count();
     let all = one.len() + other.len() - common;
     if all == 0 { 1.0 } else { common as f64 / all as f64 }

@@ -1,8 +1,8 @@
 //! Posts: threads that go on where they broke, read-back, pictures, and what X permits.
 
 use galatea_core::{
-    Content, Delivery, Error, ErrorKind, Found, Media, MediaKind, Outgoing, People, RemoteId,
-    Retry, SendHandler, Sent, Trail,
+    Content, Delivery, Error, ErrorKind, Media, MediaKind, Outgoing, People, ReadBackContext,
+    ReadBackResult, RemoteId, Retry, SendHandler, Sent,
 };
 use galatea_testkit::x::{Effect, ErrorBody, Fault, Options, Person, XApi};
 use galatea_x::{Tier, XConfig, weight};
@@ -90,8 +90,14 @@ async fn a_thread_goes_on_at_the_failed_part_after_a_kill() {
     s.running.kill().await;
     let again = start(config(&s.api), folder.path(), &gateway);
     let handler = again.connector.send_handler();
-    assert_eq!(handler.find(&parts[2], &Trail::default()).await.unwrap(), Found::NotSent);
-    assert!(matches!(handler.find(&parts[1], &Trail::default()).await.unwrap(), Found::Sent(_)));
+    assert_eq!(
+        handler.find(&parts[2], &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::NotSent
+    );
+    assert!(matches!(
+        handler.find(&parts[1], &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::Sent(_)
+    ));
     handler.send(&parts[2]).await.unwrap();
     handler.send(&parts[3]).await.unwrap();
     let shown = s.api.shown();
@@ -119,8 +125,12 @@ async fn a_post_whose_answer_was_lost_is_found_and_never_made_twice() {
         let (gateway, folder) = (s.running.gateway.clone(), s.folder);
         s.running.kill().await;
         let again = start(config(&s.api), folder.path(), &gateway);
-        let Found::Sent(receipt) =
-            again.connector.send_handler().find(&delivery, &Trail::default()).await.unwrap()
+        let ReadBackResult::Sent(receipt) = again
+            .connector
+            .send_handler()
+            .find(&delivery, &ReadBackContext::default())
+            .await
+            .unwrap()
         else {
             panic!("it is there after {effect:?}")
         };
@@ -224,7 +234,9 @@ async fn a_thread_goes_on_where_our_notes_are_lost() {
     )
     .await;
     let handler = again.connector.send_handler();
-    let Found::Sent(second) = handler.find(&parts[1], &Trail::default()).await.unwrap() else {
+    let ReadBackResult::Sent(second) =
+        handler.find(&parts[1], &ReadBackContext::default()).await.unwrap()
+    else {
         panic!("it is there")
     };
     parts[2].previous = second.id;
@@ -367,7 +379,10 @@ async fn pictures_and_films_are_uploaded_described_and_found_again() {
     let parts =
         s.deliveries(&Outgoing::Message { content, reply_to: Some(RemoteId::new(s.asked)) });
     assert_eq!(s.handler.send(&parts[0]).await.unwrap_err().sent(), Sent::Maybe);
-    assert!(matches!(s.handler.find(&parts[0], &Trail::default()).await.unwrap(), Found::Sent(_)));
+    assert!(matches!(
+        s.handler.find(&parts[0], &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::Sent(_)
+    ));
     s.handler.send(&parts[1]).await.unwrap();
     let shown = s.api.shown();
     assert_eq!(shown.iter().map(|p| p.media.len()).collect::<Vec<_>>(), [2, 1]);

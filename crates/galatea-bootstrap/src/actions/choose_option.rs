@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Action, ActionDocs, ActionResult, Result, Task, Turn, rights::Scope, store::Effect,
+    Action, ActionDocs, ActionResult, Result, Task, Turn, rights::Scope, store::RequestedChange,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -69,7 +69,9 @@ impl Action for ChooseOption {
         result.data.insert("option".into(), json!(option));
         if open.len() == 1 {
             let metadata = Map::from_iter([(choices::MARK.to_owned(), Value::Null)]);
-            result.effects.push(Effect::MergeRoomMetadata { room: turn.room.id, metadata });
+            result
+                .effects
+                .push(RequestedChange::MergeRoomMetadata { room: turn.room.id, metadata });
         }
         Ok(result)
     }

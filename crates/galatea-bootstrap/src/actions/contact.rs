@@ -5,7 +5,7 @@ use galatea_core::{
     Action, ActionDocs, ActionResult, Content, Memory, MemoryId, MemoryKind, Result, Turn,
     ids::uuid_of,
     rights::Scope,
-    store::{Effect, MemoryQuery},
+    store::{MemoryQuery, RequestedChange},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -84,7 +84,7 @@ impl Action for UpdateContact {
         // Under a key of its own: what people say of themselves must never touch what platforms say of them.
         let metadata = Map::from_iter([("contact".to_owned(), Value::Object(contact))]);
         Ok(ActionResult::ok(format!("remembered: {}", changed.join(", ")))
-            .effect(Effect::MergeEntityMetadata { entity: speaker, metadata }))
+            .effect(RequestedChange::MergeEntityMetadata { entity: speaker, metadata }))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Action, ActionDocs, ActionResult, Result, Role, Turn, rights::Scope, store::Effect,
+    Action, ActionDocs, ActionResult, Result, Role, Turn, rights::Scope, store::RequestedChange,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -62,7 +62,7 @@ impl Action for UpdateRole {
         }
         let done =
             format!("{} now has the role {:?}", words::name(&person.display_name()), params.role);
-        Ok(ActionResult::ok(done).effect(Effect::SetRole {
+        Ok(ActionResult::ok(done).effect(RequestedChange::SetRole {
             world: world.id,
             entity: person.id,
             role: params.role,

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Action, ActionDocs, ActionResult, ParticipantState, Result, Turn, rights::Scope, store::Effect,
+    Action, ActionDocs, ActionResult, ParticipantState, Result, Turn, rights::Scope,
+    store::RequestedChange,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -78,7 +79,7 @@ fn set(turn: &Turn<'_>, state: Option<ParticipantState>, done: &str) -> ActionRe
     if !rights::may_change_room(turn) {
         return ActionResult::failed("only admins of this room may ask for that");
     }
-    ActionResult::ok(done).effect(Effect::SetParticipantState {
+    ActionResult::ok(done).effect(RequestedChange::SetParticipantState {
         room: turn.room.id,
         entity: turn.agent.identity.entity(),
         state,

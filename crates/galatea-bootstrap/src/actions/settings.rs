@@ -1,7 +1,9 @@
 //! UPDATE_SETTINGS: settings of this room that an admin may change in words.
 
 use async_trait::async_trait;
-use galatea_core::{Action, ActionDocs, ActionResult, Result, Turn, rights::Scope, store::Effect};
+use galatea_core::{
+    Action, ActionDocs, ActionResult, Result, Turn, rights::Scope, store::RequestedChange,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -67,6 +69,6 @@ impl Action for UpdateSettings {
         }
         let metadata = Map::from_iter([("settings".to_owned(), Value::Object(settings))]);
         Ok(ActionResult::ok(format!("noted: {key}"))
-            .effect(Effect::MergeRoomMetadata { room: turn.room.id, metadata }))
+            .effect(RequestedChange::MergeRoomMetadata { room: turn.room.id, metadata }))
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Facts(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
 
 /// Facts shown at most (elizaOS: two searches of 6).
 const MOST: usize = 12;
-/// Of these by likeness to what is being said, about each speaker; the others are the newest.
+/// Of these by similarity to what is being said, about each speaker; the others are the newest.
 const LIKEST: u32 = 6;
 /// Facts of the room that are looked through.
 const LOOKED_AT: u32 = 200;
@@ -75,15 +75,15 @@ impl Provider for Facts {
         let mut text = String::new();
         let mut left = MOST;
         for speaker in speakers {
-            let likest = match &said {
+            let most_similar = match &said {
                 Some(said) if left > 0 => said.facts_about(turn, speaker.entity_id, LIKEST).await,
                 _ => Vec::new(),
             };
             let newest = facts.iter().filter(|fact| {
                 fact.entity_id == speaker.entity_id
-                    && !likest.iter().any(|known| known.id == fact.id)
+                    && !most_similar.iter().any(|known| known.id == fact.id)
             });
-            let about: Vec<String> = likest
+            let about: Vec<String> = most_similar
                 .iter()
                 .chain(newest)
                 .take(left)

@@ -1,6 +1,6 @@
 //! What actions do to rooms and settings, and who may have them done.
 
-use galatea_core::{ParticipantState, Task, TaskId, store::Effect};
+use galatea_core::{ParticipantState, Task, TaskId, store::RequestedChange};
 use serde_json::{Map, json};
 
 use crate::scene::{ADMIN, MARIA, OWNER, Scene};
@@ -74,7 +74,7 @@ async fn the_switch_is_the_agents_own_participant() {
         let done = scene.does(action, json!({})).await;
         assert_eq!(
             done.effects,
-            [Effect::SetParticipantState {
+            [RequestedChange::SetParticipantState {
                 room: scene.room.id,
                 entity: scene.agent.identity.entity(),
                 state
@@ -107,7 +107,7 @@ async fn settings_are_kept_changed_removed_and_bounded() {
             .await;
         assert_eq!(done.success, n < 50, "{n}");
         for effect in done.effects {
-            if let Effect::MergeRoomMetadata { metadata, .. } = effect {
+            if let RequestedChange::MergeRoomMetadata { metadata, .. } = effect {
                 scene.room.metadata.extend(metadata);
             }
         }
@@ -115,7 +115,7 @@ async fn settings_are_kept_changed_removed_and_bounded() {
     let shown = scene.shows("SETTINGS").await.text;
     assert!(shown.contains("key 7: vvv") && shown.len() < 50 * 300, "{}", shown.len());
     let done = scene.does("UPDATE_SETTINGS", json!({ "key": "key 7", "value": "" })).await;
-    let [Effect::MergeRoomMetadata { metadata, .. }] = &done.effects[..] else {
+    let [RequestedChange::MergeRoomMetadata { metadata, .. }] = &done.effects[..] else {
         panic!("{:?}", done.effects)
     };
     let settings = metadata["settings"].as_object().unwrap();
@@ -157,7 +157,7 @@ async fn an_open_choice_is_made_by_those_who_may() {
     assert_eq!(done.data["option"], "cancel");
     assert_eq!(
         done.effects,
-        [Effect::MergeRoomMetadata {
+        [RequestedChange::MergeRoomMetadata {
             room: scene.room.id,
             metadata: Map::from_iter([("awaitingChoice".to_owned(), json!(null))])
         }]

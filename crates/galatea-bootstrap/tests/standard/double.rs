@@ -6,8 +6,8 @@ use galatea_core::{
     ParticipantState, Relationship, Result, Room, RoomId, Task, TaskId, Timestamp, World, WorldId,
     content::Content,
     store::{
-        CacheStore, EmbeddingStore, EntityStore, LikenessQuery, MemoryQuery, MemoryStore,
-        RelationshipStore, RoomStore, TaskStore, WorldStore,
+        CacheStore, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore, RelationshipStore,
+        RoomStore, SimilarityQuery, TaskStore, WorldStore,
     },
 };
 use serde_json::Value;
@@ -200,15 +200,19 @@ impl EmbeddingStore for Double {
         }
         Ok(kept)
     }
-    async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>> {
+    async fn search_similar(&self, query: &SimilarityQuery) -> Result<Vec<(Memory, f32)>> {
         let tables = self.asked();
-        let likeness = |m: &Memory| {
+        let similarity = |m: &Memory| {
             let (model, embedding) = tables.embeddings.get(&m.id)?;
-            if *model == query.model { query.embedding.likeness(embedding.numbers()) } else { None }
+            if *model == query.model {
+                query.embedding.similarity(embedding.numbers())
+            } else {
+                None
+            }
         };
         let candidates = tables.memories.iter().filter(|m| matches(&query.of, m));
         let mut found: Vec<(Memory, f32)> = candidates
-            .filter_map(|m| Some((m.clone(), likeness(m)?)))
+            .filter_map(|m| Some((m.clone(), similarity(m)?)))
             .filter(|(_, l)| *l >= query.at_least)
             .collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1));

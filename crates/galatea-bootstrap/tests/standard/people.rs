@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Account, ChannelType, Entity, EntityId, MemoryKind, Participant, Role, RoomId, Settings,
-    WorldId, WorldMetadata, store::Effect,
+    WorldId, WorldMetadata, store::RequestedChange,
 };
 use serde_json::{Map, json};
 
@@ -25,7 +25,7 @@ async fn an_admin_gives_and_takes_admin_only_and_never_touches_an_owner() {
         let done = scene.does("UPDATE_ROLE", json!({ "name": name, "role": "ADMIN" })).await;
         assert_eq!(
             done.effects,
-            [Effect::SetRole { world, entity: someone(BOB), role: Role::Admin }],
+            [RequestedChange::SetRole { world, entity: someone(BOB), role: Role::Admin }],
             "{name}"
         );
     }
@@ -222,7 +222,7 @@ async fn details_are_merged_shown_here_and_nowhere_else() {
         json!({ "city": "Porto" }),
     ] {
         let done = scene.does("UPDATE_CONTACT", json!({ "details": details })).await;
-        let [Effect::MergeEntityMetadata { entity, metadata }] = &done.effects[..] else {
+        let [RequestedChange::MergeEntityMetadata { entity, metadata }] = &done.effects[..] else {
             panic!("{done:?}")
         };
         assert_eq!(*entity, someone(MARIA));
@@ -254,7 +254,7 @@ async fn details_are_bounded_and_belong_to_one_speaker() {
     let many: Map<String, serde_json::Value> =
         (0..1_000).map(|n| (format!("key{n:04}"), json!("v".repeat(10_000)))).collect();
     let done = scene.does("UPDATE_CONTACT", json!({ "details": many })).await;
-    let [Effect::MergeEntityMetadata { metadata, .. }] = &done.effects[..] else {
+    let [RequestedChange::MergeEntityMetadata { metadata, .. }] = &done.effects[..] else {
         panic!("{done:?}")
     };
     assert!(

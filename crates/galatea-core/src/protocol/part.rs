@@ -34,12 +34,12 @@ pub struct Part {
     /// An attempt may have arrived: look before anything else.
     pub unknown: bool,
     /// It was looked for, and nobody could tell.
-    pub doubt: bool,
+    pub outcome_unknown: bool,
 }
 
 /// What happened.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum DeliveryEvent<'a> {
     /// It is its turn, or the wait is over.
     Ready,
     /// The store says `sending`, durably.
@@ -56,16 +56,16 @@ pub enum Event<'a> {
     /// One of our own layers held it back; the platform never heard of it.
     Held(&'a Error),
     /// The read-back came to this.
-    Looked(Looked),
+    ReadBack(ReadBackOutcome),
 }
 
 /// What a read-back came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looked {
+pub enum ReadBackOutcome {
     /// It is there.
-    There,
+    Present,
     /// It is not.
-    NotThere,
+    Absent,
     /// Nobody can tell.
     Unclear,
 }
@@ -73,7 +73,7 @@ pub enum Looked {
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Wait until then, then say [`Event::Ready`].
+    /// Wait until then, then say [`DeliveryEvent::Ready`].
     Wait(Timestamp),
     /// Look for it, once everything that went out before is stored: the read-back would take that for the lost one.
     Look,
@@ -105,7 +105,14 @@ pub enum End {
 impl Part {
     /// A fresh one, committed now.
     pub fn new(now: Timestamp, expires: Option<Timestamp>) -> Self {
-        Self { attempt: 0, not_before: now, expires, marked: false, unknown: false, doubt: false }
+        Self {
+            attempt: 0,
+            not_before: now,
+            expires,
+            marked: false,
+            unknown: false,
+            outcome_unknown: false,
+        }
     }
 
     /// One read back from the store. A row that says `sending` has an unknown outcome, and its `not_before` is the time of that send.
@@ -118,7 +125,7 @@ impl Part {
             expires: item.expires,
             marked: sending,
             unknown: sending,
-            doubt: item.doubt,
+            outcome_unknown: item.outcome_unknown,
         }
     }
 
@@ -137,18 +144,23 @@ impl Part {
 
     /// The one transition.
     #[must_use]
-    pub fn step(mut self, event: &Event<'_>, now: Timestamp, rules: Rules) -> (Self, Effect) {
+    pub fn step(
+        mut self,
+        event: &DeliveryEvent<'_>,
+        now: Timestamp,
+        rules: Rules,
+    ) -> (Self, Effect) {
         let effect = match event {
-            Event::Ready => self.next(now),
-            Event::Marked => {
+            DeliveryEvent::Ready => self.next(now),
+            DeliveryEvent::Marked => {
                 self.marked = true;
                 self.next(now)
             }
-            Event::Sent => {
+            DeliveryEvent::Sent => {
                 self.attempt += 1;
                 Effect::End(OutboxState::Sent, End::Delivered)
             }
-            Event::Failed { error, jitter } => {
+            DeliveryEvent::Failed { error, jitter } => {
                 let attempt = self.attempt + 1;
                 let next = retry::decide(error, attempt, now, self.expires, *jitter);
                 if matches!(next, Next::Dead | Next::Again { counts: true, .. }) {
@@ -156,9 +168,13 @@ impl Part {
                 }
                 self.after(next, now)
             }
-            Event::Held(error) => self.after(retry::held(error, now, self.expires), now),
-            Event::Looked(Looked::There) => Effect::End(OutboxState::Sent, End::Delivered),
-            Event::Looked(looked) => self.not_found(*looked == Looked::Unclear, now, rules),
+            DeliveryEvent::Held(error) => self.after(retry::held(error, now, self.expires), now),
+            DeliveryEvent::ReadBack(ReadBackOutcome::Present) => {
+                Effect::End(OutboxState::Sent, End::Delivered)
+            }
+            DeliveryEvent::ReadBack(looked) => {
+                self.not_found(*looked == ReadBackOutcome::Unclear, now, rules)
+            }
         };
         (self, effect)
     }
@@ -178,7 +194,7 @@ impl Part {
     }
 
     fn not_found(&mut self, unclear: bool, now: Timestamp, rules: Rules) -> Effect {
-        self.doubt = unclear;
+        self.outcome_unknown = unclear;
         if unclear && !rules.resend_unsure {
             return Effect::End(OutboxState::Ambiguous, End::HeldBack);
         }
@@ -209,7 +225,7 @@ impl Part {
 
     /// What may have arrived earlier is never called dead or expired.
     fn end(&self, state: OutboxState, why: End) -> Effect {
-        Effect::End(if self.doubt { OutboxState::Ambiguous } else { state }, why)
+        Effect::End(if self.outcome_unknown { OutboxState::Ambiguous } else { state }, why)
     }
 }
 
@@ -228,12 +244,12 @@ mod tests {
 
     #[test]
     fn a_fresh_part_is_marked_then_sent_then_over() {
-        let (part, effect) = Part::new(NOW, None).step(&Event::Ready, NOW, RESEND);
+        let (part, effect) = Part::new(NOW, None).step(&DeliveryEvent::Ready, NOW, RESEND);
         assert_eq!(effect, Effect::Mark);
-        let (part, effect) = part.step(&Event::Marked, NOW, RESEND);
+        let (part, effect) = part.step(&DeliveryEvent::Marked, NOW, RESEND);
         assert_eq!(effect, Effect::Send);
         assert_eq!(
-            part.step(&Event::Sent, NOW, RESEND).1,
+            part.step(&DeliveryEvent::Sent, NOW, RESEND).1,
             Effect::End(OutboxState::Sent, End::Delivered)
         );
     }
@@ -242,28 +258,29 @@ mod tests {
     fn an_unknown_outcome_is_looked_for_after_the_settle_time() {
         let lost = Error::new(ErrorKind::Unavailable, "x").with_sent(Sent::Maybe);
         let (part, effect) =
-            marked().step(&Event::Failed { error: &lost, jitter: 0.0 }, NOW, RESEND);
+            marked().step(&DeliveryEvent::Failed { error: &lost, jitter: 0.0 }, NOW, RESEND);
         let then = NOW.plus(SETTLE_TIME);
         assert_eq!(effect, Effect::Again(OutboxState::Sending, then));
-        assert_eq!(part.clone().step(&Event::Ready, NOW, RESEND).1, Effect::Wait(then));
-        assert_eq!(part.clone().step(&Event::Ready, then, RESEND).1, Effect::Look);
+        assert_eq!(part.clone().step(&DeliveryEvent::Ready, NOW, RESEND).1, Effect::Wait(then));
+        assert_eq!(part.clone().step(&DeliveryEvent::Ready, then, RESEND).1, Effect::Look);
         assert_eq!(
-            part.clone().step(&Event::Looked(Looked::There), then, RESEND).1,
+            part.clone().step(&DeliveryEvent::ReadBack(ReadBackOutcome::Present), then, RESEND).1,
             Effect::End(OutboxState::Sent, End::Delivered)
         );
         assert_eq!(
-            part.clone().step(&Event::Looked(Looked::NotThere), then, RESEND).1,
+            part.clone().step(&DeliveryEvent::ReadBack(ReadBackOutcome::Absent), then, RESEND).1,
             Effect::Mark
         );
         assert_eq!(
-            part.clone().step(&Event::Looked(Looked::Unclear), then, HOLD).1,
+            part.clone().step(&DeliveryEvent::ReadBack(ReadBackOutcome::Unclear), then, HOLD).1,
             Effect::End(OutboxState::Ambiguous, End::HeldBack)
         );
-        let (part, effect) = part.step(&Event::Looked(Looked::Unclear), then, RESEND);
-        assert_eq!((effect, part.doubt), (Effect::Mark, true));
+        let (part, effect) =
+            part.step(&DeliveryEvent::ReadBack(ReadBackOutcome::Unclear), then, RESEND);
+        assert_eq!((effect, part.outcome_unknown), (Effect::Mark, true));
         let refused = Error::invalid("x");
         assert_eq!(
-            part.step(&Event::Failed { error: &refused, jitter: 0.0 }, then, RESEND).1,
+            part.step(&DeliveryEvent::Failed { error: &refused, jitter: 0.0 }, then, RESEND).1,
             Effect::End(OutboxState::Ambiguous, End::Refused)
         );
     }
@@ -295,10 +312,10 @@ mod tests {
         let flood = Error::new(ErrorKind::RateLimited, "x")
             .with_retry(Retry::After(Duration::from_secs(40)));
         let (part, effect) =
-            marked().step(&Event::Failed { error: &flood, jitter: 0.5 }, NOW, RESEND);
+            marked().step(&DeliveryEvent::Failed { error: &flood, jitter: 0.5 }, NOW, RESEND);
         let then = NOW.plus(Duration::from_secs(40));
         assert_eq!((effect, part.attempt), (Effect::Again(OutboxState::Pending, then), 0));
-        assert_eq!(part.step(&Event::Ready, then, RESEND).1, Effect::Mark);
+        assert_eq!(part.step(&DeliveryEvent::Ready, then, RESEND).1, Effect::Mark);
     }
 
     #[test]
@@ -306,11 +323,11 @@ mod tests {
         let old = Part { expires: Some(NOW), ..marked() };
         let later = NOW.plus(Duration::from_secs(1));
         assert_eq!(
-            old.clone().step(&Event::Ready, later, RESEND).1,
+            old.clone().step(&DeliveryEvent::Ready, later, RESEND).1,
             Effect::End(OutboxState::Expired, End::TooOld)
         );
         assert_eq!(
-            Part { unknown: true, ..old }.step(&Event::Ready, later, RESEND).1,
+            Part { unknown: true, ..old }.step(&DeliveryEvent::Ready, later, RESEND).1,
             Effect::Look
         );
     }

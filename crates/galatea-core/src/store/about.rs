@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::Part;
+use super::Partition;
 use crate::ids::{AgentId, uuid_of};
 
 /// Names of settings told at most; the rest is counted.
@@ -32,7 +32,7 @@ pub struct AboutAgent {
     /// Digest of each setting that has a value and is not a secret, by name.
     pub settings: BTreeMap<String, String>,
     /// The logins it is configured with, by the names of their leases.
-    pub accounts: Vec<Part>,
+    pub accounts: Vec<Partition>,
 }
 
 /// Eight hexadecimal digits that differ when the text does. No protection of the text: only for what is stored beside it anyway.

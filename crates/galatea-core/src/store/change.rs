@@ -98,7 +98,7 @@ pub struct EntityChange {
 /// A change an action or command asks for, applied in T2.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
-pub enum Effect {
+pub enum RequestedChange {
     /// Sets or clears a participant's state.
     SetParticipantState {
         /// Where.

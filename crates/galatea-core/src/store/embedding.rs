@@ -1,4 +1,4 @@
-//! What memories mean: one embedding each, and search by likeness.
+//! What memories mean: one embedding each, and search by similarity.
 
 use async_trait::async_trait;
 
@@ -17,9 +17,9 @@ pub trait EmbeddingStore: Send + Sync {
         model: &str,
         embeddings: &[(&Memory, Embedding)],
     ) -> Result<u64>;
-    /// Memories that match and are alike enough, the likest first, the newest first of equals; each with its likeness. Every one is looked at, so
+    /// Memories that match and are alike enough, the most similar first, the newest first of equals; each with its similarity. Every one is looked at, so
     /// nothing is overlooked; `kinds` and a Room keep it fast.
-    async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>>;
+    async fn search_similar(&self, query: &SimilarityQuery) -> Result<Vec<(Memory, f32)>>;
     /// Memories that match and have no embedding of this model (and this width, where one is given), in the order in
     /// which memories are found without it.
     async fn without_embedding(
@@ -32,8 +32,8 @@ pub trait EmbeddingStore: Send + Sync {
 
 /// Selects memories by their meaning.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LikenessQuery {
-    /// Which memories come into question, and how many are wanted. Words under `matching` must occur; the order is by likeness all the same.
+pub struct SimilarityQuery {
+    /// Which memories come into question, and how many are wanted. Words under `matching` must occur; the order is by similarity all the same.
     pub of: MemoryQuery,
     /// The model that made `embedding`; embeddings of others, or of another width, cannot be compared and are passed over.
     pub model: String,

@@ -171,7 +171,7 @@ pub trait InboxStore: Send + Sync {
     ) -> Result<Vec<InboxItem>>;
     /// Messages of one Room not finished, in the order they were stored: read back when a lane had to spill.
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>>;
-    /// Messages not finished of an agent's Rooms in these parts ([`super::room_part`]) on these platforms, besides what is in hand, in the order
+    /// Messages not finished of an agent's Rooms in these parts ([`super::room_partition`]) on these platforms, besides what is in hand, in the order
     /// they were stored: what a worker takes up.
     async fn unfinished_in_parts(
         &self,

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
-use super::{About, Part};
+use super::{About, Partition};
 use crate::{
     clock::Timestamp,
     error::{Error, Result},
@@ -20,7 +20,7 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 pub struct Lease {
     /// Of what.
-    pub part: Part,
+    pub part: Partition,
     /// Of which holder in turn.
     pub epoch: u64,
 }
@@ -38,7 +38,7 @@ pub struct Fence {
 /// What a process does for those it shares a store with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum ProcessRole {
     /// Everything.
     #[default]
     All,
@@ -50,7 +50,7 @@ pub enum Role {
     Api,
 }
 
-impl Role {
+impl ProcessRole {
     /// Each of them.
     pub const ALL: [Self; 4] = [Self::All, Self::Ingress, Self::Worker, Self::Api];
 
@@ -73,13 +73,13 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for ProcessRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for Role {
+impl FromStr for ProcessRole {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -118,7 +118,7 @@ pub struct Membership {
     /// For people: host and process.
     pub name: String,
     /// What it does.
-    pub role: Role,
+    pub role: ProcessRole,
     /// With whom it shares work.
     pub groups: Vec<Group>,
     /// What it runs.
@@ -179,14 +179,14 @@ pub trait LeaseStore: Send + Sync {
     async fn claim(
         &self,
         member: MemberId,
-        parts: &[Part],
+        parts: &[Partition],
         most: usize,
         ttl: Duration,
     ) -> Result<Vec<Lease>>;
     /// Holds everything for `ttl` from now on. What is missing in the answer has been lost to somebody else.
     async fn renew(&self, member: MemberId, ttl: Duration) -> Result<Vec<Lease>>;
     /// Gives parts back.
-    async fn release(&self, member: MemberId, parts: &[Part]) -> Result<()>;
+    async fn release(&self, member: MemberId, parts: &[Partition]) -> Result<()>;
     /// The store's own time; none where that is this machine's.
     async fn store_clock(&self) -> Result<Option<Timestamp>>;
     /// Whether something has changed that processes share. Cheap: asked ten times a second.

@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     ids::{Account, AgentId, DeliveryId, MemoryId, RemoteId, RoomId, Source, TurnId},
     memory::Memory,
-    message::{Delivery, Trail},
+    message::{Delivery, ReadBackContext},
 };
 
 /// An outbox row as read back.
@@ -32,7 +32,7 @@ pub struct OutboxItem {
     pub error: Option<String>,
     /// An earlier attempt may have arrived, and nobody could tell.
     #[serde(default)]
-    pub doubt: bool,
+    pub outcome_unknown: bool,
 }
 
 /// State of an outbox row: `pending` → `sending` → one of the others; back to `pending` for a retry.
@@ -95,7 +95,7 @@ pub struct Settlement {
     /// Failure, for people.
     pub error: Option<String>,
     /// An earlier attempt may have arrived, and nobody could tell.
-    pub doubt: bool,
+    pub outcome_unknown: bool,
     /// The lease under which it was sent, where several processes share the store. Whoever lost it changes nothing any more, but that it was
     /// sent is true whoever says so.
     pub fence: Option<Fence>,
@@ -160,7 +160,7 @@ pub trait OutboxStore: Send + Sync {
     /// One row.
     async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>>;
     /// What is stored around a row, for the read-back of its outcome.
-    async fn trail(&self, delivery: &Delivery) -> Result<Trail>;
+    async fn read_back_context(&self, delivery: &Delivery) -> Result<ReadBackContext>;
     /// How many rows are in each state, per source.
     async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>>;
     /// Selected rows.

@@ -1,6 +1,6 @@
 //! T2: what a finished turn writes.
 
-use super::{Effect, Fence, InboxState, UsageRow};
+use super::{Fence, InboxState, RequestedChange, UsageRow};
 use crate::{
     clock::Timestamp,
     ids::{AgentId, MemoryId, RoomId, TurnId},
@@ -25,7 +25,7 @@ pub struct TurnRecord {
     /// Inbox rows this turn finishes.
     pub finished: Vec<FinishedMessage>,
     /// Changes actions asked for.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<RequestedChange>,
     /// What it cost, added to the ledger.
     pub usage: Vec<UsageRow>,
     /// Now.

@@ -34,7 +34,7 @@ impl Verdicts {
             schedules: 1,
             states: 0,
             doubled: count(end.doubled),
-            silently_doubled: count(end.doubled && !end.doubt),
+            silently_doubled: count(end.doubled && !end.outcome_unknown),
             lost: count(end.lost),
             silently_lost: count(end.lost && !end.unsure),
             unsure: count(end.unsure),

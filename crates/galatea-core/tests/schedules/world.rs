@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use galatea_core::{
     Account, Address, AgentId, Delivery, DeliveryId, Encoded, Error, ErrorKind, MemoryId, RemoteId,
     RoomId, Sent, Source, Timestamp, TurnId,
-    protocol::{Effect, Event, Looked, Part, Rules, Tables},
+    protocol::{DeliveryEvent, Effect, Part, ReadBackOutcome, Rules, Tables},
     store::{InboxState, OutboxItem, OutboxState},
 };
 use uuid::Uuid;
@@ -96,7 +96,7 @@ pub(crate) struct World {
 /// How a schedule ended.
 pub(crate) struct End {
     pub(crate) doubled: bool,
-    pub(crate) doubt: bool,
+    pub(crate) outcome_unknown: bool,
     pub(crate) lost: bool,
     pub(crate) unsure: bool,
     pub(crate) out_of_order: bool,
@@ -158,7 +158,7 @@ impl World {
         let first = |part: u32| self.shown.iter().position(|p| *p == part);
         End {
             doubled: (0..PARTS).any(|part| times(part) > 1),
-            doubt: self.rows.values().any(|(.., doubt)| *doubt),
+            outcome_unknown: self.rows.values().any(|(.., outcome_unknown)| *outcome_unknown),
             lost: (0..PARTS).any(|part| times(part) == 0),
             unsure: self.tables.outbox.values().any(|state| *state == OutboxState::Ambiguous),
             out_of_order: first(1)
@@ -274,7 +274,7 @@ impl World {
 
     fn doing(&self, effect: Option<Doing>, worlds: &mut Vec<Self>) {
         match effect {
-            None => worlds.push(self.but(|w| w.hear(&Event::Ready))),
+            None => worlds.push(self.but(|w| w.hear(&DeliveryEvent::Ready))),
             Some(Doing::Wait(until)) => worlds.push(self.but(|w| {
                 w.now = w.now.max(until);
                 if !w.budget.slow_network {
@@ -282,18 +282,17 @@ impl World {
                         w.land(0);
                     }
                 }
-                w.hear(&Event::Ready);
+                w.hear(&DeliveryEvent::Ready);
             })),
             Some(Doing::Mark) => worlds.push(self.but(|w| {
                 w.store(OutboxState::Sending, w.now);
-                w.hear(&Event::Marked);
+                w.hear(&DeliveryEvent::Marked);
             })),
             Some(Doing::Send) => self.attempts(worlds),
             Some(Doing::Hear(answer)) => worlds.push(self.but(|w| w.answer(answer))),
-            Some(Doing::Look) => self
-                .looks()
-                .into_iter()
-                .for_each(|looked| worlds.push(self.but(|w| w.hear(&Event::Looked(looked))))),
+            Some(Doing::Look) => self.looks().into_iter().for_each(|looked| {
+                worlds.push(self.but(|w| w.hear(&DeliveryEvent::ReadBack(looked))))
+            }),
             Some(Doing::Again(state, until)) => worlds.push(self.but(|w| {
                 w.store(state, until);
                 w.set(Doing::Wait(until));
@@ -335,25 +334,25 @@ impl World {
         let lost = Error::new(ErrorKind::Unavailable, "no answer").with_sent(Sent::Maybe);
         let refused = Error::new(ErrorKind::Unavailable, "not now");
         match answer {
-            Answer::Taken => self.hear(&Event::Sent),
-            Answer::Lost => self.hear(&Event::Failed { error: &lost, jitter: 0.5 }),
-            Answer::Refused => self.hear(&Event::Failed { error: &refused, jitter: 0.5 }),
+            Answer::Taken => self.hear(&DeliveryEvent::Sent),
+            Answer::Lost => self.hear(&DeliveryEvent::Failed { error: &lost, jitter: 0.5 }),
+            Answer::Refused => self.hear(&DeliveryEvent::Failed { error: &refused, jitter: 0.5 }),
         }
     }
 
-    fn looks(&self) -> Vec<Looked> {
+    fn looks(&self) -> Vec<ReadBackOutcome> {
         let there = self.head().is_some_and(|part| self.shown.contains(&part));
         match self.policy {
-            Policy::ReadBack if there => vec![Looked::There],
-            Policy::ReadBack => vec![Looked::NotThere],
+            Policy::ReadBack if there => vec![ReadBackOutcome::Present],
+            Policy::ReadBack => vec![ReadBackOutcome::Absent],
             // An echo may tell; otherwise the key makes sending again harmless.
-            Policy::Key if there => vec![Looked::There, Looked::NotThere],
-            Policy::Key => vec![Looked::NotThere],
-            Policy::Resend | Policy::Hold => vec![Looked::Unclear],
+            Policy::Key if there => vec![ReadBackOutcome::Present, ReadBackOutcome::Absent],
+            Policy::Key => vec![ReadBackOutcome::Absent],
+            Policy::Resend | Policy::Hold => vec![ReadBackOutcome::Unclear],
         }
     }
 
-    fn hear(&mut self, event: &Event<'_>) {
+    fn hear(&mut self, event: &DeliveryEvent<'_>) {
         let rules = Rules { resend_unsure: self.policy != Policy::Hold };
         let now = self.now;
         let Some(sender) = &mut self.sender else { return };
@@ -385,7 +384,7 @@ impl World {
         if let Some((id, part)) = self.sender.as_ref().and_then(|s| s.lane.front()) {
             // A sender has the lane, so nobody else ends its part.
             let _ = self.tables.settle(*id, state);
-            self.rows.insert(*id, (part.attempt, not_before, part.doubt));
+            self.rows.insert(*id, (part.attempt, not_before, part.outcome_unknown));
         }
     }
 
@@ -404,7 +403,7 @@ impl World {
 fn item(
     id: DeliveryId,
     state: OutboxState,
-    (attempt, not_before, doubt): (u32, Timestamp, bool),
+    (attempt, not_before, outcome_unknown): (u32, Timestamp, bool),
 ) -> OutboxItem {
     let address = Address {
         source: Source::new("test"),
@@ -432,6 +431,6 @@ fn item(
         expires: None,
         remote: None,
         error: None,
-        doubt,
+        outcome_unknown,
     }
 }

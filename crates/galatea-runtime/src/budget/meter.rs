@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     Budget, Visit,
-    book::{Spend, Warning},
+    ledger::{Spend, Warning},
     price,
     refusal::Refusal,
 };

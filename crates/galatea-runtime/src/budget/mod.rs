@@ -5,8 +5,8 @@
 //! at that reading. So n processes that begin together stay within a cap, and those whose readings lie apart pass it by one such part at most. A Room
 //! is one process's, so what a Room may cost is exact, and so is what a person may who speaks in one.
 
-mod book;
 mod bucket;
+mod ledger;
 mod meter;
 mod price;
 mod refusal;
@@ -27,8 +27,8 @@ pub(crate) use meter::Meter;
 pub(crate) use refusal::{CODE, Refusal};
 
 use self::{
-    book::{Ask, Book, Case, Holders, Spend, Warning},
     bucket::Bucket,
+    ledger::{Ask, Case, Holders, Ledger, Spend, Warning},
 };
 use crate::{
     config::{Flow, Policy, Spending},
@@ -50,7 +50,7 @@ pub(crate) struct Budget {
     outbound: Arc<dyn Outbound>,
     identity: AgentIdentity,
     owners: Vec<(Source, String)>,
-    book: Mutex<Book>,
+    ledger: Mutex<Ledger>,
     notices: Mutex<Option<Bucket>>,
     /// Of turns that were given up.
     left: Mutex<Vec<UsageRow>>,
@@ -113,7 +113,7 @@ impl Budget {
             outbound,
             identity,
             owners,
-            book: Mutex::default(),
+            ledger: Mutex::default(),
             notices: Mutex::default(),
             left: Mutex::default(),
             blocks: Mutex::default(),
@@ -167,12 +167,12 @@ impl Budget {
         ];
         let platform = policy.spending.platform.is_some() || policy.spending.platform_cap.is_some();
         keys.extend(platform.then_some(&holders.platform));
-        let unread = lock(&self.book).unread(keys.into_iter(), FRESH, now);
+        let unread = lock(&self.ledger).unread(keys.into_iter(), FRESH, now);
         let read = unread.iter().map(async |key| self.store.standing(self.agent, day, key).await);
         for (key, stored) in unread.iter().zip(try_join_all(read).await?) {
-            lock(&self.book).read(key, day, stored, now);
+            lock(&self.ledger).read(key, day, stored, now);
         }
-        visit.stranger = !friend && !lock(&self.book).is_known(&visit.holders.person);
+        visit.stranger = !friend && !lock(&self.ledger).is_known(&visit.holders.person);
         Ok(visit)
     }
 
@@ -193,11 +193,11 @@ impl Budget {
         if visit.exempt {
             return Some(visit);
         }
-        let mut book = lock(&self.book);
-        if !book.has_read(&visit.holders, self.clock.now()) {
+        let mut ledger = lock(&self.ledger);
+        if !ledger.has_read(&visit.holders, self.clock.now()) {
             return None;
         }
-        visit.stranger = !friend && !book.is_known(&visit.holders.person);
+        visit.stranger = !friend && !ledger.is_known(&visit.holders.person);
         Some(visit)
     }
 
@@ -245,13 +245,13 @@ impl Budget {
         if visit.exempt {
             return Ok(());
         }
-        lock(&self.book).admit(&visit.case(self.clock.now()), ask)
+        lock(&self.ledger).admit(&visit.case(self.clock.now()), ask)
     }
 
     /// A model decided to join in.
     pub(crate) fn answered(&self, visit: &Visit) {
         if !visit.exempt {
-            lock(&self.book).answered(&visit.case(self.clock.now()));
+            lock(&self.ledger).answered(&visit.case(self.clock.now()));
         }
     }
 
@@ -260,7 +260,7 @@ impl Budget {
         if visit.exempt {
             return None;
         }
-        let (who, setting, percent) = lock(&self.book).nearly(&visit.case(self.clock.now()))?;
+        let (who, setting, percent) = lock(&self.ledger).nearly(&visit.case(self.clock.now()))?;
         Some(format!(
             "{percent} % of what {} may cost today is used ({setting}): the small model answers",
             who.text()
@@ -269,7 +269,7 @@ impl Budget {
 
     /// Caps of the agent that are nearly used up today: whose, which setting, and how many per cent.
     pub(crate) fn near(&self) -> Vec<(&'static str, String, u64)> {
-        lock(&self.book)
+        lock(&self.ledger)
             .near(self.clock.now())
             .into_iter()
             .map(|warning| (warning.who.text(), warning.setting, warning.percent))
@@ -278,7 +278,7 @@ impl Budget {
 
     /// How many processes answer for this agent: each takes its part of what is left of the agent's caps.
     pub(crate) fn share_with(&self, processes: usize) {
-        lock(&self.book).share_with(u64::try_from(processes).unwrap_or(u64::MAX));
+        lock(&self.ledger).share_with(u64::try_from(processes).unwrap_or(u64::MAX));
     }
 
     /// What counts the calls of one turn.
@@ -287,11 +287,11 @@ impl Budget {
     }
 
     fn reserve(&self, visit: &Visit, estimate: Spend) -> std::result::Result<(), Refusal> {
-        lock(&self.book).reserve(&visit.case(self.clock.now()), estimate, visit.exempt)
+        lock(&self.ledger).reserve(&visit.case(self.clock.now()), estimate, visit.exempt)
     }
 
     fn settle(&self, visit: &Visit, estimate: Spend, actual: Spend) -> Vec<Warning> {
-        lock(&self.book).settle(&visit.case(self.clock.now()), estimate, actual)
+        lock(&self.ledger).settle(&visit.case(self.clock.now()), estimate, actual)
     }
 
     /// What a refused person reads; none when they have read it, when nobody reads notices, or when there were too many of late.
@@ -309,7 +309,7 @@ impl Budget {
         let bucket = notices.get_or_insert_with(|| Bucket::full(NOTICE_FLOW, now));
         bucket.fill(NOTICE_FLOW, now);
         if !bucket.has_one()
-            || !lock(&self.book).notice(&visit.holders.person, refusal.passes_soon(), now)
+            || !lock(&self.ledger).notice(&visit.holders.person, refusal.passes_soon(), now)
         {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use galatea_core::model::{ChatPart, ModelInfo, Price, TextAnswer, TextRequest, Usage};
 
-use super::book::Spend;
+use super::ledger::Spend;
 
 /// Characters a token stands for, at least: English has about four (OpenAI, "What are tokens"), other scripts fewer. Rather too many tokens are set
 /// aside than too few.

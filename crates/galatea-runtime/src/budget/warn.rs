@@ -4,7 +4,7 @@ use galatea_core::{Address, Content, Outgoing, RoomId, store::Day};
 use serde_json::json;
 use std::sync::Arc;
 
-use super::{Budget, book::Warning};
+use super::{Budget, ledger::Warning};
 
 impl Budget {
     /// Logs and tells owners. Told once per day and cap, whichever process noticed.

@@ -1,7 +1,8 @@
 //! What a lane knows of its Room without asking the store: cached, and forgotten on every change.
 
 use galatea_core::{
-    Address, AgentId, ParticipantState, RemoteId, Result, Room, RoomId, Store, World, store::Effect,
+    Address, AgentId, ParticipantState, RemoteId, Result, Room, RoomId, Store, World,
+    store::RequestedChange,
 };
 use moka::sync::Cache;
 use std::sync::Arc;
@@ -88,14 +89,15 @@ impl RoomCache {
     }
 
     /// Forgets what these effects change.
-    pub(crate) fn apply(&self, effects: &[Effect]) {
+    pub(crate) fn apply(&self, effects: &[RequestedChange]) {
         for effect in effects {
             match effect {
-                Effect::SaveTask { .. } | Effect::DeleteTask { .. } => {}
-                Effect::SetParticipantState { room, .. }
-                | Effect::MergeRoomMetadata { room, .. } => self.forget(*room),
-                Effect::SetRole { .. } => self.forget_all(),
-                Effect::MergeEntityMetadata { .. } | Effect::ForgetPerson { .. } => {}
+                RequestedChange::SaveTask { .. } | RequestedChange::DeleteTask { .. } => {}
+                RequestedChange::SetParticipantState { room, .. }
+                | RequestedChange::MergeRoomMetadata { room, .. } => self.forget(*room),
+                RequestedChange::SetRole { .. } => self.forget_all(),
+                RequestedChange::MergeEntityMetadata { .. }
+                | RequestedChange::ForgetPerson { .. } => {}
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The orchestrator's parts.
 
-use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::Role};
+use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -51,13 +51,13 @@ impl Orchestrator {
         Ok(Arc::new(Self { options, agents: Mutex::default(), keeper: Mutex::default() }))
     }
 
-    pub(super) fn role(&self) -> Role {
-        self.options.cluster.as_ref().map_or(Role::All, |cluster| cluster.role)
+    pub(super) fn role(&self) -> ProcessRole {
+        self.options.cluster.as_ref().map_or(ProcessRole::All, |cluster| cluster.role)
     }
 
     /// This machine's own accounts, such as its terminal, need a process that connects and answers.
     pub(super) fn leaves_out(&self, agent: &Agent, info: &ConnectorInfo) -> bool {
-        self.role() != Role::All && !agent.ownership.is_leased(&info.source)
+        self.role() != ProcessRole::All && !agent.ownership.is_leased(&info.source)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, BTreeMap<AgentId, Entry>> {

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Address, AgentId, ConnectorInfo, EventBus, Health, MemberId, Outgoing, Result,
-    breaker::BreakerState, store::Part,
+    breaker::BreakerState, store::Partition,
 };
 use std::sync::Arc;
 
@@ -65,14 +65,14 @@ impl Orchestrator {
     }
 
     /// Each agent with its name and the logins that several processes take turns with.
-    pub fn shared_work(&self) -> Vec<(AgentId, String, Vec<Part>)> {
+    pub fn shared_work(&self) -> Vec<(AgentId, String, Vec<Partition>)> {
         self.lock()
             .iter()
             .map(|(id, entry)| {
                 let accounts = entry.agent.leased_accounts();
                 let parts = accounts
                     .iter()
-                    .map(|(source, account)| Part::account(source, *id, account))
+                    .map(|(source, account)| Partition::account(source, *id, account))
                     .collect();
                 (*id, entry.name.clone(), parts)
             })

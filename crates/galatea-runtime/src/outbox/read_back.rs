@@ -1,8 +1,8 @@
 //! Read-back: asks the platform whether a part of unknown outcome was delivered.
 
 use galatea_core::{
-    Found, Receipt, Retry, kill_point,
-    protocol::{ATTEMPTS, Looked},
+    ReadBackResult, Receipt, Retry, kill_point,
+    protocol::{ATTEMPTS, ReadBackOutcome},
 };
 use std::time::Duration;
 
@@ -13,26 +13,26 @@ pub(super) async fn read_back(
     outbox: &Outbox,
     route: &Route,
     job: &Job,
-) -> (Looked, Option<Receipt>) {
+) -> (ReadBackOutcome, Option<Receipt>) {
     let delivery = &job.delivery;
     let mut tries = 0;
     loop {
-        let found = match outbox.store.trail(delivery).await {
-            Ok(trail) => route.stack.find(delivery, &trail).await,
+        let found = match outbox.store.read_back_context(delivery).await {
+            Ok(context) => route.stack.find(delivery, &context).await,
             Err(error) => Err(SendError::Failed(error)),
         };
         let (error, asked) = match found {
-            Ok(Found::Sent(receipt)) => {
+            Ok(ReadBackResult::Sent(receipt)) => {
                 kill_point("find.there");
-                return (Looked::There, Some(receipt));
+                return (ReadBackOutcome::Present, Some(receipt));
             }
-            Ok(Found::NotSent) => {
+            Ok(ReadBackResult::NotSent) => {
                 kill_point("find.not_there");
-                return (Looked::NotThere, None);
+                return (ReadBackOutcome::Absent, None);
             }
-            Ok(Found::Unknown) => {
+            Ok(ReadBackResult::Unknown) => {
                 tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent");
-                return (Looked::Unclear, None);
+                return (ReadBackOutcome::Unclear, None);
             }
             Err(SendError::Held(error)) => (error, false),
             Err(SendError::Failed(error)) => (error, true),
@@ -54,7 +54,7 @@ pub(super) async fn read_back(
     }
 }
 
-fn unclear(job: &Job, error: &galatea_core::Error) -> (Looked, Option<Receipt>) {
+fn unclear(job: &Job, error: &galatea_core::Error) -> (ReadBackOutcome, Option<Receipt>) {
     tracing::warn!(delivery = %job.delivery.id, error = %error.report(), "looking for an earlier send keeps failing");
-    (Looked::Unclear, None)
+    (ReadBackOutcome::Unclear, None)
 }

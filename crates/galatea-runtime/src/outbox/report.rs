@@ -30,7 +30,8 @@ pub(super) async fn again(
 }
 
 /// Stored with a delivery whose earlier attempt may have arrived too.
-const DOUBT: &str = "an earlier attempt may have arrived as well; the platform could not tell";
+const OUTCOME_UNKNOWN: &str =
+    "an earlier attempt may have arrived as well; the platform could not tell";
 
 /// Stored with a delivery that was not sent again, since it was there.
 const FOUND: &str = "the answer to an earlier attempt was lost; read-back found it on the platform, so it was not sent again";
@@ -43,8 +44,11 @@ pub(super) async fn sent(outbox: &Outbox, mut job: Job, receipt: Receipt, found:
     {
         tracing::warn!(room = %delivery.address.room, error = %error.report(), "a room moved, but its move could not be stored");
     }
-    let error =
-        if found { Some(FOUND.to_owned()) } else { job.part.doubt.then(|| DOUBT.to_owned()) };
+    let error = if found {
+        Some(FOUND.to_owned())
+    } else {
+        job.part.outcome_unknown.then(|| OUTCOME_UNKNOWN.to_owned())
+    };
     outbox
         .settler
         .end(
@@ -83,7 +87,11 @@ pub(super) fn last_words(error: Error) -> String {
 pub(super) async fn ended(outbox: &Outbox, mut job: Job, state: OutboxState, reason: &str) {
     let in_flight = job.in_flight.take();
     let delivery = &job.delivery;
-    let reason = if job.part.doubt { format!("{reason}; {DOUBT}") } else { reason.to_owned() };
+    let reason = if job.part.outcome_unknown {
+        format!("{reason}; {OUTCOME_UNKNOWN}")
+    } else {
+        reason.to_owned()
+    };
     outbox
         .settler
         .end(
@@ -112,7 +120,7 @@ pub(super) fn settlement(job: &Job, state: OutboxState, at: Timestamp) -> Settle
         not_before: at,
         remote: None,
         error: None,
-        doubt: job.part.doubt,
+        outcome_unknown: job.part.outcome_unknown,
         fence: job.lease.fence(),
     }
 }

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Error, RemoteId, RoomId, Timestamp, kill_point,
-    protocol::{Effect, End, Event, Looked, Rules},
+    protocol::{DeliveryEvent, Effect, End, ReadBackOutcome, Rules},
     store::OutboxState,
 };
 use rand::Rng;
@@ -46,7 +46,7 @@ pub(super) async fn deliver(
     let (mut receipt, mut failure, mut found_there) = (None, None, false);
     let mut intent = SendIntent::committed(&job);
     let mut heard = outbox.clock.now();
-    let mut effect = hear(outbox, &mut job, &mut heard, rules, &Event::Ready);
+    let mut effect = hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Ready);
     loop {
         effect = match effect {
             Effect::Wait(until) => {
@@ -58,7 +58,7 @@ pub(super) async fn deliver(
                 }
                 // Waited for as long as it had to be, wherever the machine's clock was set meanwhile.
                 job.part.not_before = job.part.not_before.min(outbox.clock.now());
-                hear(outbox, &mut job, &mut heard, rules, &Event::Ready)
+                hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Ready)
             }
             Effect::Look => {
                 outbox.settler.flush().await;
@@ -68,8 +68,8 @@ pub(super) async fn deliver(
                     () = lease.closed() => return None,
                 };
                 receipt = found;
-                found_there = looked == Looked::There;
-                hear(outbox, &mut job, &mut heard, rules, &Event::Looked(looked))
+                found_there = looked == ReadBackOutcome::Present;
+                hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::ReadBack(looked))
             }
             Effect::Mark => {
                 if !lease.is_open() {
@@ -79,7 +79,7 @@ pub(super) async fn deliver(
                 // Whatever this process believes, a suspended machine for one: the store knows whose part it is.
                 intent = SendIntent::set(outbox, &job, outbox.clock.now()).await?;
                 kill_point("mark.after");
-                hear(outbox, &mut job, &mut heard, rules, &Event::Marked)
+                hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Marked)
             }
             Effect::Send => {
                 intent = intent.renew(outbox, &job).await?;
@@ -87,19 +87,26 @@ pub(super) async fn deliver(
                 match lease.guard(intent.send(outbox, &route, &job)).await? {
                     Ok(answer) => {
                         receipt = Some(answer);
-                        hear(outbox, &mut job, &mut heard, rules, &Event::Sent)
+                        hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Sent)
                     }
                     Err(missed) => {
                         let next = match &missed {
-                            SendError::Held(error) => {
-                                hear(outbox, &mut job, &mut heard, rules, &Event::Held(error))
-                            }
+                            SendError::Held(error) => hear(
+                                outbox,
+                                &mut job,
+                                &mut heard,
+                                rules,
+                                &DeliveryEvent::Held(error),
+                            ),
                             SendError::Failed(error) => hear(
                                 outbox,
                                 &mut job,
                                 &mut heard,
                                 rules,
-                                &Event::Failed { error, jitter: rand::rng().random::<f64>() },
+                                &DeliveryEvent::Failed {
+                                    error,
+                                    jitter: rand::rng().random::<f64>(),
+                                },
                             ),
                         };
                         let (SendError::Held(error) | SendError::Failed(error)) = missed;
@@ -137,7 +144,7 @@ fn hear(
     job: &mut Job,
     heard: &mut Timestamp,
     rules: Rules,
-    event: &Event<'_>,
+    event: &DeliveryEvent<'_>,
 ) -> Effect {
     *heard = outbox.clock.now();
     job.follow_clock(outbox.clock.ahead());

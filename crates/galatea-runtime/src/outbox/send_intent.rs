@@ -44,7 +44,7 @@ impl SendIntent {
         route: &Route,
         job: &Job,
     ) -> Result<Receipt, SendError> {
-        let leave = job.lease.leave();
+        let leave = job.lease.send_permit();
         let sending = route.stack.send(&job.delivery, &leave);
         tokio::pin!(sending);
         tokio::select! {

@@ -2,8 +2,9 @@
 
 use futures::FutureExt;
 use galatea_core::{
-    Address, Clock, ConnectorInfo, Delivery, Error, ErrorKind, EventBus, Found, Leave, Media,
-    Priority, Receipt, RemoteId, Result, Retry, RoomId, SendHandler, Sent, Speak, Timestamp, Trail,
+    Address, Clock, ConnectorInfo, Delivery, Error, ErrorKind, EventBus, Media, Priority,
+    ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, Retry, RoomId, SendHandler,
+    SendPermit, Sent, Speak, Timestamp,
     breaker::{Admission, BreakerLimits, BreakerState, Call, Phase},
     kill_point,
     shared_breaker::{Permit, SharedBreaker},
@@ -58,24 +59,24 @@ impl Stack {
         self.breaker.state()
     }
 
-    /// One attempt, as long as leave is given.
+    /// One attempt, unless the permit is withdrawn first.
     pub(crate) async fn send(
         &self,
         delivery: &Delivery,
-        leave: &Leave,
+        permit: &SendPermit,
     ) -> Result<Receipt, SendError> {
         // Outermost, because a send that waits for its turn must neither count as slow nor hold a probe.
         let (room, priority) = (delivery.address.room, self.handler.priority(&delivery.body));
         self.gate.admit(room, priority, self.clock.now()).map_err(SendError::Held)?;
         // Inside, because our own waiting says nothing about the platform's health.
         let started = self.clock.now();
-        let permit = self.pass(started)?;
+        let admitted = self.pass(started)?;
         // Innermost, because only the platform's own time is bounded and judged.
         kill_point("send.before");
-        let outcome = guarded(timeout::within(self.handler.send_with(delivery, leave))).await;
+        let outcome = guarded(timeout::within(self.handler.send_with(delivery, permit))).await;
         kill_point("send.after");
         let now = self.clock.now();
-        settle(permit, &outcome, started, now);
+        settle(admitted, &outcome, started, now);
         self.gate.learn(room, priority, &outcome, now);
         outcome.map_err(SendError::Failed)
     }
@@ -98,15 +99,15 @@ impl Stack {
     pub(crate) async fn find(
         &self,
         delivery: &Delivery,
-        trail: &Trail,
-    ) -> Result<Found, SendError> {
+        context: &ReadBackContext,
+    ) -> Result<ReadBackResult, SendError> {
         let started = self.clock.now();
         // An answer waits for it.
         self.gate
             .admit(delivery.address.room, Priority::Answer, started)
             .map_err(SendError::Held)?;
         let permit = self.pass(started)?;
-        let outcome = guarded(timeout::within(self.handler.find(delivery, trail))).await;
+        let outcome = guarded(timeout::within(self.handler.find(delivery, context))).await;
         let now = self.clock.now();
         settle(permit, &outcome, started, now);
         self.gate.learn(delivery.address.room, Priority::Answer, &outcome, now);

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Account, Result, Source,
-    store::{Group, Part, fair_share},
+    store::{Group, Partition, fair_share},
 };
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ impl Keeper {
             }
             return Ok(());
         }
-        let parts: Vec<Part> =
-            all.iter().map(|(source, account)| Part::account(source, id, account)).collect();
+        let parts: Vec<Partition> =
+            all.iter().map(|(source, account)| Partition::account(source, id, account)).collect();
         // One after another where there are others, so that several agents spread.
         let most = if ownership.has_company() { mine.len() + 1 } else { share };
         let held = self.store.claim(self.options.member, &parts, most, self.options.ttl).await?;

@@ -3,7 +3,7 @@
 use dashmap::DashMap;
 use galatea_core::{
     Account, Hints, RoomId, Source,
-    store::{ROOM_PARTS, room_part},
+    store::{ROOM_PARTITIONS, room_partition},
 };
 use std::{
     collections::BTreeSet,
@@ -50,7 +50,7 @@ pub(crate) struct Ownership {
 impl Ownership {
     /// Holds nothing of these platforms yet, and everything of all others.
     pub(crate) fn new(leased: BTreeSet<Source>, hints: Arc<dyn Hints>) -> Self {
-        let rooms = RwLock::new((0..ROOM_PARTS).map(|_| None).collect());
+        let rooms = RwLock::new((0..ROOM_PARTITIONS).map(|_| None).collect());
         Self { leased, accounts: DashMap::new(), rooms, company: watch::Sender::new(false), hints }
     }
 
@@ -108,7 +108,7 @@ impl Ownership {
         }
         let rooms = self.rooms.read().unwrap_or_else(PoisonError::into_inner);
         match rooms
-            .get(usize::from(room_part(room)))
+            .get(usize::from(room_partition(room)))
             .and_then(Option::as_ref)
             .filter(|partition| partition.lease.is_open())
         {

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Event, EventBus, Hint, Store,
-    store::{EventPosition, Role},
+    store::{EventPosition, ProcessRole},
 };
 use std::{
     sync::{
@@ -29,7 +29,7 @@ pub(super) async fn run(
     events: EventBus,
     heard: Arc<AtomicBool>,
 ) {
-    if options.role == Role::Api {
+    if options.role == ProcessRole::Api {
         listen(&*store, &options, &events).await
     } else {
         tell(&*store, &options, &events, &heard).await

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Hint, Result, Store,
-    store::{Group, Lease, Membership, Part, Pulse},
+    store::{Group, Lease, Membership, Partition, Pulse},
 };
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::{
@@ -53,7 +53,7 @@ enum Why {
 
 /// A lease that something goes on under, or that is to be given back.
 struct Begun {
-    part: Part,
+    part: Partition,
     watch: LeaseWatch,
 }
 
@@ -176,7 +176,7 @@ impl Keeper {
                 .iter()
                 .any(|group| alive.get(group).is_some_and(|count| *count > 1));
             // Somebody else does a part of the work, even if nobody does the same.
-            let split = self.options.role != galatea_core::store::Role::All;
+            let split = self.options.role != galatea_core::store::ProcessRole::All;
             agent.ownership().set_company(company || split);
             agent.answered_by(alive.get(&Group::rooms(id)).copied().unwrap_or(1));
             if agent.is_stopping() {
@@ -201,7 +201,7 @@ impl Keeper {
             groups.extend(role.answers().then(|| Group::rooms(id)));
             groups.extend(role.connects().then(|| Group::accounts(id)));
         }
-        groups.extend((role == galatea_core::store::Role::Api).then(Group::listeners));
+        groups.extend((role == galatea_core::store::ProcessRole::Api).then(Group::listeners));
         let mut membership = Membership { groups, ..self.options.membership() };
         for agent in agents {
             let about = membership.about.agents.entry(agent.id()).or_default();
@@ -209,7 +209,7 @@ impl Keeper {
             about.accounts = agent
                 .accounts()
                 .iter()
-                .map(|(source, account)| Part::account(source, agent.id(), account))
+                .map(|(source, account)| Partition::account(source, agent.id(), account))
                 .collect();
         }
         membership
@@ -258,7 +258,7 @@ impl Keeper {
     }
 
     /// Whether something of an earlier lease still goes on.
-    pub(super) fn is_going_on(&self, part: &Part) -> bool {
+    pub(super) fn is_going_on(&self, part: &Partition) -> bool {
         self.begun.iter().any(|begun| begun.part == *part)
     }
 
@@ -270,7 +270,7 @@ impl Keeper {
             self.begun.iter().filter(|begun| begun.watch.is_over()).map(|begun| &begun.part);
         let never_begun =
             held.iter().map(|lease| &lease.part).filter(|part| !self.is_going_on(part));
-        let over: Vec<Part> = ended.chain(never_begun).cloned().collect();
+        let over: Vec<Partition> = ended.chain(never_begun).cloned().collect();
         if over.is_empty() {
             return Ok(());
         }

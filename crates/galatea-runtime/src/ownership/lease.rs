@@ -1,7 +1,7 @@
 //! Lease guard: a lease while this process holds it. Every task that works under it keeps a clone, and stops when the lease is lost.
 
 use galatea_core::{
-    Leave, MemberId,
+    MemberId, SendPermit,
     store::{Fence, Lease},
 };
 use std::{
@@ -131,12 +131,12 @@ impl LeaseGuard {
     }
 
     /// The same for a connector: whether something may go out now.
-    pub(crate) fn leave(&self) -> Leave {
+    pub(crate) fn send_permit(&self) -> SendPermit {
         if self.0.is_none() {
-            return Leave::always();
+            return SendPermit::always();
         }
         let lease = self.clone();
-        Leave::while_true(move || lease.is_held())
+        SendPermit::while_true(move || lease.is_held())
     }
 
     /// Does something under it, and not a step of it after its end: also of a process that was paused, and before which nobody could tell it.
@@ -207,7 +207,7 @@ impl LeaseWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use galatea_core::store::Part;
+    use galatea_core::store::Partition;
 
     fn guard(ttl: Duration) -> (LeaseGuard, Arc<LeaseTerm>) {
         let term = LeaseTerm::over();
@@ -215,7 +215,7 @@ mod tests {
         (
             LeaseGuard::of(
                 MemberId::fresh(),
-                Lease { part: Part("x".to_owned()), epoch: 1 },
+                Lease { part: Partition("x".to_owned()), epoch: 1 },
                 Arc::clone(&term),
                 Arc::default(),
             ),

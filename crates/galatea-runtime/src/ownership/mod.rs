@@ -15,7 +15,7 @@ mod steady;
 
 use galatea_core::{
     Error, Hints, MemberId, NoHints, Result, Skew, Store,
-    store::{About, Membership, Role},
+    store::{About, Membership, ProcessRole},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ pub struct ClusterOptions {
     /// For people: host and process.
     pub name: String,
     /// What it does.
-    pub role: Role,
+    pub role: ProcessRole,
     /// How long its work stays its own after the last sign of life.
     pub ttl: Duration,
     /// Between two signs of life, and between two looks for work that nobody does.
@@ -49,7 +49,7 @@ pub struct ClusterOptions {
 
 impl ClusterOptions {
     /// With the times of production: six seconds, and a sign of life every half second, so that many may be missed.
-    pub fn new(member: MemberId, name: String, role: Role) -> Self {
+    pub fn new(member: MemberId, name: String, role: ProcessRole) -> Self {
         Self {
             member,
             name,
@@ -85,7 +85,7 @@ pub(crate) fn shared(
 ) -> Result<Option<ClusterOptions>> {
     match options {
         Some(options) if store.is_shared() => Ok(Some(options)),
-        Some(ClusterOptions { role: Role::All, .. }) | None => Ok(None),
+        Some(ClusterOptions { role: ProcessRole::All, .. }) | None => Ok(None),
         Some(ClusterOptions { role, .. }) => {
             Err(Error::invalid(format!("a process of the role {role} leaves work to others, and with this database there can be none"))
                 .with_code("GAL-ROLE")

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Result,
-    store::{Group, Part, ROOM_PARTS, fair_share},
+    store::{Group, Partition, ROOM_PARTITIONS, fair_share},
 };
 use std::sync::Arc;
 
@@ -20,8 +20,10 @@ impl Keeper {
     ) -> Result<()> {
         let (id, ownership) = (agent.id(), agent.ownership());
         let mine = ownership.partitions();
-        let share =
-            fair_share(usize::from(ROOM_PARTS), alive.get(&Group::rooms(id)).copied().unwrap_or(1));
+        let share = fair_share(
+            usize::from(ROOM_PARTITIONS),
+            alive.get(&Group::rooms(id)).copied().unwrap_or(1),
+        );
         let mut surplus = mine.len().saturating_sub(share);
         if surplus > 0 {
             for given in ownership.drop_partitions(|_| {
@@ -36,11 +38,11 @@ impl Keeper {
         }
         let held = self
             .store
-            .claim(self.options.member, &Part::all_rooms(id), share, self.options.ttl)
+            .claim(self.options.member, &Partition::all_rooms(id), share, self.options.ttl)
             .await?;
         let mut fresh = Vec::new();
-        for number in 0..ROOM_PARTS {
-            let name = Part::rooms(id, number);
+        for number in 0..ROOM_PARTITIONS {
+            let name = Partition::rooms(id, number);
             let Some(lease) = held.iter().find(|lease| lease.part == name) else { continue };
             if mine.iter().any(|partition| partition.number == number) || self.is_going_on(&name) {
                 continue;

@@ -4,7 +4,7 @@ mod block;
 
 use galatea_core::{
     COMMANDS, Content, ParticipantState, Result, Role, Store, Turn,
-    store::{Effect, MemoryQuery},
+    store::{MemoryQuery, RequestedChange},
 };
 use serde_json::{Map, json};
 
@@ -21,7 +21,7 @@ pub(crate) fn is_known(name: &str) -> bool {
 /// What a command says and changes.
 pub(crate) struct Done {
     pub(crate) reply: Content,
-    pub(crate) effects: Vec<Effect>,
+    pub(crate) effects: Vec<RequestedChange>,
 }
 
 /// Runs one.
@@ -40,7 +40,7 @@ pub(crate) async fn run(turn: &Turn<'_>, store: &dyn Store) -> Result<Done> {
                 reply: Content::text(
                     "Done. I start this conversation afresh; what was said before is not shown to me any more.",
                 ),
-                effects: vec![Effect::MergeRoomMetadata { room: turn.room.id, metadata }],
+                effects: vec![RequestedChange::MergeRoomMetadata { room: turn.room.id, metadata }],
             }
         }
         "mute" | "unmute" if !may_change(turn) => {
@@ -63,7 +63,7 @@ fn say(text: impl Into<String>) -> Done {
 }
 
 fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done {
-    let effect = Effect::SetParticipantState {
+    let effect = RequestedChange::SetParticipantState {
         room: turn.room.id,
         entity: turn.agent.identity.entity(),
         state,
@@ -109,7 +109,7 @@ async fn privacy(turn: &Turn<'_>, args: &str) -> Result<Done> {
         .await?;
     if args.trim().eq_ignore_ascii_case("forget me") {
         // Together with the turn: what is said is done.
-        let effects = vec![Effect::ForgetPerson { entity: turn.message.entity_id }];
+        let effects = vec![RequestedChange::ForgetPerson { entity: turn.message.entity_id }];
         let others = count.saturating_sub(1);
         let text = format!(
             "Done. I deleted this command and {others} other messages of yours and notes about you, what I answered you, and your names."

@@ -4,7 +4,7 @@ use galatea_core::{
     Decision, Error, ErrorKind, Event, Memory, MemoryId, Result, RoomId, StepOutcome, TurnId,
     Verdict, kill_point,
     rights::TAINTED,
-    store::{Amount, Effect, FinishedMessage, InboxState, TurnRecord, UsageRow},
+    store::{Amount, FinishedMessage, InboxState, RequestedChange, TurnRecord, UsageRow},
 };
 use serde_json::json;
 
@@ -136,7 +136,7 @@ pub(super) async fn commit(
         engine.state.notices.insert(context.info.room.id, stamp.at);
     }
     engine.directory.rooms.apply(&effects);
-    if effects.iter().any(|effect| matches!(effect, Effect::ForgetPerson { .. })) {
+    if effects.iter().any(|effect| matches!(effect, RequestedChange::ForgetPerson { .. })) {
         engine.directory.known.clear();
     }
     unanswered.into_iter().for_each(|unanswered| unanswered.tell(engine));

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Content, Decision, Result, State, StepOutcome, Timestamp, Turn, Verdict, rights::Ruling,
-    store::Effect, turn::Catalog,
+    store::RequestedChange, turn::Catalog,
 };
 
 use super::{
@@ -39,8 +39,8 @@ pub(super) async fn confirm(
     if pending.owner != turn.message.entity_id {
         return Ok(ignore(verdict, "only the person who asked for it may confirm it"));
     }
-    let drop = Effect::DeleteTask { task: pending.task };
-    let outcome = |text: &str, effects: Vec<Effect>| Outcome {
+    let drop = RequestedChange::DeleteTask { task: pending.task };
+    let outcome = |text: &str, effects: Vec<RequestedChange>| Outcome {
         replies: vec![Content::text(text)],
         effects,
         ..Outcome::default()

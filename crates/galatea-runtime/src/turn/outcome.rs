@@ -1,6 +1,6 @@
 //! Outcome: what a turn came to, before it is committed.
 
-use galatea_core::{ActionResult, Address, Content, MemoryId, RemoteId, store::Effect};
+use galatea_core::{ActionResult, Address, Content, MemoryId, RemoteId, store::RequestedChange};
 use serde::{Deserialize, Serialize};
 
 /// What a turn came to, before it is committed.
@@ -13,7 +13,7 @@ pub(crate) struct Outcome {
     /// What to say elsewhere.
     pub(crate) elsewhere: Vec<(Address, Content)>,
     /// Changes.
-    pub(crate) effects: Vec<Effect>,
+    pub(crate) effects: Vec<RequestedChange>,
     /// What actions did.
     pub(crate) results: Vec<ActionResult>,
     /// The model's reasoning.

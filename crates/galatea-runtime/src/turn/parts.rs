@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Address, Content, Error, MemoryId, Outgoing, RemoteId, Result, StepOutcome, TurnId, Verdict,
-    store::{Effect, NewDelivery, TurnRecord},
+    store::{NewDelivery, RequestedChange, TurnRecord},
 };
 use serde_json::json;
 
@@ -106,7 +106,7 @@ impl<'a> Parts<'a> {
         let said = self.rows.len();
         let held = if self.held.is_empty() { serde_json::Value::Null } else { json!(self.held) };
         let metadata = serde_json::Map::from_iter([(HELD_KEY.to_owned(), held)]);
-        record.effects.push(Effect::MergeRoomMetadata { room: address.room, metadata });
+        record.effects.push(RequestedChange::MergeRoomMetadata { room: address.room, metadata });
         if self.held.is_empty() {
             return Ok(());
         }

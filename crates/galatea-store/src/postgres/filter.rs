@@ -90,18 +90,18 @@ impl<'a> Filter<'a> {
         )
     }
 
-    /// The likest of the matching rows, each with its likeness, computed by pgvector, whose objects are in `schema`; the last parameters are
-    /// model, width, vector, least likeness and limit. Embeddings of another width are never compared: that would be an error.
-    pub(crate) fn alike(&self, schema: &str) -> String {
+    /// The most similar of the matching rows, each with its similarity, computed by pgvector, whose objects are in `schema`; the last parameters are
+    /// model, width, vector, least similarity and limit. Embeddings of another width are never compared: that would be an error.
+    pub(crate) fn search_similar(&self, schema: &str) -> String {
         let (conditions, count) = self.all_conditions();
         let [model, width, vector, least, limit] = [1, 2, 3, 4, 5].map(|n| count + n);
-        let order = "n.likeness DESC, n.created_at DESC, n.seq DESC";
+        let order = "n.similarity DESC, n.created_at DESC, n.seq DESC";
         format!(
             "WITH near AS MATERIALIZED (SELECT m.seq, m.created_at, CASE WHEN e.width = ${width} \
-                THEN 1 - (e.vector::{schema}.vector OPERATOR({schema}.<=>) ${vector}::real[]::{schema}.vector) END AS likeness \
+                THEN 1 - (e.vector::{schema}.vector OPERATOR({schema}.<=>) ${vector}::real[]::{schema}.vector) END AS similarity \
                 FROM memories m JOIN embeddings e ON e.seq = m.seq WHERE {conditions} AND e.model = ${model}), \
-             n AS MATERIALIZED (SELECT * FROM near n WHERE n.likeness >= ${least} ORDER BY {order} LIMIT ${limit}) \
-             SELECT {COLUMNS}, n.likeness::real AS likeness FROM n JOIN memories m ON m.seq = n.seq ORDER BY {order}"
+             n AS MATERIALIZED (SELECT * FROM near n WHERE n.similarity >= ${least} ORDER BY {order} LIMIT ${limit}) \
+             SELECT {COLUMNS}, n.similarity::real AS similarity FROM n JOIN memories m ON m.seq = n.seq ORDER BY {order}"
         )
     }
 

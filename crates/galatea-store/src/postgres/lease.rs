@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     MemberId, Result, Timestamp,
-    store::{Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Part, Pulse},
+    store::{Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Partition, Pulse},
 };
 use sqlx::{FromRow, postgres::PgRow};
 use std::{
@@ -81,7 +81,7 @@ pub(crate) const MEMBERS: &str = concat!(
 );
 
 fn lease((part, epoch): (String, i64)) -> Lease {
-    Lease { part: Part(part), epoch: u64::try_from(epoch).unwrap_or(0) }
+    Lease { part: Partition(part), epoch: u64::try_from(epoch).unwrap_or(0) }
 }
 
 fn millis(duration: Duration) -> i64 {
@@ -92,7 +92,7 @@ fn left(milliseconds: i64) -> Duration {
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0))
 }
 
-fn names(parts: &[Part]) -> Value {
+fn names(parts: &[Partition]) -> Value {
     Value::Texts(parts.iter().map(|part| part.0.clone()).collect())
 }
 
@@ -142,11 +142,12 @@ impl LeaseStore for Postgres {
     async fn claim(
         &self,
         member: MemberId,
-        parts: &[Part],
+        parts: &[Partition],
         most: usize,
         ttl: Duration,
     ) -> Result<Vec<Lease>> {
-        let parts: Vec<Part> = parts.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+        let parts: Vec<Partition> =
+            parts.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
         if parts.is_empty() {
             return Ok(Vec::new());
         }
@@ -167,7 +168,7 @@ impl LeaseStore for Postgres {
         Ok(leases)
     }
 
-    async fn release(&self, member: MemberId, parts: &[Part]) -> Result<()> {
+    async fn release(&self, member: MemberId, parts: &[Partition]) -> Result<()> {
         let release = vec![member.0.into(), names(parts)];
         self.promptly::<(String,)>(RELEASE, release).await.map(drop)
     }

@@ -3,7 +3,7 @@
 
 use galatea_core::{
     Memory, Result,
-    store::{LikenessQuery, MemoryQuery},
+    store::{MemoryQuery, SimilarityQuery},
 };
 use sqlx::FromRow;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ fn found() -> String {
 
 #[derive(FromRow)]
 struct Alike {
-    likeness: f32,
+    similarity: f32,
     #[sqlx(flatten)]
     memory: StoredMemory,
 }
@@ -43,19 +43,19 @@ struct Numbered {
     memory: StoredMemory,
 }
 
-/// A memory that may be among the likest.
+/// A memory that may be among the most similar.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Candidate {
-    likeness: f32,
+    similarity: f32,
     created_at: i64,
     seq: i64,
 }
 
-/// The likest first, the newest first of equals, no more than wanted.
-fn likest(candidates: &mut Vec<Candidate>, most: usize) {
+/// The most similar first, the newest first of equals, no more than wanted.
+fn most_similar(candidates: &mut Vec<Candidate>, most: usize) {
     candidates.sort_by(|a, b| {
-        b.likeness
-            .total_cmp(&a.likeness)
+        b.similarity
+            .total_cmp(&a.similarity)
             .then(b.created_at.cmp(&a.created_at))
             .then(b.seq.cmp(&a.seq))
     });
@@ -93,7 +93,10 @@ impl Postgres {
         rows.into_iter().map(StoredMemory::decode).collect()
     }
 
-    pub(crate) async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>> {
+    pub(crate) async fn search_similar(
+        &self,
+        query: &SimilarityQuery,
+    ) -> Result<Vec<(Memory, f32)>> {
         let filter = Filter::new(&query.of);
         let pgvector = Statement::for_postgres(PGVECTOR, values![]);
         if let Some((schema, _)) = self.one::<(String, String)>(pgvector).await? {
@@ -111,7 +114,7 @@ impl Postgres {
     /// By the server.
     async fn alike_there(
         &self,
-        query: &LikenessQuery,
+        query: &SimilarityQuery,
         filter: &Filter<'_>,
         schema: &str,
     ) -> Result<Vec<(Memory, f32)>> {
@@ -123,15 +126,15 @@ impl Postgres {
             Value::Float(f64::from(query.at_least)),
             query.of.limit.into(),
         ]);
-        let statement = Statement::for_postgres(filter.alike(schema), values);
+        let statement = Statement::for_postgres(filter.search_similar(schema), values);
         let rows: Vec<Alike> = self.all(statement).await?;
-        rows.into_iter().map(|row| Ok((row.memory.decode()?, row.likeness))).collect()
+        rows.into_iter().map(|row| Ok((row.memory.decode()?, row.similarity))).collect()
     }
 
     /// By us.
     async fn alike_here(
         &self,
-        query: &LikenessQuery,
+        query: &SimilarityQuery,
         filter: &Filter<'_>,
     ) -> Result<Vec<(Memory, f32)>> {
         let mut values = filter.values();
@@ -145,14 +148,14 @@ impl Postgres {
             let values = vec![rows, query.model.as_str().into(), width(query)];
             let vectors = Statement::for_postgres(VECTORS, values);
             for (seq, vector) in self.all::<(i64, Vec<f32>)>(vectors).await? {
-                if let (Some(likeness), Some(created_at)) =
-                    (query.embedding.likeness(&vector), times.get(&seq))
-                    && likeness >= query.at_least
+                if let (Some(similarity), Some(created_at)) =
+                    (query.embedding.similarity(&vector), times.get(&seq))
+                    && similarity >= query.at_least
                 {
-                    best.push(Candidate { likeness, created_at: *created_at, seq });
+                    best.push(Candidate { similarity, created_at: *created_at, seq });
                 }
             }
-            likest(&mut best, most);
+            most_similar(&mut best, most);
         }
         let rows = Value::Ints(best.iter().map(|candidate| candidate.seq).collect());
         let mut memories = HashMap::new();
@@ -163,12 +166,12 @@ impl Postgres {
         // One that was deleted meanwhile is left out.
         Ok(best
             .into_iter()
-            .filter_map(|candidate| Some((memories.remove(&candidate.seq)?, candidate.likeness)))
+            .filter_map(|candidate| Some((memories.remove(&candidate.seq)?, candidate.similarity)))
             .collect())
     }
 }
 
-fn width(query: &LikenessQuery) -> Value {
+fn width(query: &SimilarityQuery) -> Value {
     convert::width(query.embedding.width()).into()
 }
 
@@ -183,10 +186,10 @@ mod tests {
 
     #[test]
     fn the_likest_come_first_and_the_newest_of_equals() {
-        let of = |likeness, created_at, seq| Candidate { likeness, created_at, seq };
+        let of = |similarity, created_at, seq| Candidate { similarity, created_at, seq };
         let mut all =
             vec![of(0.1, 9, 9), of(0.5, 1, 1), of(0.5, 2, 2), of(0.5, 2, 3), of(0.9, 0, 4)];
-        likest(&mut all, 4);
+        most_similar(&mut all, 4);
         assert_eq!(all.iter().map(|c| c.seq).collect::<Vec<_>>(), [4, 3, 2, 1]);
     }
 }

@@ -95,22 +95,22 @@ impl<'a> Filter<'a> {
         )))
     }
 
-    /// The likest of the matching rows, each with its likeness; after the limit come model, width, vector and least likeness. One distance is computed
+    /// The most similar of the matching rows, each with its similarity; after the limit come model, width, vector and least similarity. One distance is computed
     /// for each embedding in question, by sqlite-vec, and never for one of another width.
-    pub(crate) fn alike(&self) -> String {
+    pub(crate) fn search_similar(&self) -> String {
         let (mut conditions, count) = self.conditions();
         conditions.extend(Self::kind_condition(&self.kinds()));
         let [limit, model, width, vector, least] = [1, 2, 3, 4, 5].map(|n| count + n);
-        let order = "n.likeness DESC, n.created_at DESC, n.seq DESC";
+        let order = "n.similarity DESC, n.created_at DESC, n.seq DESC";
         page::of(&format!(
             "WITH near AS MATERIALIZED (SELECT m.seq, m.created_at, \
-                CASE e.width WHEN ${width} THEN min(1.0, max(-1.0, 1 - vec_distance_cosine(e.vector, ${vector}))) END AS likeness \
+                CASE e.width WHEN ${width} THEN min(1.0, max(-1.0, 1 - vec_distance_cosine(e.vector, ${vector}))) END AS similarity \
                 FROM {} CROSS JOIN embeddings e ON e.seq = m.seq WHERE {} AND e.model = ${model}) \
-             SELECT {} AS line FROM (SELECT * FROM near n WHERE n.likeness >= ${least} ORDER BY {order} LIMIT +${limit}) n \
+             SELECT {} AS line FROM (SELECT * FROM near n WHERE n.similarity >= ${least} ORDER BY {order} LIMIT +${limit}) n \
                 JOIN memories m ON m.seq = n.seq ORDER BY {order}",
             self.from(),
             conditions.join(" AND "),
-            page::line_with("n.likeness")
+            page::line_with("n.similarity")
         ))
     }
 
@@ -168,5 +168,5 @@ impl<'a> Filter<'a> {
 #[cfg(test)]
 pub(crate) fn statements(query: &MemoryQuery) -> [String; 4] {
     let filter = Filter::new(query);
-    [filter.page(), filter.count(), filter.without_embedding(), filter.alike()]
+    [filter.page(), filter.count(), filter.without_embedding(), filter.search_similar()]
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Clock, MemberId, Result, Timestamp,
-    store::{Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Part, Pulse},
+    store::{Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Partition, Pulse},
 };
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ pub(crate) struct Asked {
 #[derive(Default)]
 struct State {
     members: BTreeMap<MemberId, Member>,
-    parts: BTreeMap<Part, MemberId>,
+    parts: BTreeMap<Partition, MemberId>,
 }
 
 impl Asked {
@@ -37,7 +37,7 @@ impl Asked {
     }
 }
 
-fn lease(part: &Part) -> Lease {
+fn lease(part: &Partition) -> Lease {
     Lease { part: part.clone(), epoch: EPOCH }
 }
 
@@ -78,7 +78,7 @@ impl LeaseStore for Asked {
     async fn claim(
         &self,
         member: MemberId,
-        parts: &[Part],
+        parts: &[Partition],
         _: usize,
         _: Duration,
     ) -> Result<Vec<Lease>> {
@@ -99,7 +99,7 @@ impl LeaseStore for Asked {
             .collect())
     }
 
-    async fn release(&self, member: MemberId, parts: &[Part]) -> Result<()> {
+    async fn release(&self, member: MemberId, parts: &[Partition]) -> Result<()> {
         self.state().parts.retain(|part, holder| *holder != member || !parts.contains(part));
         Ok(())
     }

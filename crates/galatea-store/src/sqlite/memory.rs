@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Memory, Result,
-    store::{LikenessQuery, MemoryQuery},
+    store::{MemoryQuery, SimilarityQuery},
 };
 use std::sync::Arc;
 
@@ -58,14 +58,17 @@ impl Sqlite {
         Ok(row.map_or(0, |(n,)| crate::convert::count(n)))
     }
 
-    pub(crate) async fn alike(&self, query: &LikenessQuery) -> Result<Vec<(Memory, f32)>> {
+    pub(crate) async fn search_similar(
+        &self,
+        query: &SimilarityQuery,
+    ) -> Result<Vec<(Memory, f32)>> {
         let further = vec![
             query.model.as_str().into(),
             width(query.embedding.width()).into(),
             Value::Vector(query.embedding.numbers().to_vec()),
             Value::Float(f64::from(query.at_least)),
         ];
-        page::read_with(&self.text(&query.of, Filter::alike, further).await?)
+        page::read_with(&self.text(&query.of, Filter::search_similar, further).await?)
     }
 
     pub(crate) async fn without_embedding(

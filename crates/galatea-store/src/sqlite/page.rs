@@ -55,7 +55,7 @@ pub(crate) fn read_with(page: &str) -> Result<Vec<(Memory, f32)>> {
         let (number, row) = row
             .split_once(COLUMN)
             .ok_or_else(|| error::unreadable("memory", "a column is missing"))?;
-        Ok((memory(row)?, number.parse().map_err(|e| error::unreadable("likeness", e))?))
+        Ok((memory(row)?, number.parse().map_err(|e| error::unreadable("similarity", e))?))
     };
     rows(page).map(with).collect()
 }

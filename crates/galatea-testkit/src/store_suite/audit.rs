@@ -166,15 +166,16 @@ pub async fn outbox_rows_are_selected(store: Arc<dyn Store>) {
 pub async fn a_doubt_is_stored(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let id = answered(&store, scene, OutboxState::Pending).await;
-    let doubt = || async { store.outbox_item(id).await.unwrap().unwrap().doubt };
-    assert!(!doubt().await);
+    let outcome_unknown =
+        || async { store.outbox_item(id).await.unwrap().unwrap().outcome_unknown };
+    assert!(!outcome_unknown().await);
     store
-        .settle(vec![Settlement { doubt: true, ..settlement(id, OutboxState::Sending) }])
+        .settle(vec![Settlement { outcome_unknown: true, ..settlement(id, OutboxState::Sending) }])
         .await
         .unwrap();
-    assert!(doubt().await);
+    assert!(outcome_unknown().await);
     store.settle(vec![settlement(id, OutboxState::Pending)]).await.unwrap();
-    assert!(!doubt().await, "a look that found nothing takes it back");
+    assert!(!outcome_unknown().await, "a look that found nothing takes it back");
 }
 
 /// What is missing on a platform is kept beside its cursors, and found whoever noted it.

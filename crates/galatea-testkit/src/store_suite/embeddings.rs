@@ -1,8 +1,8 @@
-//! Embeddings: kept with their memories, and search by likeness.
+//! Embeddings: kept with their memories, and search by similarity.
 
 use galatea_core::{
     AgentId, Content, Embedding, EntityId, Memory, MemoryKind, Store, Timestamp, WorldId,
-    store::{Effect, LikenessQuery, MemoryQuery},
+    store::{MemoryQuery, RequestedChange, SimilarityQuery},
 };
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ fn towards(degrees: f32) -> Embedding {
     Embedding::new(vec![x, y, 0.0]).unwrap()
 }
 
-fn query(scene: Scene, embedding: Embedding, at_least: f32) -> LikenessQuery {
-    LikenessQuery {
+fn query(scene: Scene, embedding: Embedding, at_least: f32) -> SimilarityQuery {
+    SimilarityQuery {
         of: MemoryQuery::new(scene.agent, 100),
         model: MODEL.to_owned(),
         embedding,
@@ -25,16 +25,16 @@ fn query(scene: Scene, embedding: Embedding, at_least: f32) -> LikenessQuery {
     }
 }
 
-async fn found(store: &Arc<dyn Store>, query: &LikenessQuery) -> Vec<(String, f32)> {
-    let found = store.alike(query).await.unwrap();
+async fn found(store: &Arc<dyn Store>, query: &SimilarityQuery) -> Vec<(String, f32)> {
+    let found = store.search_similar(query).await.unwrap();
     assert!(
         found.iter().all(|(memory, _)| memory.agent_id == query.of.agent),
         "a query stays with its agent"
     );
-    found.into_iter().map(|(memory, likeness)| (memory.content.text, likeness)).collect()
+    found.into_iter().map(|(memory, similarity)| (memory.content.text, similarity)).collect()
 }
 
-async fn texts(store: &Arc<dyn Store>, query: &LikenessQuery) -> Vec<String> {
+async fn texts(store: &Arc<dyn Store>, query: &SimilarityQuery) -> Vec<String> {
     found(store, query).await.into_iter().map(|(text, _)| text).collect()
 }
 
@@ -67,29 +67,29 @@ pub async fn the_likest_come_first(store: Arc<dyn Store>) {
     ];
     let memories = stored(&store, scene, &all).await;
     let nearly = query(scene, towards(10.0), 0.1);
-    let likenesses = found(&store, &nearly).await;
-    for ((text, likeness), (expected, degrees)) in likenesses.iter().zip([
+    let similarities = found(&store, &nearly).await;
+    for ((text, similarity), (expected, degrees)) in similarities.iter().zip([
         ("east", 10.0_f32),
         ("north-east again", 35.0),
         ("north-east", 35.0),
         ("north", 80.0),
     ]) {
         assert_eq!(text, expected);
-        assert!((likeness - degrees.to_radians().cos()).abs() < 1e-5, "{text}: {likeness}");
+        assert!((similarity - degrees.to_radians().cos()).abs() < 1e-5, "{text}: {similarity}");
     }
-    assert_eq!(likenesses.len(), 4, "west is less like than asked for");
+    assert_eq!(similarities.len(), 4, "west is less like than asked for");
     assert_eq!(texts(&store, &query(scene, towards(10.0), -1.0)).await.len(), 5);
     assert_eq!(texts(&store, &query(scene, towards(10.0), 0.9)).await, ["east"]);
-    let two = LikenessQuery { of: MemoryQuery::new(scene.agent, 2), ..nearly.clone() };
+    let two = SimilarityQuery { of: MemoryQuery::new(scene.agent, 2), ..nearly.clone() };
     assert_eq!(texts(&store, &two).await, ["east", "north-east again"]);
     assert_eq!(
-        texts(&store, &LikenessQuery { of: MemoryQuery::new(scene.agent, 0), ..nearly }).await,
+        texts(&store, &SimilarityQuery { of: MemoryQuery::new(scene.agent, 0), ..nearly }).await,
         Vec::<String>::new()
     );
-    assert_eq!(store.alike(&two).await.unwrap()[0].0, memories[0]);
+    assert_eq!(store.search_similar(&two).await.unwrap()[0].0, memories[0]);
 }
 
-/// Agent, room, person, kind, time and words hold as they do without likeness.
+/// Agent, room, person, kind, time and words hold as they do without similarity.
 pub async fn likeness_keeps_to_the_query(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let elsewhere = scene.other_room();
@@ -105,7 +105,7 @@ pub async fn likeness_keeps_to_the_query(store: Arc<dyn Store>) {
     store.save_embeddings(scene.agent, MODEL, &[(&fact, towards(2.0))]).await.unwrap();
 
     let all = MemoryQuery::new(scene.agent, 100);
-    let of = |of: MemoryQuery| LikenessQuery { of, ..query(scene, towards(0.0), 0.9) };
+    let of = |of: MemoryQuery| SimilarityQuery { of, ..query(scene, towards(0.0), 0.9) };
     assert_eq!(texts(&store, &of(all.clone())).await.len(), 4);
     assert_eq!(
         texts(&store, &of(all.clone().room(scene.room))).await,
@@ -207,7 +207,7 @@ pub async fn an_embedding_goes_with_its_memory(store: Arc<dyn Store>) {
     store.save_embeddings(scene.agent, MODEL, &[(&message.memory, towards(0.0))]).await.unwrap();
     assert_eq!(texts(&store, &east).await, ["forget me"]);
     let mut record = scene.turn(&[&message]);
-    record.effects = vec![Effect::ForgetPerson { entity: message.memory.entity_id }];
+    record.effects = vec![RequestedChange::ForgetPerson { entity: message.memory.entity_id }];
     store.finish_turn(record).await.unwrap();
     assert_eq!(
         texts(&store, &east).await,
@@ -268,7 +268,7 @@ pub async fn what_has_no_embedding_is_found(store: Arc<dyn Store>) {
     assert_eq!(
         texts(
             &store,
-            &LikenessQuery { model: "test large".to_owned(), ..query(scene, towards(0.0), -1.0) }
+            &SimilarityQuery { model: "test large".to_owned(), ..query(scene, towards(0.0), -1.0) }
         )
         .await,
         ["two"]
@@ -297,16 +297,16 @@ pub async fn many_vectors_are_ranked_exactly(store: Arc<dyn Store>) {
     let mut expected: Vec<(f32, String)> = embeddings
         .iter()
         .enumerate()
-        .map(|(n, (_, vector))| (asked.likeness(vector.numbers()).unwrap(), n.to_string()))
+        .map(|(n, (_, vector))| (asked.similarity(vector.numbers()).unwrap(), n.to_string()))
         .collect();
     expected.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let likest =
-        LikenessQuery { of: MemoryQuery::new(scene.agent, 100), ..query(scene, asked, 0.0) };
-    let ranked = found(&store, &likest).await;
+    let most_similar =
+        SimilarityQuery { of: MemoryQuery::new(scene.agent, 100), ..query(scene, asked, 0.0) };
+    let ranked = found(&store, &most_similar).await;
     assert_eq!(ranked.len(), 100);
-    for ((text, likeness), (exact, expected)) in ranked.iter().zip(&expected) {
+    for ((text, similarity), (exact, expected)) in ranked.iter().zip(&expected) {
         assert_eq!(text, expected);
-        assert!((likeness - exact).abs() < 1e-5, "{text}: {likeness} is {exact}");
+        assert!((similarity - exact).abs() < 1e-5, "{text}: {similarity} is {exact}");
     }
 }
 
@@ -343,7 +343,7 @@ pub async fn odd_model_names_are_kept_apart(store: Arc<dyn Store>) {
             ["", "'; DROP TABLE embeddings; --", "hf.co/nomic-ai/nomic-embed-text-v1.5:Q8_0", "ﷺ"]
         {
             let found = store
-                .alike(&LikenessQuery {
+                .search_similar(&SimilarityQuery {
                     model: other.to_owned(),
                     ..query(scene, towards(0.0), 0.0)
                 })

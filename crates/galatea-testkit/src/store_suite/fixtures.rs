@@ -210,7 +210,7 @@ pub fn settlement(id: DeliveryId, state: OutboxState) -> Settlement {
         not_before: Timestamp(0),
         remote: None,
         error: None,
-        doubt: false,
+        outcome_unknown: false,
         fence: None,
     }
 }

@@ -4,8 +4,8 @@
 use galatea_core::{
     AgentId, Cursor, ErrorKind, Event, MemberId, RemoteId, RoomId, Source, Store,
     store::{
-        Fence, Group, InHand, Ingest, Lease, Membership, OutboxState, Part, ROOM_PARTS, Role,
-        Settlement, TurnRecord, room_part,
+        Fence, Group, InHand, Ingest, Lease, Membership, OutboxState, Partition, ProcessRole,
+        ROOM_PARTITIONS, Settlement, TurnRecord, room_partition,
     },
 };
 use std::{
@@ -19,7 +19,7 @@ use super::fixtures::{SOURCE, Scene, account, settlement};
 /// Longer than any test runs.
 const LONG: Duration = Duration::from_secs(600);
 
-fn parts(held: &[Lease]) -> BTreeSet<Part> {
+fn parts(held: &[Lease]) -> BTreeSet<Partition> {
     held.iter().map(|lease| lease.part.clone()).collect()
 }
 
@@ -29,7 +29,8 @@ fn fence(member: MemberId, lease: &Lease) -> Option<Fence> {
 
 /// Nobody gets what another one holds, nor more than asked for, and together they hold each part once.
 pub async fn parts_are_shared_out(store: Arc<dyn Store>) {
-    let (a, b, all) = (MemberId::fresh(), MemberId::fresh(), Part::all_rooms(AgentId::fresh()));
+    let (a, b, all) =
+        (MemberId::fresh(), MemberId::fresh(), Partition::all_rooms(AgentId::fresh()));
     assert_eq!(store.claim(a, &[], 9, LONG).await.unwrap(), []);
     let alone = store.claim(a, &all, 64, LONG).await.unwrap();
     assert_eq!(alone.len(), 64);
@@ -60,7 +61,7 @@ pub async fn parts_are_shared_out(store: Arc<dyn Store>) {
 
     let tasks: Vec<_> = (0..8)
         .map(|_| {
-            let (store, account) = (Arc::clone(&store), [Part("suite:one".to_owned())]);
+            let (store, account) = (Arc::clone(&store), [Partition("suite:one".to_owned())]);
             tokio::spawn(async move {
                 store.claim(MemberId::fresh(), &account, 1, LONG).await.unwrap().len()
             })
@@ -79,7 +80,7 @@ pub async fn members_are_counted_by_group(store: Arc<dyn Store>) {
     let group = |name: &str| Group(name.to_owned());
     let of = |names: &[&str]| Membership {
         groups: names.iter().map(|name| group(name)).collect(),
-        role: Role::Worker,
+        role: ProcessRole::Worker,
         ..Membership::default()
     };
     let alive = |counts: &[(&str, usize)]| {
@@ -103,7 +104,7 @@ pub async fn members_are_counted_by_group(store: Arc<dyn Store>) {
         "as it says now"
     );
     let members = store.members().await.unwrap();
-    assert!(members.iter().all(|member| member.membership.role == Role::Worker));
+    assert!(members.iter().all(|member| member.membership.role == ProcessRole::Worker));
     assert_eq!(members.iter().find(|member| member.id == late).unwrap().left, Duration::ZERO);
 }
 
@@ -138,7 +139,10 @@ pub async fn a_lease_ends_by_the_stores_clock(store: Arc<dyn Store>) {
     let (a, b, all) = (
         MemberId::fresh(),
         MemberId::fresh(),
-        [Part::rooms(AgentId::fresh(), 1), Part::account(&SOURCE, Scene::new().agent, &account())],
+        [
+            Partition::rooms(AgentId::fresh(), 1),
+            Partition::account(&SOURCE, Scene::new().agent, &account()),
+        ],
     );
     assert_eq!(store.claim(a, &all, 2, Duration::ZERO).await.unwrap().len(), 2);
     if !store.is_shared() {
@@ -166,7 +170,7 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
     store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
-    let part = [Part::rooms(scene.agent, room_part(scene.room))];
+    let part = [Partition::rooms(scene.agent, room_partition(scene.room))];
     let (late, next) = (MemberId::fresh(), MemberId::fresh());
     let old = store.claim(late, &part, 1, LONG).await.unwrap().remove(0);
     let batch = |member, lease: &Lease, text: &str| {
@@ -218,7 +222,7 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
 /// Whoever lost an account cannot undo what the next one does with a part; that it was sent is true all the same.
 pub async fn whoever_lost_an_account_settles_nothing_but_the_truth(store: Arc<dyn Store>) {
     let scene = Scene::new();
-    let part = [Part::account(&SOURCE, scene.agent, &account())];
+    let part = [Partition::account(&SOURCE, scene.agent, &account())];
     let (late, next) = (MemberId::fresh(), MemberId::fresh());
     let old = store.claim(late, &part, 1, LONG).await.unwrap().remove(0);
     let delivery = scene.delivery(galatea_core::TurnId::fresh(), 0);
@@ -250,7 +254,8 @@ pub async fn whoever_lost_an_account_settles_nothing_but_the_truth(store: Arc<dy
 
 /// At once, not when the lease ends.
 pub async fn leaving_gives_everything_back(store: Arc<dyn Store>) {
-    let (a, b, all) = (MemberId::fresh(), MemberId::fresh(), Part::all_rooms(AgentId::fresh()));
+    let (a, b, all) =
+        (MemberId::fresh(), MemberId::fresh(), Partition::all_rooms(AgentId::fresh()));
     store
         .beat(a, &Membership { name: "here".to_owned(), ..Membership::default() }, LONG)
         .await
@@ -289,11 +294,12 @@ pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
                 .collect::<Vec<_>>()
         }
     };
-    let all: Vec<u16> = (0..ROOM_PARTS).collect();
-    for parts in [all.clone(), all[..20].to_vec(), vec![room_part(places[7].room)], Vec::new()] {
+    let all: Vec<u16> = (0..ROOM_PARTITIONS).collect();
+    for parts in [all.clone(), all[..20].to_vec(), vec![room_partition(places[7].room)], Vec::new()]
+    {
         let expected: Vec<_> = messages
             .iter()
-            .filter(|m| parts.contains(&room_part(m.memory.room_id)))
+            .filter(|m| parts.contains(&room_partition(m.memory.room_id)))
             .map(|m| m.memory.id)
             .collect();
         assert_eq!(in_parts(parts, 100).await, expected);
@@ -325,13 +331,15 @@ pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
     );
     let to = loop {
         let to = RoomId::fresh();
-        if room_part(to) != room_part(places[0].room) {
+        if room_partition(to) != room_partition(places[0].room) {
             break to;
         }
     };
     store.move_room(places[0].room, to, &RemoteId::new("moved")).await.unwrap();
-    assert!(in_parts(vec![room_part(to)], 100).await.contains(&messages[0].memory.id));
-    assert!(!in_parts(vec![room_part(places[0].room)], 100).await.contains(&messages[0].memory.id));
+    assert!(in_parts(vec![room_partition(to)], 100).await.contains(&messages[0].memory.id));
+    assert!(
+        !in_parts(vec![room_partition(places[0].room)], 100).await.contains(&messages[0].memory.id)
+    );
 }
 
 /// Begun and finished ones do not count.

@@ -1,8 +1,8 @@
 //! The queue out: order of commit, final states, moved rooms.
 
 use galatea_core::{
-    Account, Delivery, DeliveryId, MemoryKind, ParticipantState, RemoteId, RoomId, Store,
-    Timestamp, Trail, TurnId,
+    Account, Delivery, DeliveryId, MemoryKind, ParticipantState, ReadBackContext, RemoteId, RoomId,
+    Store, Timestamp, TurnId,
     store::{MemoryQuery, NewDelivery, OutboxState, RoomChange, Settlement},
 };
 use serde_json::json;
@@ -308,8 +308,8 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     let mut lost = scene.delivery(TurnId::fresh(), 0);
     lost.sending = true;
     assert_eq!(
-        store.trail(&lost.delivery).await.unwrap(),
-        Trail::default(),
+        store.read_back_context(&lost.delivery).await.unwrap(),
+        ReadBackContext::default(),
         "nothing is known of it"
     );
 
@@ -343,21 +343,21 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
             .unwrap();
     }
     lost.delivery.created_at = Timestamp(i64::MAX);
-    let mut trail = store.trail(&lost.delivery).await.unwrap();
-    trail.ours.sort();
-    trail.others.sort();
-    assert_eq!(trail.received.len(), 2);
-    assert_ne!(trail.received[0], trail.received[1]);
-    let mut received = trail.received.clone();
+    let mut context = store.read_back_context(&lost.delivery).await.unwrap();
+    context.ours.sort();
+    context.others.sort();
+    assert_eq!(context.received.len(), 2);
+    assert_ne!(context.received[0], context.received[1]);
+    let mut received = context.received.clone();
     received.sort();
-    assert_eq!(trail.others, received, "of this account only");
-    assert_eq!(trail.sent, [RemoteId::new("m1")]);
-    assert_eq!(trail.ours, ["m1", "m2", "m4"].map(RemoteId::new));
-    assert_eq!(trail.doubtful, [RemoteId::new("doubtful")]);
-    assert!(!trail.cut);
+    assert_eq!(context.others, received, "of this account only");
+    assert_eq!(context.sent, [RemoteId::new("m1")]);
+    assert_eq!(context.ours, ["m1", "m2", "m4"].map(RemoteId::new));
+    assert_eq!(context.doubtful, [RemoteId::new("doubtful")]);
+    assert!(!context.cut);
     lost.delivery.created_at = Timestamp(0);
     assert_eq!(
-        store.trail(&lost.delivery).await.unwrap().received,
+        store.read_back_context(&lost.delivery).await.unwrap().received,
         [],
         "what came later tells nothing"
     );
@@ -391,17 +391,19 @@ pub async fn a_trail_reaches_back_to_what_waited_long(store: Arc<dyn Store>) {
     let mut settlements: Vec<_> =
         since.iter().enumerate().map(|(n, delivery)| sent(delivery, n)).collect();
     settlements.push(sent(&before, 9_999));
-    settlements
-        .push(Settlement { doubt: true, ..settlement(held.delivery.id, OutboxState::Ambiguous) });
+    settlements.push(Settlement {
+        outcome_unknown: true,
+        ..settlement(held.delivery.id, OutboxState::Ambiguous)
+    });
     store.settle(settlements).await.unwrap();
     let later: Vec<_> = (0..700).map(|n| scene.message(&format!("later {n}"), 2)).collect();
     store.ingest(Scene::batch(&later)).await.unwrap();
-    let trail = store.trail(&lost.delivery).await.unwrap();
-    assert_eq!(trail.sent, [RemoteId::new(9_999)]);
-    assert_eq!(trail.ours.len(), 1_501);
-    assert_eq!(trail.others.len(), 701);
+    let context = store.read_back_context(&lost.delivery).await.unwrap();
+    assert_eq!(context.sent, [RemoteId::new(9_999)]);
+    assert_eq!(context.ours.len(), 1_501);
+    assert_eq!(context.others.len(), 701);
     assert_eq!(
-        trail.doubtful,
+        context.doubtful,
         std::slice::from_ref(&lost.delivery.address.remote),
         "the one before it that came to no clear end"
     );
@@ -421,7 +423,7 @@ pub async fn a_trail_goes_by_commits_and_not_by_the_clock(store: Arc<dyn Store>)
         store.finish_turn(record).await.unwrap();
         let later = scene.message("later", 3);
         store.ingest(Scene::batch(std::slice::from_ref(&later))).await.unwrap();
-        let received = store.trail(&lost).await.unwrap().received;
+        let received = store.read_back_context(&lost).await.unwrap().received;
         assert!(
             received.contains(&question.remote) && !received.contains(&later.remote),
             "{received:?}"

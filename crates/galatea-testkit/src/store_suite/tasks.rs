@@ -2,7 +2,7 @@
 
 use galatea_core::{
     AgentId, EntityId, ErrorKind, Store, Task, TaskId, Timestamp,
-    store::{Effect, InboxState, TurnRecord},
+    store::{InboxState, RequestedChange, TurnRecord},
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ fn task(scene: &Scene, name: &str, of: Option<EntityId>) -> Task {
     }
 }
 
-fn save(task: &Task) -> Effect {
-    Effect::SaveTask { task: Box::new(task.clone()) }
+fn save(task: &Task) -> RequestedChange {
+    RequestedChange::SaveTask { task: Box::new(task.clone()) }
 }
 
-fn delete(task: &Task) -> Effect {
-    Effect::DeleteTask { task: task.id }
+fn delete(task: &Task) -> RequestedChange {
+    RequestedChange::DeleteTask { task: task.id }
 }
 
 /// Names of an agent's tasks, sorted.
@@ -151,7 +151,7 @@ pub async fn a_forgotten_persons_tasks_go(store: Arc<dyn Store>) {
     ] {
         store.save_task(&task).await.unwrap();
     }
-    let forget = Effect::ForgetPerson { entity: scene.person };
+    let forget = RequestedChange::ForgetPerson { entity: scene.person };
     store.finish_turn(TurnRecord { effects: vec![forget], ..scene.turn(&[]) }).await.unwrap();
     assert_eq!(names(&store, scene.agent).await, ["another's", "nobody's"]);
     assert_eq!(names(&store, abroad.agent).await, ["with another agent"]);

@@ -3,7 +3,7 @@
 use galatea_core::{
     AgentId, ErrorKind, MemoryId, ParticipantState, Role, StepOutcome, Store, Timestamp, TurnId,
     World,
-    store::{Effect, InboxState, OutboxState, TurnRecord},
+    store::{InboxState, OutboxState, RequestedChange, TurnRecord},
 };
 use serde_json::json;
 use std::{collections::HashMap, sync::Arc};
@@ -80,7 +80,7 @@ pub async fn a_conflict_writes_nothing(store: Arc<dyn Store>) {
     store.finish_turn(scene.turn(&[&messages[0]])).await.unwrap();
 
     let mut refused = scene.turn(&[&messages[1], &messages[0]]);
-    refused.effects.push(Effect::SetParticipantState {
+    refused.effects.push(RequestedChange::SetParticipantState {
         room: scene.room,
         entity: scene.itself(),
         state: Some(ParticipantState::Muted),
@@ -156,25 +156,29 @@ pub async fn effects_are_applied(store: Arc<dyn Store>) {
     store.connect(place).await.unwrap();
     let record = TurnRecord {
         effects: vec![
-            Effect::SetParticipantState {
+            RequestedChange::SetParticipantState {
                 room: scene.room,
                 entity: scene.itself(),
                 state: Some(ParticipantState::Muted),
             },
-            Effect::SetParticipantState {
+            RequestedChange::SetParticipantState {
                 room: scene.room,
                 entity: scene.itself(),
                 state: Some(ParticipantState::Followed),
             },
-            Effect::MergeRoomMetadata {
+            RequestedChange::MergeRoomMetadata {
                 room: scene.room,
                 metadata: object(json!({"drop": null, "language": "el"})),
             },
-            Effect::MergeEntityMetadata {
+            RequestedChange::MergeEntityMetadata {
                 entity: scene.person,
                 metadata: object(json!({"suite": {"likes": "ivory"}})),
             },
-            Effect::SetRole { world: scene.world, entity: scene.person, role: Role::Admin },
+            RequestedChange::SetRole {
+                world: scene.world,
+                entity: scene.person,
+                role: Role::Admin,
+            },
         ],
         ..scene.turn(&[])
     };
@@ -196,8 +200,11 @@ pub async fn effects_are_applied(store: Arc<dyn Store>) {
         (roles.get(&scene.person), roles.get(&scene.itself())),
         (Some(&Role::Admin), Some(&Role::Owner))
     );
-    let clear =
-        Effect::SetParticipantState { room: scene.room, entity: scene.itself(), state: None };
+    let clear = RequestedChange::SetParticipantState {
+        room: scene.room,
+        entity: scene.itself(),
+        state: None,
+    };
     store.finish_turn(TurnRecord { effects: vec![clear], ..scene.turn(&[]) }).await.unwrap();
     assert_eq!(store.participant_state(scene.room, scene.itself()).await.unwrap(), None);
 }
@@ -217,7 +224,7 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     other.metadata.insert("turn".into(), json!(galatea_core::TurnId::fresh()));
     answered.memories = vec![answer.clone(), other.clone()];
     store.finish_turn(answered).await.unwrap();
-    let forget = Effect::ForgetPerson { entity: scene.person };
+    let forget = RequestedChange::ForgetPerson { entity: scene.person };
     store.finish_turn(TurnRecord { effects: vec![forget], ..scene.turn(&[]) }).await.unwrap();
     assert_eq!(
         (store.memory(message.memory.id).await.unwrap(), store.memory(answer.id).await.unwrap()),
@@ -240,17 +247,24 @@ pub async fn effects_stay_within_their_agent(store: Arc<dyn Store>) {
     store.connect(victim.connections()).await.unwrap();
     let record = TurnRecord {
         effects: vec![
-            Effect::SetParticipantState {
+            RequestedChange::SetParticipantState {
                 room: victim.room,
                 entity: victim.itself(),
                 state: Some(ParticipantState::Muted),
             },
-            Effect::MergeRoomMetadata { room: victim.room, metadata: object(json!({"x": 1})) },
-            Effect::MergeEntityMetadata {
+            RequestedChange::MergeRoomMetadata {
+                room: victim.room,
+                metadata: object(json!({"x": 1})),
+            },
+            RequestedChange::MergeEntityMetadata {
                 entity: victim.person,
                 metadata: object(json!({"x": 1})),
             },
-            Effect::SetRole { world: victim.world, entity: scene.person, role: Role::Owner },
+            RequestedChange::SetRole {
+                world: victim.world,
+                entity: scene.person,
+                role: Role::Owner,
+            },
         ],
         ..scene.turn(&[])
     };

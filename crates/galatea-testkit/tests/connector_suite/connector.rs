@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use galatea_core::{
     Account, Address, Addressed, Batch, Capabilities, ChannelType, Connection, Connector,
-    ConnectorInfo, Content, Cursor, Delivery, Encoded, EntityRef, Error, ErrorKind, Finding, Found,
-    Gateway, Health, Incoming, IncomingEvent, IncomingMessage, Outgoing, Press, ReadBack, Receipt,
-    RemoteId, Result, Retry, RoomRef, SendHandler, Sent, Source, TextUnit, Timestamp, Trail,
-    WorldRef,
+    ConnectorInfo, Content, Cursor, Delivery, Encoded, EntityRef, Error, ErrorKind, Finding,
+    Gateway, Health, Incoming, IncomingEvent, IncomingMessage, Outgoing, Press, ReadBack,
+    ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, Retry, RoomRef, SendHandler, Sent,
+    Source, TextUnit, Timestamp, WorldRef,
 };
 use galatea_testkit::connector_suite::{
     ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind,
@@ -217,14 +217,14 @@ impl<const BUG: u8> SendHandler for ToyHandler<BUG> {
         Ok(Receipt::default())
     }
 
-    async fn find(&self, delivery: &Delivery, _: &Trail) -> Result<Found> {
+    async fn find(&self, delivery: &Delivery, _: &ReadBackContext) -> Result<ReadBackResult> {
         let state = self.0.lock();
         let text = delivery.body.0["text"].as_str().unwrap();
         let found = state.shown.iter().find(|(room, m)| {
             *room == delivery.address.remote && (m.text == text || BUG == Bug::FINDS_EVERYTHING)
         });
-        Ok(found.map_or(Found::NotSent, |(_, m)| {
-            Found::Sent(Receipt { id: Some(m.id.clone()), moved_to: None })
+        Ok(found.map_or(ReadBackResult::NotSent, |(_, m)| {
+            ReadBackResult::Sent(Receipt { id: Some(m.id.clone()), moved_to: None })
         }))
     }
 

@@ -1,8 +1,8 @@
 //! What holds of the example: nothing read is lost, what cannot be read is said, nothing goes out without leave, every line fits.
 
 use galatea_core::{
-    Address, Content, Delivery, ErrorKind, Found, Health, Leave, Outgoing, RemoteId, RoomId,
-    SendHandler, Sent, SystemClock, Trail,
+    Address, Content, Delivery, ErrorKind, Health, Outgoing, ReadBackContext, ReadBackResult,
+    RemoteId, RoomId, SendHandler, SendPermit, Sent, SystemClock,
 };
 use galatea_testkit::connector_suite::{
     RecordingGateway, Running,
@@ -147,15 +147,19 @@ async fn nothing_goes_out_without_leave_and_an_error_says_what_may_have_left() {
     let one = |text: &str| -> Delivery {
         deliveries(&*handler, &address("#cats"), &message(text)).remove(0)
     };
-    let held = handler.send_with(&one("late"), &Leave::while_true(|| false)).await.unwrap_err();
+    let held =
+        handler.send_with(&one("late"), &SendPermit::while_true(|| false)).await.unwrap_err();
     assert_eq!(held.sent(), Sent::No);
     // `send_with` is written in place of `send`; both work.
     handler.send(&one("now")).await.unwrap();
     assert_eq!(server.lines(1).await, ["say #cats now"]);
-    assert_eq!(handler.find(&one("now"), &Trail::default()).await.unwrap(), Found::Unknown);
+    assert_eq!(
+        handler.find(&one("now"), &ReadBackContext::default()).await.unwrap(),
+        ReadBackResult::Unknown
+    );
     let (line, gone) = (running.connector.line.clone(), one("gone"));
     running.end().await;
-    let gone = line.send_with(&gone, &Leave::always()).await.unwrap_err();
+    let gone = line.send_with(&gone, &SendPermit::always()).await.unwrap_err();
     assert_eq!(
         (gone.kind(), gone.sent()),
         (ErrorKind::Unavailable, Sent::No),

@@ -1,7 +1,7 @@
 //! Receive: the connection. What it brings exists nowhere else, so it is held until it is stored.
 
 use galatea_core::{
-    Batch, Cursor, Error, ErrorKind, Gap, Gateway, Health, Incoming, Leave, Result, Retry,
+    Batch, Cursor, Error, ErrorKind, Gap, Gateway, Health, Incoming, Result, Retry, SendPermit,
     Timestamp,
 };
 use std::time::Duration;
@@ -85,7 +85,9 @@ pub(crate) async fn run(wren: &Wren, gateway: &Gateway, stop: CancellationToken)
             return Ok(());
         };
         match decode::line(&line) {
-            Said::Ping(word) => wren.line.write(&format!("pong {word}"), &Leave::always()).await?,
+            Said::Ping(word) => {
+                wren.line.write(&format!("pong {word}"), &SendPermit::always()).await?
+            }
             Said::Message { room, person, text } => {
                 count += 1;
                 let now = gateway.clock().now();

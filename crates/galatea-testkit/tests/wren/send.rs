@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Address, Delivery, Encoded, Error, ErrorKind, Found, Leave, Outgoing, Receipt, Result, Retry,
-    SendHandler, Sent, Trail,
+    Address, Delivery, Encoded, Error, ErrorKind, Outgoing, ReadBackContext, ReadBackResult,
+    Receipt, Result, Retry, SendHandler, SendPermit, Sent,
 };
 use tokio::{io::AsyncWriteExt, net::tcp::OwnedWriteHalf, sync::Mutex};
 
@@ -25,10 +25,10 @@ impl Line {
     }
 
     /// Writes a line as long as leave is given. Half a line would make nonsense of the next, so a failure ends the connection.
-    pub(crate) async fn write(&self, line: &str, leave: &Leave) -> Result<()> {
+    pub(crate) async fn write(&self, line: &str, permit: &SendPermit) -> Result<()> {
         let mut open = self.0.lock().await;
         let Some(way_out) = open.as_mut() else { return Err(not_connected()) };
-        if !leave.is_given() {
+        if !permit.is_valid() {
             return Err(Error::new(ErrorKind::Conflict, "another process has this account")
                 .with_sent(Sent::No));
         }
@@ -55,7 +55,7 @@ impl SendHandler for Line {
         encode::encode(outgoing)
     }
 
-    async fn send_with(&self, delivery: &Delivery, leave: &Leave) -> Result<Receipt> {
+    async fn send_with(&self, delivery: &Delivery, permit: &SendPermit) -> Result<Receipt> {
         let room = delivery
             .address
             .remote
@@ -67,13 +67,13 @@ impl SendHandler for Line {
             .0
             .as_str()
             .ok_or_else(|| Error::unexpected("a stored part cannot be read"))?;
-        self.write(&format!("say {room} {text}"), leave).await?;
+        self.write(&format!("say {room} {text}"), permit).await?;
         // Sent, under no id: nothing can reply to it, and nothing can find it.
         Ok(Receipt::default())
     }
 
-    async fn find(&self, _: &Delivery, _: &Trail) -> Result<Found> {
-        Ok(Found::Unknown)
+    async fn find(&self, _: &Delivery, _: &ReadBackContext) -> Result<ReadBackResult> {
+        Ok(ReadBackResult::Unknown)
     }
 
     async fn typing(&self, _: &Address) -> Result<()> {

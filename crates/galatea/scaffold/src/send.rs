@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Address, Delivery, Encoded, Error, Found, Outgoing, Receipt, RemoteId, Result, SecretString,
-    SendHandler, Sent, Trail,
+    Address, Delivery, Encoded, Error, Outgoing, ReadBackContext, ReadBackResult, Receipt,
+    RemoteId, Result, SecretString, SendHandler, Sent,
 };
 use galatea_http::{HttpClient, Request, Response};
 use serde::Deserialize;
@@ -116,21 +116,21 @@ impl SendHandler for Sender {
     }
 
     /// Looks for a lost message among those that are newer than everything known before it.
-    async fn find(&self, delivery: &Delivery, trail: &Trail) -> Result<Found> {
+    async fn find(&self, delivery: &Delivery, context: &ReadBackContext) -> Result<ReadBackResult> {
         let (room, part) = (number(&delivery.address.remote)?, part_of(delivery)?);
-        let mut after = newest(trail);
+        let mut after = newest(context);
         for _ in 0..PAGES {
             let page = self.0.history(room, after).await?;
-            if let Some(id) = pick(&page, &part.text, self.0.me, &trail.ours) {
-                return Ok(Found::Sent(Receipt { id: Some(remote(id)), moved_to: None }));
+            if let Some(id) = pick(&page, &part.text, self.0.me, &context.ours) {
+                return Ok(ReadBackResult::Sent(Receipt { id: Some(remote(id)), moved_to: None }));
             }
             match page.last() {
                 Some(last) if page.len() >= PAGE => after = last.id,
-                _ => return Ok(Found::NotSent),
+                _ => return Ok(ReadBackResult::NotSent),
             }
         }
         // The room has moved on too far to look at all of it, and "not sent" would be a guess.
-        Ok(Found::Unknown)
+        Ok(ReadBackResult::Unknown)
     }
 
     async fn typing(&self, address: &Address) -> Result<()> {
@@ -144,8 +144,8 @@ fn part_of(delivery: &Delivery) -> Result<Part> {
 }
 
 /// The newest message known from before the delivery: the platform numbers messages in the order they come.
-fn newest(trail: &Trail) -> u64 {
-    trail.received.iter().chain(&trail.sent).filter_map(|id| number(id).ok()).max().unwrap_or(0)
+fn newest(context: &ReadBackContext) -> u64 {
+    context.received.iter().chain(&context.sent).filter_map(|id| number(id).ok()).max().unwrap_or(0)
 }
 
 /// The oldest message of ours with this text that is not known to be another one.
@@ -171,7 +171,11 @@ mod tests {
 
     #[test]
     fn the_look_begins_behind_what_is_known() {
-        let trail = Trail { received: vec![remote(4)], sent: vec![remote(6)], ..Trail::default() };
-        assert_eq!((newest(&trail), newest(&Trail::default())), (6, 0));
+        let context = ReadBackContext {
+            received: vec![remote(4)],
+            sent: vec![remote(6)],
+            ..ReadBackContext::default()
+        };
+        assert_eq!((newest(&context), newest(&ReadBackContext::default())), (6, 0));
     }
 }

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use galatea_core::{
     AgentId, Clock, MemberId, Store, SystemClock,
-    store::{LeaseStatus, Member, ROOM_PARTS},
+    store::{LeaseStatus, Member, ROOM_PARTITIONS},
 };
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode, time::Duration};
@@ -188,7 +188,7 @@ impl View {
             for (agent, count) in rooms {
                 let _ = writeln!(
                     text,
-                    "       answers for {agent} in {count} of {ROOM_PARTS} parts of its rooms"
+                    "       answers for {agent} in {count} of {ROOM_PARTITIONS} parts of its rooms"
                 );
             }
         }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use galatea_core::{
         Account, Source, Timestamp,
-        store::{About, Group, Lease, Membership, Part, Role},
+        store::{About, Group, Lease, Membership, Partition, ProcessRole},
     };
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         };
         let member = |id, name: &str, role, left| {
             let about = About {
-                version: if role == Role::All { "1.0.0" } else { "0.9.0" }.into(),
+                version: if role == ProcessRole::All { "1.0.0" } else { "0.9.0" }.into(),
                 skew_millis: -7_200_000,
                 ..About::default()
             };
@@ -251,19 +251,19 @@ mod tests {
             shared: true,
             here: Some(here),
             members: vec![
-                member(here, "a:1", Role::All, alive),
-                member(gone, "b:2", Role::Worker, Duration::ZERO),
-                member(other, "c:3", Role::Worker, alive),
+                member(here, "a:1", ProcessRole::All, alive),
+                member(gone, "b:2", ProcessRole::Worker, Duration::ZERO),
+                member(other, "c:3", ProcessRole::Worker, alive),
             ],
             leases: vec![
                 lease(
-                    Part::account(&Source::new("telegram"), agent, &Account("42".into())),
+                    Partition::account(&Source::new("telegram"), agent, &Account("42".into())),
                     here,
                     alive,
                 ),
-                lease(Part::rooms(agent, 0), here, alive),
-                lease(Part::rooms(agent, 1), here, alive),
-                lease(Part::rooms(agent, 2), gone, Duration::ZERO),
+                lease(Partition::rooms(agent, 0), here, alive),
+                lease(Partition::rooms(agent, 1), here, alive),
+                lease(Partition::rooms(agent, 2), gone, Duration::ZERO),
             ],
             agents: vec![(agent, "Ada".into())],
             behind: Some(Duration::from_millis(1500)),

@@ -269,7 +269,7 @@ fn told(item: &OutboxItem) -> serde_json::Value {
         "expires": item.expires,
         "remote": item.remote,
         "error": item.error,
-        "doubt": item.doubt,
+        "outcome_unknown": item.outcome_unknown,
     })
 }
 
@@ -300,8 +300,11 @@ fn page(item: &OutboxItem, context: &Context) -> String {
     if let Some(remote) = &item.remote {
         fact("sent as", remote.as_str());
     }
-    if item.doubt {
-        fact("doubt", "an earlier attempt may have arrived, and the platform could not tell");
+    if item.outcome_unknown {
+        fact(
+            "outcome_unknown",
+            "an earlier attempt may have arrived, and the platform could not tell",
+        );
     }
     if let Some(error) = &item.error {
         fact("failure", error);

@@ -4,7 +4,7 @@ mod overview;
 mod signals;
 
 use clap::Args;
-use galatea_core::{Settings, store::Role};
+use galatea_core::{Settings, store::ProcessRole};
 use std::{
     process::ExitCode,
     sync::{
@@ -48,7 +48,7 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    fn role(&self, settings: &Settings) -> galatea_core::Result<Role> {
+    fn role(&self, settings: &Settings) -> galatea_core::Result<ProcessRole> {
         match &self.role {
             Some(role) => role.parse(),
             None => Ok(settings

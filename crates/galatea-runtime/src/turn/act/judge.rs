@@ -4,7 +4,7 @@ use galatea_core::{
     ActionResult, Address, EntityId, RemoteId, Result, Room, Speak, Turn, World,
     rights::{Ruling, Scope, Site, Standing, Words, rule},
     standing,
-    store::Effect,
+    store::RequestedChange,
 };
 use std::collections::BTreeSet;
 
@@ -187,7 +187,7 @@ async fn remote(turn: &Turn<'_>, speaker: EntityId) -> Option<RemoteId> {
 async fn change(
     turn: &Turn<'_>,
     engine: &Engine,
-    effect: &Effect,
+    effect: &RequestedChange,
     consent: Consent,
 ) -> Result<Judged> {
     let person = |entity: EntityId| {
@@ -198,7 +198,8 @@ async fn change(
         }
     };
     let (scope, standing, site) = match effect {
-        Effect::SetParticipantState { room, .. } | Effect::MergeRoomMetadata { room, .. } => {
+        RequestedChange::SetParticipantState { room, .. }
+        | RequestedChange::MergeRoomMetadata { room, .. } => {
             let Some(info) = engine.directory.rooms.load(engine.store.as_ref(), *room).await?
             else {
                 return Ok(Judged::refused("there is no such room"));
@@ -209,10 +210,10 @@ async fn change(
                 standing::site(turn, &info.room).await?,
             )
         }
-        Effect::SetRole { world, .. } if *world == turn.room.world_id => {
+        RequestedChange::SetRole { world, .. } if *world == turn.room.world_id => {
             (Scope::World, standing::standing(turn, turn.world)?, here(turn))
         }
-        Effect::SetRole { world, .. } => {
+        RequestedChange::SetRole { world, .. } => {
             let there: Option<World> = engine.store.world(*world).await?;
             // A private chat is a World of its own.
             let rooms = engine.store.rooms(*world).await?;
@@ -223,10 +224,11 @@ async fn change(
                 if private { Site::OthersPrivate } else { Site::Foreign },
             )
         }
-        Effect::MergeEntityMetadata { entity, .. } | Effect::ForgetPerson { entity } => {
+        RequestedChange::MergeEntityMetadata { entity, .. }
+        | RequestedChange::ForgetPerson { entity } => {
             (person(*entity), standing::standing(turn, turn.world)?, here(turn))
         }
-        Effect::SaveTask { .. } | Effect::DeleteTask { .. } => {
+        RequestedChange::SaveTask { .. } | RequestedChange::DeleteTask { .. } => {
             (Scope::Outside, standing::standing(turn, turn.world)?, here(turn))
         }
     };

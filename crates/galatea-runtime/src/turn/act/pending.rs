@@ -3,7 +3,7 @@
 
 use galatea_core::{
     ActionResult, AgentId, Button, Content, EntityId, Press, Result, RoomId, Store, Task, TaskId,
-    Timestamp, Turn, store::Effect,
+    Timestamp, Turn, store::RequestedChange,
 };
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ impl Pending {
         turn: &Turn<'_>,
         requests: Vec<Request>,
         life: Duration,
-    ) -> Result<(Self, Content, Vec<Effect>)> {
+    ) -> Result<(Self, Content, Vec<RequestedChange>)> {
         let code: String = {
             let mut rng = rand::rng();
             (0..LENGTH).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
@@ -97,9 +97,9 @@ impl Pending {
         let gone = before
             .iter()
             .filter(|task| task.due <= now || mine(task))
-            .map(|task| Effect::DeleteTask { task: task.id });
-        let mut effects: Vec<Effect> = gone.collect();
-        effects.push(Effect::SaveTask { task: Box::new(pending.stored(turn)) });
+            .map(|task| RequestedChange::DeleteTask { task: task.id });
+        let mut effects: Vec<RequestedChange> = gone.collect();
+        effects.push(RequestedChange::SaveTask { task: Box::new(pending.stored(turn)) });
         let question = pending.question(engine, turn, life).await;
         Ok((pending, question, effects))
     }

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Content, Memory, MemoryKind, RemoteId, Timestamp,
-    store::{Effect, InboxStore, MemoryQuery, MemoryStore, OutboxStore},
+    store::{InboxStore, MemoryQuery, MemoryStore, OutboxStore, RequestedChange},
 };
 use galatea_testkit::store_suite::fixtures::Scene;
 use proptest::{collection::vec, prelude::*, test_runner::Config};
@@ -105,7 +105,7 @@ async fn plays(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 let asked = rooms[room].message("forget me", 41);
                 store.ingest(Scene::batch(std::slice::from_ref(&asked))).await.unwrap();
                 let mut turn = rooms[room].turn(&[&asked]);
-                turn.effects.push(Effect::ForgetPerson { entity: rooms[room].person });
+                turn.effects.push(RequestedChange::ForgetPerson { entity: rooms[room].person });
                 store.finish_turn(turn).await.unwrap();
             }
             Step::Moved => {

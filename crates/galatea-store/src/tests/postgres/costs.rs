@@ -3,8 +3,8 @@
 use galatea_core::{
     MemoryKind, RemoteId, RoomId,
     store::{
-        ConnectionChange, Effect, InboxStore, MemoryQuery, MemoryStore, OutboxState, OutboxStore,
-        RoomStore, Settlement,
+        ConnectionChange, InboxStore, MemoryQuery, MemoryStore, OutboxState, OutboxStore,
+        RequestedChange, RoomStore, Settlement,
     },
 };
 use galatea_testkit::{
@@ -39,8 +39,12 @@ async fn whole_changes_are_one_commit() {
     let mut record = scene.turn(&messages.iter().collect::<Vec<_>>());
     record.deliveries.extend((1..5).map(|part| scene.delivery(record.turn, part)));
     record.effects = vec![
-        Effect::SetParticipantState { room: scene.room, entity: scene.itself(), state: None },
-        Effect::MergeRoomMetadata { room: scene.room, metadata: object(json!({"a": 1})) },
+        RequestedChange::SetParticipantState {
+            room: scene.room,
+            entity: scene.itself(),
+            state: None,
+        },
+        RequestedChange::MergeRoomMetadata { room: scene.room, metadata: object(json!({"a": 1})) },
     ];
     let settlements: Vec<Settlement> =
         record.deliveries.iter().map(|d| settlement(d.delivery.id, OutboxState::Sent)).collect();

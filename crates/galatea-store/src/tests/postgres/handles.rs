@@ -2,7 +2,10 @@
 
 use galatea_core::{
     AgentId, ErrorKind, MemberId, TurnId,
-    store::{Fence, InboxStore, LeaseStore, MemoryStore, OutboxStore, Part, TurnRecord, room_part},
+    store::{
+        Fence, InboxStore, LeaseStore, MemoryStore, OutboxStore, Partition, TurnRecord,
+        room_partition,
+    },
 };
 use galatea_testkit::{postgres::Database, store_suite::fixtures::Scene};
 use sqlx::{Connection, Executor, PgConnection};
@@ -81,8 +84,11 @@ async fn a_transaction_paused_past_its_lease_cannot_commit() {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
     a.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
-    let (zombie, next, part) =
-        (MemberId::fresh(), MemberId::fresh(), [Part::rooms(scene.agent, room_part(scene.room))]);
+    let (zombie, next, part) = (
+        MemberId::fresh(),
+        MemberId::fresh(),
+        [Partition::rooms(scene.agent, room_partition(scene.room))],
+    );
     let old = a.claim(zombie, &part, 1, Duration::ZERO).await.unwrap();
     // Expired from the first moment: what counts is who holds it.
     let lease = b.leases().await.unwrap().remove(0).lease;
@@ -125,8 +131,10 @@ async fn renewing_while_answering_stops_nobody() {
     let database = Database::fresh().await;
     let store = open(&database).await;
     let (member, agent) = (MemberId::fresh(), AgentId::fresh());
-    let held =
-        store.claim(member, &Part::all_rooms(agent), 64, Duration::from_secs(60)).await.unwrap();
+    let held = store
+        .claim(member, &Partition::all_rooms(agent), 64, Duration::from_secs(60))
+        .await
+        .unwrap();
     let renewing = async {
         for _ in 0..100 {
             assert_eq!(store.renew(member, Duration::from_secs(60)).await.unwrap().len(), 64);
@@ -136,7 +144,7 @@ async fn renewing_while_answering_stops_nobody() {
         let scene = Scene::new();
         let message = scene.message("hello", 1);
         store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
-        let part = Part::rooms(agent, room_part(scene.room));
+        let part = Partition::rooms(agent, room_partition(scene.room));
         let lease = held.iter().find(|lease| lease.part == part).unwrap().clone();
         store
             .finish_turn(TurnRecord {

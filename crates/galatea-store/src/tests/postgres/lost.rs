@@ -4,7 +4,7 @@ use super::{open, open_at};
 use galatea_core::{
     AgentId, ErrorKind, MemberId, Retry,
     store::{
-        InboxState, InboxStore, Lease, LeaseStore, MemoryQuery, MemoryStore, OutboxStore, Part,
+        InboxState, InboxStore, Lease, LeaseStore, MemoryQuery, MemoryStore, OutboxStore, Partition,
     },
 };
 use galatea_testkit::{
@@ -96,8 +96,8 @@ async fn a_claim_whose_answer_was_lost_tells_all_that_is_held() {
     let mut lost = 0;
     for nth in 1..=6 {
         // Every statement has been prepared by now, so there are few answers.
-        store.claim(here, &Part::all_rooms(AgentId::fresh()), 1, long).await.unwrap();
-        let parts = Part::all_rooms(AgentId::fresh());
+        store.claim(here, &Partition::all_rooms(AgentId::fresh()), 1, long).await.unwrap();
+        let parts = Partition::all_rooms(AgentId::fresh());
         other.claim(there, &parts, 16, long).await.unwrap();
         proxy.lose(nth);
         let told = store.claim(here, &parts, 16, long).await.unwrap();

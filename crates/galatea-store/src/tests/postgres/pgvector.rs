@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Embedding, Memory,
-    store::{EmbeddingStore, LikenessQuery, MemoryQuery, MemoryStore},
+    store::{EmbeddingStore, MemoryQuery, MemoryStore, SimilarityQuery},
 };
 use galatea_testkit::{
     postgres::Database,
@@ -35,7 +35,7 @@ async fn it_may_be_anywhere_and_go_while_we_run() {
     let embeddings: Vec<_> =
         memories.iter().zip(0_u16..).map(|(memory, n)| (memory, towards(f32::from(n)))).collect();
     store.save_embeddings(scene.agent, "test", &embeddings).await.unwrap();
-    let query = LikenessQuery {
+    let query = SimilarityQuery {
         of: MemoryQuery::new(scene.agent, 20),
         model: "test".to_owned(),
         embedding: towards(70.3),
@@ -57,9 +57,9 @@ async fn it_may_be_anywhere_and_go_while_we_run() {
     assert!(here.iter().zip(&there).all(|((_, a), (_, b))| (a - b).abs() < 1e-5));
 }
 
-async fn counted(store: &Store, query: &LikenessQuery) -> (Vec<(Memory, f32)>, u64) {
+async fn counted(store: &Store, query: &SimilarityQuery) -> (Vec<(Memory, f32)>, u64) {
     let before = store.statements();
-    (store.alike(query).await.unwrap(), store.statements() - before)
+    (store.search_similar(query).await.unwrap(), store.statements() - before)
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 use galatea_core::{
     AgentId, ErrorKind, MemberId,
-    store::{LeaseStore, Membership, MemoryQuery, MemoryStore, Part},
+    store::{LeaseStore, Membership, MemoryQuery, MemoryStore, Partition},
 };
 use galatea_testkit::{postgres::Database, store_suite::fixtures::Scene};
 use sqlx::{Connection, Executor, PgConnection, query_scalar};
@@ -88,7 +88,7 @@ async fn signs_of_life_wait_for_no_read() {
     let (reader, query) = (store.clone(), MemoryQuery::new(Scene::new().agent, 1));
     let reading = tokio::spawn(async move { reader.count_memories(&query).await });
     silence.reached().await;
-    let (member, parts) = (MemberId::fresh(), Part::all_rooms(AgentId::fresh()));
+    let (member, parts) = (MemberId::fresh(), Partition::all_rooms(AgentId::fresh()));
     store.beat(member, &Membership::default(), LONG).await.unwrap();
     assert_eq!(store.claim(member, &parts, 3, LONG).await.unwrap().len(), 3);
     assert_eq!(store.renew(member, LONG).await.unwrap().len(), 3);

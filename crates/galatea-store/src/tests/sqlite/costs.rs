@@ -3,8 +3,8 @@
 use galatea_core::{
     MemoryKind,
     store::{
-        ConnectionChange, Effect, InboxStore, MemoryQuery, MemoryStore, OutboxState, OutboxStore,
-        RoomStore, Settlement, TurnRecord,
+        ConnectionChange, InboxStore, MemoryQuery, MemoryStore, OutboxState, OutboxStore,
+        RequestedChange, RoomStore, Settlement, TurnRecord,
     },
 };
 use galatea_testkit::store_suite::fixtures::{Scene, object, settlement};
@@ -73,8 +73,12 @@ async fn whole_changes_are_one_commit() {
     let mut record: TurnRecord = scene.turn(&messages.iter().collect::<Vec<_>>());
     record.deliveries.extend((1..5).map(|part| scene.delivery(record.turn, part)));
     record.effects = vec![
-        Effect::SetParticipantState { room: scene.room, entity: scene.itself(), state: None },
-        Effect::MergeRoomMetadata { room: scene.room, metadata: object(json!({"a": 1})) },
+        RequestedChange::SetParticipantState {
+            room: scene.room,
+            entity: scene.itself(),
+            state: None,
+        },
+        RequestedChange::MergeRoomMetadata { room: scene.room, metadata: object(json!({"a": 1})) },
     ];
     let settlements: Vec<Settlement> =
         record.deliveries.iter().map(|d| settlement(d.delivery.id, OutboxState::Sent)).collect();

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use galatea_core::{Delivery, Error, ErrorKind, Found, ReadBack, Retry, Sent, Trail};
+use galatea_core::{
+    Delivery, Error, ErrorKind, ReadBack, ReadBackContext, ReadBackResult, Retry, Sent,
+};
 
 use super::applies_if;
 use crate::connector_suite::{ConnectorHarness, Outcome, PlatformFault, Said, Scene, Spot};
@@ -13,7 +15,7 @@ struct Failed<H> {
     spot: Spot,
     delivery: Delivery,
     error: Error,
-    trail: Trail,
+    context: ReadBackContext,
 }
 
 async fn failing<H: ConnectorHarness>(fault: PlatformFault) -> Failed<H> {
@@ -30,8 +32,13 @@ async fn failing<H: ConnectorHarness>(fault: PlatformFault) -> Failed<H> {
     let sent = scene.send_text(&spot, "before").await;
     scene.platform.inject(&spot, fault).await;
     let (delivery, error) = scene.send_failing(&spot, "the one in doubt").await;
-    let trail = Trail { received, sent: vec![sent.clone()], ours: vec![sent], ..Trail::default() };
-    Failed { scene, spot, delivery, error, trail }
+    let context = ReadBackContext {
+        received,
+        sent: vec![sent.clone()],
+        ours: vec![sent],
+        ..ReadBackContext::default()
+    };
+    Failed { scene, spot, delivery, error, context }
 }
 
 /// "Slow down" becomes `RateLimited` with the platform's time, and provably nothing was sent.
@@ -88,7 +95,7 @@ pub async fn a_refusal_is_final<H: ConnectorHarness>() -> Outcome {
 
 /// The read-back finds a message whose answer was lost, with its id.
 pub async fn finds_what_was_sent<H: ConnectorHarness>() -> Outcome {
-    let Failed { scene, spot, delivery, trail, .. } =
+    let Failed { scene, spot, delivery, context, .. } =
         failing::<H>(PlatformFault::LostResponse).await;
     applies_if!(scene.can().read_back == ReadBack::Find, "the platform has no read-back");
     scene.platform.say(&spot, Said::text("are you still there?")).await;
@@ -96,12 +103,12 @@ pub async fn finds_what_was_sent<H: ConnectorHarness>() -> Outcome {
     let found = scene
         .handler()
         .await
-        .find(&delivery, &trail)
+        .find(&delivery, &context)
         .await
         .unwrap_or_else(|e| panic!("find failed: {}", e.report()));
     let shown = scene.platform.shown(&spot, 2).await;
     match found {
-        Found::Sent(receipt) => assert_eq!(receipt.id.as_ref(), Some(&shown[1].id)),
+        ReadBackResult::Sent(receipt) => assert_eq!(receipt.id.as_ref(), Some(&shown[1].id)),
         other => panic!("it is there, find says {other:?}"),
     }
     assert_eq!(
@@ -114,7 +121,7 @@ pub async fn finds_what_was_sent<H: ConnectorHarness>() -> Outcome {
 
 /// The read-back never finds what is not there.
 pub async fn finds_nothing_where_nothing_was_sent<H: ConnectorHarness>() -> Outcome {
-    let Failed { scene, spot, delivery, trail, .. } =
+    let Failed { scene, spot, delivery, context, .. } =
         failing::<H>(PlatformFault::ServerError).await;
     applies_if!(scene.can().read_back == ReadBack::Find, "the platform has no read-back");
     scene.platform.say(&spot, Said::text("are you still there?")).await;
@@ -122,10 +129,10 @@ pub async fn finds_nothing_where_nothing_was_sent<H: ConnectorHarness>() -> Outc
     let found = scene
         .handler()
         .await
-        .find(&delivery, &trail)
+        .find(&delivery, &context)
         .await
         .unwrap_or_else(|e| panic!("find failed: {}", e.report()));
-    assert_eq!(found, Found::NotSent);
+    assert_eq!(found, ReadBackResult::NotSent);
     assert_eq!(scene.platform.shown(&spot, 1).await.len(), 1);
     Outcome::Holds
 }

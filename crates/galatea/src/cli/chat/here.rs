@@ -1,6 +1,6 @@
 //! Here: the agent started in this process, just for the conversation, with only its terminal.
 
-use galatea_core::{Error, ErrorKind, Health, Store, store::Role};
+use galatea_core::{Error, ErrorKind, Health, Store, store::ProcessRole};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{sync::broadcast::error::RecvError, time::timeout};
 
@@ -43,7 +43,7 @@ pub(crate) async fn start(
         data_dir,
         personas,
         Platforms::Terminal,
-        Role::default(),
+        ProcessRole::default(),
     )
     .await?;
     let mut events = booted.orchestrator.events().subscribe();

@@ -1,9 +1,9 @@
-//! How long a search by likeness takes, for the stores' examples `likeness`.
+//! How long a search by similarity takes, for the stores' examples `similarity`.
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 use galatea_core::{
     Embedding, Memory, MemoryKind, Result, Store, Timestamp,
-    store::{LikenessQuery, MemoryQuery},
+    store::{MemoryQuery, SimilarityQuery},
 };
 use std::{sync::Arc, time::Instant};
 
@@ -31,7 +31,7 @@ impl Numbers {
     }
 }
 
-/// Fills an empty store with facts of one room and prints how long the ten likest of all take to be found.
+/// Fills an empty store with facts of one room and prints how long the ten most similar of all take to be found.
 ///
 /// # Errors
 /// What the store refuses.
@@ -62,20 +62,20 @@ pub async fn measure(store: Arc<dyn Store>, facts: i64, width: usize) -> Result<
     let mut took = Vec::new();
     for _ in 0..TIMES {
         let of = MemoryQuery::new(scene.agent, 10).room(scene.room).kind(MemoryKind::Facts);
-        let query = LikenessQuery {
+        let query = SimilarityQuery {
             of,
             model: "measured".to_owned(),
             embedding: numbers.embedding(width)?,
             at_least: -1.0,
         };
         let begun = Instant::now();
-        let found = store.alike(&query).await?;
+        let found = store.search_similar(&query).await?;
         took.push(begun.elapsed());
         assert_eq!(found.len(), 10.min(usize::try_from(facts).unwrap_or(0)), "all are found");
     }
     took.sort_unstable();
     println!(
-        "the ten likest of them: median {:.1} ms, longest {:.1} ms",
+        "the ten most similar of them: median {:.1} ms, longest {:.1} ms",
         took[TIMES / 2].as_secs_f64() * 1e3,
         took[TIMES - 1].as_secs_f64() * 1e3
     );

@@ -1,6 +1,6 @@
-//! Prints how long a search by likeness takes.
+//! Prints how long a search by similarity takes.
 //!
-//! `cargo run --release -p galatea-store --example likeness -- [facts] [width]`
+//! `cargo run --release -p galatea-store --example similarity -- [facts] [width]`
 
 use galatea_core::{Error, Result};
 use galatea_store::{Database, SqliteOptions};
@@ -17,7 +17,7 @@ async fn main() -> Result<()> {
         tempfile::tempdir().map_err(|e| Error::unexpected("no temporary folder").with_source(e))?;
     let store =
         Database::sqlite(folder.path().join("galatea.db"), SqliteOptions::default()).await?;
-    galatea_testkit::likeness::measure(
+    galatea_testkit::similarity::measure(
         Arc::new(store.clone()),
         i64::from(facts),
         usize::try_from(width).unwrap_or(0),

@@ -9,7 +9,7 @@ use std::{
 use crate::{decode::directory::Directory, error::codes};
 
 /// Reports when it changes.
-pub(crate) struct Board {
+pub(crate) struct ShardHealth {
     gateway: Gateway,
     name: String,
     lacking: Option<&'static str>,
@@ -33,7 +33,7 @@ struct Shard {
     unstored: Option<Health>,
 }
 
-impl Board {
+impl ShardHealth {
     /// `lacking` is what it works without.
     pub(crate) fn new(
         gateway: Gateway,

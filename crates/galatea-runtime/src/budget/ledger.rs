@@ -1,4 +1,4 @@
-//! Book: who has used how much today, and what is set aside for calls under way. A pure machine: time and what is stored are told.
+//! Ledger: who has used how much today, and what is set aside for calls under way. A pure machine: time and what is stored are told.
 //!
 //! A reservation is checked and made in one step, so that however many calls begin at once, what is used and set aside never passes a cap.
 
@@ -150,7 +150,7 @@ pub(crate) struct Warning {
 
 /// The book of one agent.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct Ledger {
     accounts: HashMap<Holder, Account>,
     /// Processes that answer for this agent; none counted is one.
     processes: u64,
@@ -158,7 +158,7 @@ pub(super) struct Book {
     near: BTreeMap<String, Warning>,
 }
 
-impl Book {
+impl Ledger {
     /// Those of `keys` whose stored day has to be read: never read, or longer ago than `fresh` where other processes add to it.
     pub(super) fn unread<'k>(
         &mut self,

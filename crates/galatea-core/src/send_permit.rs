@@ -1,13 +1,13 @@
-//! Leave: whether something may still reach a platform at the moment when it goes out.
+//! SendPermit: whether something may still reach a platform at the moment when it goes out.
 
 use std::{fmt, sync::Arc};
 
-/// Leave to send, which can be withdrawn at any moment. A process that is paused in the middle of a call (a suspended machine) goes on with it
+/// SendPermit to send, which can be withdrawn at any moment. A process that is paused in the middle of a call (a suspended machine) goes on with it
 /// when it wakes up, long after another one has taken its place; only a look right before the bytes are written tells it.
 #[derive(Clone)]
-pub struct Leave(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
+pub struct SendPermit(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
 
-impl Leave {
+impl SendPermit {
     /// Never withdrawn.
     pub const fn always() -> Self {
         Self(None)
@@ -19,7 +19,7 @@ impl Leave {
     }
 
     /// Whether it is given now.
-    pub fn is_given(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.0.as_ref().is_none_or(|given| given())
     }
 
@@ -29,8 +29,8 @@ impl Leave {
     }
 }
 
-impl fmt::Debug for Leave {
+impl fmt::Debug for SendPermit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Leave").field(&self.is_given()).finish()
+        f.debug_tuple("Leave").field(&self.is_valid()).finish()
     }
 }

@@ -6,27 +6,27 @@ use std::fmt;
 use crate::ids::{Account, AgentId, RoomId, Source};
 
 /// Into how many parts all Rooms are divided. Stored rows depend on it, so it never changes.
-pub const ROOM_PARTS: u16 = 64;
+pub const ROOM_PARTITIONS: u16 = 64;
 
-/// The part of a Room, below [`ROOM_PARTS`]. Ids are hashes or random already, so their last byte spreads evenly; databases compute the
+/// The part of a Room, below [`ROOM_PARTITIONS`]. Ids are hashes or random already, so their last byte spreads evenly; databases compute the
 /// same by themselves.
-pub fn room_part(room: RoomId) -> u16 {
-    u16::from(room.0.as_bytes()[15]) % ROOM_PARTS
+pub fn room_partition(room: RoomId) -> u16 {
+    u16::from(room.0.as_bytes()[15]) % ROOM_PARTITIONS
 }
 
 /// The name of something that one process at a time takes care of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Part(pub String);
+pub struct Partition(pub String);
 
-impl Part {
-    /// One agent's Rooms whose [`room_part`] is `part`.
+impl Partition {
+    /// One agent's Rooms whose [`room_partition`] is `part`.
     pub fn rooms(agent: AgentId, part: u16) -> Self {
         Self(format!("rooms:{agent}:{part}"))
     }
     /// Every part of an agent's Rooms.
     pub fn all_rooms(agent: AgentId) -> Vec<Self> {
-        (0..ROOM_PARTS).map(|part| Self::rooms(agent, part)).collect()
+        (0..ROOM_PARTITIONS).map(|part| Self::rooms(agent, part)).collect()
     }
     /// One agent's login on a platform.
     pub fn account(source: &Source, agent: AgentId, account: &Account) -> Self {
@@ -34,7 +34,7 @@ impl Part {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -52,15 +52,15 @@ mod tests {
             ("b850bc30-45f8-0041-a00a-83df46d8555d", 29),
             ("ffffffff-ffff-ffff-ffff-ffffffffffff", 63),
         ] {
-            assert_eq!(room_part(RoomId(Uuid::parse_str(id).unwrap())), part);
+            assert_eq!(room_partition(RoomId(Uuid::parse_str(id).unwrap())), part);
         }
     }
 
     #[test]
     fn rooms_spread_over_all_parts() {
-        let mut rooms = [0_u32; ROOM_PARTS as usize];
+        let mut rooms = [0_u32; ROOM_PARTITIONS as usize];
         for n in 0..64_000 {
-            rooms[usize::from(room_part(RoomId(Uuid::new_v5(
+            rooms[usize::from(room_partition(RoomId(Uuid::new_v5(
                 &Uuid::NAMESPACE_OID,
                 format!("{n}").as_bytes(),
             ))))] += 1;

@@ -1,4 +1,4 @@
-//! Prints how long a search by likeness takes, without pgvector and with it.
+//! Prints how long a search by similarity takes, without pgvector and with it.
 //!
 //! `cargo run --release -p galatea-store --example likeness_postgres -- [facts] [width]`, on a server of its own that has pgvector.
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
@@ -27,7 +27,7 @@ async fn main() -> Result<()> {
         let store =
             Store::postgres(&SecretString::from(database.url()), PostgresOptions::default())
                 .await?;
-        galatea_testkit::likeness::measure(
+        galatea_testkit::similarity::measure(
             Arc::new(store.clone()),
             i64::from(facts),
             usize::try_from(width).unwrap_or(0),

@@ -32,8 +32,8 @@ fn case<'a>(spending: &'a Spending, holders: &'a Holders, stranger: bool, now: i
 #[test]
 fn a_person_is_answered_as_often_as_the_rate_says() {
     let spending = spending(&[("LIMIT_PERSON", "2/min, 3/day")]);
-    let (mut book, who) = (Book::default(), holders());
-    let mut at = |now| book.admit(&case(&spending, &who, false, now), Ask::Answer);
+    let (mut ledger, who) = (Ledger::default(), holders());
+    let mut at = |now| ledger.admit(&case(&spending, &who, false, now), Ask::Answer);
     assert!(at(NOON).is_ok() && at(NOON).is_ok());
     let refusal = at(NOON).unwrap_err();
     assert_eq!((refusal.who, refusal.setting.as_str()), (Who::Person, "LIMIT_PERSON"));
@@ -46,14 +46,14 @@ fn a_person_is_answered_as_often_as_the_rate_says() {
 #[test]
 fn a_refusal_takes_nothing_from_anybody() {
     let spending = spending(&[("LIMIT_PERSON", "1/min"), ("LIMIT_ROOM", "10/min")]);
-    let (mut book, flooder) = (Book::default(), holders());
+    let (mut ledger, flooder) = (Ledger::default(), holders());
     let friend = Holders { person: Holder::Person(EntityId::fresh()), ..flooder.clone() };
     let answered = (0..200)
-        .filter(|_| book.admit(&case(&spending, &flooder, false, NOON), Ask::Answer).is_ok())
+        .filter(|_| ledger.admit(&case(&spending, &flooder, false, NOON), Ask::Answer).is_ok())
         .count();
     assert_eq!(answered, 1);
     assert!(
-        book.admit(&case(&spending, &friend, false, NOON), Ask::Answer).is_ok(),
+        ledger.admit(&case(&spending, &friend, false, NOON), Ask::Answer).is_ok(),
         "somebody else in the same room"
     );
 }
@@ -62,44 +62,44 @@ fn a_refusal_takes_nothing_from_anybody() {
 fn commands_meet_the_persons_rate_only_and_opinions_are_not_counted() {
     let spending =
         spending(&[("LIMIT_PERSON", "2/min"), ("LIMIT_ROOM", "1/min"), ("BUDGET_ROOM", "0")]);
-    let (mut book, who) = (Book::default(), holders());
+    let (mut ledger, who) = (Ledger::default(), holders());
     let here = case(&spending, &who, false, NOON);
-    assert_eq!(book.admit(&here, Ask::Answer).unwrap_err().why, Why::Money(0));
-    assert!(book.admit(&here, Ask::Command).is_ok() && book.admit(&here, Ask::Command).is_ok());
-    assert_eq!(book.admit(&here, Ask::Command).unwrap_err().who, Who::Person);
+    assert_eq!(ledger.admit(&here, Ask::Answer).unwrap_err().why, Why::Money(0));
+    assert!(ledger.admit(&here, Ask::Command).is_ok() && ledger.admit(&here, Ask::Command).is_ok());
+    assert_eq!(ledger.admit(&here, Ask::Command).unwrap_err().who, Who::Person);
     let free = self::spending(&[("LIMIT_PERSON", "1/min")]);
-    let (mut book, here) = (Book::default(), case(&free, &who, false, NOON));
-    assert!((0..5).all(|_| book.admit(&here, Ask::Opinion).is_ok()));
-    book.answered(&here);
-    assert!(book.admit(&here, Ask::Opinion).is_err());
+    let (mut ledger, here) = (Ledger::default(), case(&free, &who, false, NOON));
+    assert!((0..5).all(|_| ledger.admit(&here, Ask::Opinion).is_ok()));
+    ledger.answered(&here);
+    assert!(ledger.admit(&here, Ask::Opinion).is_err());
 }
 
 #[test]
 fn what_was_used_before_a_restart_counts() {
     let spending = spending(&[("BUDGET_PERSON", "0.05"), ("LIMIT_PERSON", "5/day")]);
-    let (mut book, who) = (Book::default(), holders());
+    let (mut ledger, who) = (Ledger::default(), holders());
     let keys = [&who.person];
     let five = Duration::from_secs(5);
-    assert_eq!(book.unread(keys.into_iter(), five, Timestamp(NOON)).len(), 1);
+    assert_eq!(ledger.unread(keys.into_iter(), five, Timestamp(NOON)).len(), 1);
     let stored = Standing {
         today: Amount { answers: 4, micros: 49_000, ..Amount::default() },
         earlier: true,
     };
-    book.read(&who.person, Day::of(Timestamp(NOON)), stored, Timestamp(NOON));
-    assert_eq!(book.unread(keys.into_iter(), five, Timestamp(NOON + 60_000)).len(), 0);
-    book.share_with(2);
+    ledger.read(&who.person, Day::of(Timestamp(NOON)), stored, Timestamp(NOON));
+    assert_eq!(ledger.unread(keys.into_iter(), five, Timestamp(NOON + 60_000)).len(), 0);
+    ledger.share_with(2);
     assert_eq!(
-        book.unread(keys.into_iter(), five, Timestamp(NOON + 60_000)).len(),
+        ledger.unread(keys.into_iter(), five, Timestamp(NOON + 60_000)).len(),
         1,
         "another process may have added to it"
     );
-    book.share_with(1);
+    ledger.share_with(1);
     assert_eq!(
-        book.unread(keys.into_iter(), five, Timestamp(NOON + Day::MILLIS)).len(),
+        ledger.unread(keys.into_iter(), five, Timestamp(NOON + Day::MILLIS)).len(),
         1,
         "the next day is read, too"
     );
-    let mut book2 = Book::default();
+    let mut book2 = Ledger::default();
     book2.read(&who.person, Day::of(Timestamp(NOON)), stored, Timestamp(NOON));
     let here = case(&spending, &who, !book2.is_known(&who.person), NOON);
     assert!(!here.stranger);
@@ -112,19 +112,19 @@ fn what_was_used_before_a_restart_counts() {
 #[test]
 fn what_other_processes_used_is_added_and_nothing_counts_twice() {
     let spending = spending(&[("BUDGET_PERSON", "0.10")]);
-    let (mut book, who) = (Book::default(), holders());
+    let (mut ledger, who) = (Ledger::default(), holders());
     let (here, day) = (case(&spending, &who, false, NOON), Day::of(Timestamp(NOON)));
     let stored = |micros| Standing { today: Amount { micros, ..Amount::default() }, earlier: true };
-    book.read(&who.person, day, stored(0), Timestamp(NOON));
-    book.reserve(&here, COST, false).unwrap();
-    book.settle(&here, COST, Spend { micros: 30_000, tokens: 0 });
+    ledger.read(&who.person, day, stored(0), Timestamp(NOON));
+    ledger.reserve(&here, COST, false).unwrap();
+    ledger.settle(&here, COST, Spend { micros: 30_000, tokens: 0 });
     // Ours is stored by now, and 50,000 of others.
-    book.read(&who.person, day, stored(80_000), Timestamp(NOON));
-    assert!(book.reserve(&here, Spend { micros: 20_000, tokens: 0 }, false).is_ok());
-    assert!(book.reserve(&here, Spend { micros: 1, tokens: 0 }, false).is_err());
+    ledger.read(&who.person, day, stored(80_000), Timestamp(NOON));
+    assert!(ledger.reserve(&here, Spend { micros: 20_000, tokens: 0 }, false).is_ok());
+    assert!(ledger.reserve(&here, Spend { micros: 1, tokens: 0 }, false).is_err());
     // An older reading changes nothing.
-    book.read(&who.person, day, stored(10), Timestamp(NOON));
-    assert!(book.reserve(&here, Spend { micros: 1, tokens: 0 }, false).is_err());
+    ledger.read(&who.person, day, stored(10), Timestamp(NOON));
+    assert!(ledger.reserve(&here, Spend { micros: 1, tokens: 0 }, false).is_err());
 }
 
 /// Each has a book of its own, and all begin at the same moment.
@@ -133,20 +133,21 @@ fn several_processes_that_begin_together_stay_within_a_cap() {
     let spending = spending(&[("LIMIT_AGENT", "none"), ("BUDGET_AGENT", "2 USD")]);
     let mut begun = 0;
     for _ in 0..3 {
-        let mut book = Book::default();
-        book.share_with(3);
+        let mut ledger = Ledger::default();
+        ledger.share_with(3);
         for _ in 0..1_000 {
             let who = holders();
             let here = case(&spending, &who, true, NOON);
             begun += u64::from(
-                book.admit(&here, Ask::Answer).is_ok() && book.reserve(&here, COST, false).is_ok(),
+                ledger.admit(&here, Ask::Answer).is_ok()
+                    && ledger.reserve(&here, COST, false).is_ok(),
             );
         }
         // What is left is shared again once it is known what the others used.
         let third =
             Standing { today: Amount { micros: 330_000, ..Amount::default() }, earlier: false };
         for key in [Holder::Agent, Holder::Strangers] {
-            book.read(&key, Day::of(Timestamp(NOON)), third, Timestamp(NOON));
+            ledger.read(&key, Day::of(Timestamp(NOON)), third, Timestamp(NOON));
         }
     }
     assert_eq!(begun, 3 * 83, "a third of a dollar each, in reservations of 0.4 cents");
@@ -156,16 +157,16 @@ fn several_processes_that_begin_together_stay_within_a_cap() {
 fn owners_hear_once_and_the_small_model_answers_from_80_percent() {
     let spending =
         spending(&[("BUDGET_AGENT", "0.10"), ("BUDGET_PERSON", "none"), ("BUDGET_ROOM", "none")]);
-    let (mut book, who) = (Book::default(), holders());
+    let (mut ledger, who) = (Ledger::default(), holders());
     let here = case(&spending, &who, false, NOON);
     let mut told = Vec::new();
     for _ in 0..20 {
-        let cheap = book.nearly(&here).is_some();
-        if book.reserve(&here, COST, false).is_err() {
+        let cheap = ledger.nearly(&here).is_some();
+        if ledger.reserve(&here, COST, false).is_err() {
             break;
         }
         assert_eq!(cheap, !told.is_empty());
-        told.extend(book.settle(&here, COST, COST));
+        told.extend(ledger.settle(&here, COST, COST));
     }
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].percent, told[0].setting.as_str()), (80, "BUDGET_AGENT"));
@@ -174,26 +175,26 @@ fn owners_hear_once_and_the_small_model_answers_from_80_percent() {
 #[test]
 fn a_calls_end_after_midnight_belongs_to_the_new_day() {
     let spending = spending(&[("BUDGET_PERSON", "0.01")]);
-    let (mut book, who) = (Book::default(), holders());
-    book.reserve(&case(&spending, &who, false, NOON), COST, false).unwrap();
-    assert_eq!(book.held(&who.person), COST);
+    let (mut ledger, who) = (Ledger::default(), holders());
+    ledger.reserve(&case(&spending, &who, false, NOON), COST, false).unwrap();
+    assert_eq!(ledger.held(&who.person), COST);
     let tomorrow = case(&spending, &who, false, NOON + Day::MILLIS);
-    book.settle(&tomorrow, COST, Spend { micros: 9_000, tokens: 0 });
-    assert_eq!(book.held(&who.person), Spend::default());
-    assert!(book.reserve(&tomorrow, COST, false).is_err());
+    ledger.settle(&tomorrow, COST, Spend { micros: 9_000, tokens: 0 });
+    assert_eq!(ledger.held(&who.person), Spend::default());
+    assert!(ledger.reserve(&tomorrow, COST, false).is_err());
 }
 
 /// What 1,000 strangers at once can cost, and what is left for those who are known.
 #[test]
 fn a_thousand_strangers_leave_the_regulars_their_half() {
     let spending = spending(&[("LIMIT_AGENT", "none"), ("BUDGET_AGENT", "2 USD")]);
-    let mut book = Book::default();
+    let mut ledger = Ledger::default();
     let mut under_way = Vec::new();
     let mut refused = 0;
     for _ in 0..1_000 {
         let who = holders();
         let here = case(&spending, &who, true, NOON);
-        if book.admit(&here, Ask::Answer).is_ok() && book.reserve(&here, COST, false).is_ok() {
+        if ledger.admit(&here, Ask::Answer).is_ok() && ledger.reserve(&here, COST, false).is_ok() {
             under_way.push(who);
         } else {
             refused += 1;
@@ -207,9 +208,9 @@ fn a_thousand_strangers_leave_the_regulars_their_half() {
     // Each call costs half as much again as was expected.
     let actual = Spend { micros: 6_000, tokens: 0 };
     for who in &under_way {
-        book.settle(&case(&spending, who, true, NOON), COST, actual);
+        ledger.settle(&case(&spending, who, true, NOON), COST, actual);
     }
-    let spent = book.account(&Holder::Strangers, Timestamp(NOON)).used().micros;
+    let spent = ledger.account(&Holder::Strangers, Timestamp(NOON)).used().micros;
     assert_eq!(
         spent,
         1_000_000 + 250 * 2_000,
@@ -217,7 +218,7 @@ fn a_thousand_strangers_leave_the_regulars_their_half() {
     );
     let late = holders();
     assert_eq!(
-        book.admit(&case(&spending, &late, true, NOON), Ask::Answer).unwrap_err().who,
+        ledger.admit(&case(&spending, &late, true, NOON), Ask::Answer).unwrap_err().who,
         Who::Strangers
     );
 }
@@ -225,33 +226,34 @@ fn a_thousand_strangers_leave_the_regulars_their_half() {
 #[test]
 fn regulars_are_answered_while_strangers_have_used_their_share() {
     let spending = spending(&[("BUDGET_AGENT", "2 USD")]);
-    let mut book = Book::default();
+    let mut ledger = Ledger::default();
     loop {
         let who = holders();
         let here = case(&spending, &who, true, NOON);
-        if book.admit(&here, Ask::Answer).is_err() || book.reserve(&here, COST, false).is_err() {
+        if ledger.admit(&here, Ask::Answer).is_err() || ledger.reserve(&here, COST, false).is_err()
+        {
             break;
         }
-        book.settle(&here, COST, COST);
+        ledger.settle(&here, COST, COST);
     }
     for _ in 0..100 {
         let who = holders();
         let regular = case(&spending, &who, false, NOON);
-        assert!(book.admit(&regular, Ask::Answer).is_ok());
-        book.reserve(&regular, COST, false).unwrap();
-        book.settle(&regular, COST, COST);
+        assert!(ledger.admit(&regular, Ask::Answer).is_ok());
+        ledger.reserve(&regular, COST, false).unwrap();
+        ledger.settle(&regular, COST, COST);
     }
 }
 
 #[test]
 fn memory_is_bounded() {
     let spending = spending(&[("LIMIT_AGENT", "none")]);
-    let mut book = Book::default();
+    let mut ledger = Ledger::default();
     for n in 0..30_000 {
         let who = holders();
-        let _ = book.admit(&case(&spending, &who, true, NOON + n), Ask::Answer);
+        let _ = ledger.admit(&case(&spending, &who, true, NOON + n), Ask::Answer);
     }
-    assert!(book.accounts.len() <= MOST + 10, "{}", book.accounts.len());
+    assert!(ledger.accounts.len() <= MOST + 10, "{}", ledger.accounts.len());
 }
 
 proptest! {
@@ -262,19 +264,19 @@ proptest! {
     ) {
         let spending = spending(&[("BUDGET_PERSON", "0.10"), ("BUDGET_ROOM", "0.15"), ("BUDGET_AGENT", "0.30")]);
         let people: Vec<Holders> = (0..4).map(|_| holders()).collect();
-        let mut book = Book::default();
+        let mut ledger = Ledger::default();
         let (mut open, mut above) = (Vec::new(), 0);
         for (who, begin, estimate, actual) in steps {
             let spend = |micros| Spend { micros, tokens: 0 };
             if begin {
-                if book.reserve(&case(&spending, &people[who], false, NOON), spend(estimate), false).is_ok() {
+                if ledger.reserve(&case(&spending, &people[who], false, NOON), spend(estimate), false).is_ok() {
                     open.push((who, estimate));
                 }
             } else if let Some((who, estimate)) = open.pop() {
-                book.settle(&case(&spending, &people[who], false, NOON), spend(estimate), spend(actual));
+                ledger.settle(&case(&spending, &people[who], false, NOON), spend(estimate), spend(actual));
                 above += actual.saturating_sub(estimate);
             }
-            let agent = book.account(&Holder::Agent, Timestamp(NOON));
+            let agent = ledger.account(&Holder::Agent, Timestamp(NOON));
             prop_assert!(agent.used().micros + agent.held.micros <= 300_000 + above);
         }
     }

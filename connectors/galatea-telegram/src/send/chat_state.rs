@@ -19,7 +19,7 @@ const MAX_CHATS: usize = 100_000;
 
 /// Notes about chats; cheap to read and write from any task.
 #[derive(Debug, Default)]
-pub(crate) struct Book {
+pub(crate) struct ChatState {
     chats: DashMap<i64, Notes>,
     /// Newest number in private chats and basic groups, which share one count per account (TDLib's common message box).
     shared: AtomicI32,
@@ -73,7 +73,7 @@ pub(super) fn counts_alone(chat: i64) -> bool {
     chat < -1_000_000_000_000
 }
 
-impl Book {
+impl ChatState {
     /// Who we are is known now.
     pub(crate) fn introduce(&self, handle: &str) {
         if !handle.is_empty() {
@@ -200,13 +200,16 @@ mod tests {
 
     #[test]
     fn a_wait_ends_and_only_grows() {
-        let book = Book::default();
+        let chat_state = ChatState::default();
         for seconds in [5, 2] {
-            book.block(1, Priority::Answer, Timestamp(1_000), Duration::from_secs(seconds));
+            chat_state.block(1, Priority::Answer, Timestamp(1_000), Duration::from_secs(seconds));
         }
-        assert_eq!(book.wait(1, Priority::Answer, Timestamp(2_000)), Some(Duration::from_secs(4)));
-        assert_eq!(book.wait(1, Priority::Answer, Timestamp(6_000)), None);
-        assert_eq!(book.wait(2, Priority::Answer, Timestamp(2_000)), None);
+        assert_eq!(
+            chat_state.wait(1, Priority::Answer, Timestamp(2_000)),
+            Some(Duration::from_secs(4))
+        );
+        assert_eq!(chat_state.wait(1, Priority::Answer, Timestamp(6_000)), None);
+        assert_eq!(chat_state.wait(2, Priority::Answer, Timestamp(2_000)), None);
     }
 
     #[test]
@@ -217,10 +220,11 @@ mod tests {
             (Change, [false, true, true]),
             (Typing, [false, false, true]),
         ] {
-            let book = Book::default();
-            book.block(1, refused, Timestamp(0), Duration::from_secs(5));
+            let chat_state = ChatState::default();
+            chat_state.block(1, refused, Timestamp(0), Duration::from_secs(5));
             assert_eq!(
-                [Answer, Change, Typing].map(|call| book.wait(1, call, Timestamp(1)).is_some()),
+                [Answer, Change, Typing]
+                    .map(|call| chat_state.wait(1, call, Timestamp(1)).is_some()),
                 bound,
                 "{refused:?}"
             );
@@ -229,24 +233,24 @@ mod tests {
 
     #[test]
     fn private_chats_share_one_count_and_supergroups_do_not() {
-        let book = Book::default();
-        book.seen(7, 100);
-        book.seen(-1_000_000_000_005, 3);
-        assert_eq!(book.newest(8), 100);
-        assert_eq!(book.newest(-1_000_000_000_005), 3);
-        assert_eq!(book.newest(-1_000_000_000_006), 0);
+        let chat_state = ChatState::default();
+        chat_state.seen(7, 100);
+        chat_state.seen(-1_000_000_000_005, 3);
+        assert_eq!(chat_state.newest(8), 100);
+        assert_eq!(chat_state.newest(-1_000_000_000_005), 3);
+        assert_eq!(chat_state.newest(-1_000_000_000_006), 0);
     }
 
     #[test]
     fn a_retry_keeps_the_first_floor() {
-        let (book, id) = (Book::default(), DeliveryId::fresh());
-        book.seen(7, 10);
-        book.begin(id, 7, None);
-        book.seen(7, 12);
-        book.begin(id, 7, None);
-        assert_eq!(book.floor(id, 7), Some(10));
-        book.posted(7, 13);
-        assert_eq!(book.floor(id, 7), None);
-        assert!(book.is_own(7, 13));
+        let (chat_state, id) = (ChatState::default(), DeliveryId::fresh());
+        chat_state.seen(7, 10);
+        chat_state.begin(id, 7, None);
+        chat_state.seen(7, 12);
+        chat_state.begin(id, 7, None);
+        assert_eq!(chat_state.floor(id, 7), Some(10));
+        chat_state.posted(7, 13);
+        assert_eq!(chat_state.floor(id, 7), None);
+        assert!(chat_state.is_own(7, 13));
     }
 }
