@@ -50,7 +50,7 @@ pub const NAME_RULE: Variable = Variable::new(
 /// How long an answer gets at once.
 pub const ANSWER_PARTS: Variable = Variable::new(
     "ANSWER_PARTS",
-    "Most messages that one answer becomes at once; the rest is sent when somebody says `more`. auto: about 8,000 characters in 2 to 4 messages where \
+    "Most messages that one answer becomes at once; the rest is sent when a person writes `more`. auto: about 8,000 characters in 2 to 4 messages where \
      strangers read along, elsewhere any number; none: any number. <SOURCE>_ANSWER_PARTS overrides it per platform.",
 )
 .or("auto");

@@ -225,7 +225,7 @@ impl Intake {
         Ok(())
     }
 
-    /// The question that an edit asks, when it mentions the agent and what it changes addressed nobody and was not answered. Its id is made of
+    /// The question that an edit asks, when it mentions the agent and the original neither addressed the agent nor was answered. Its id is made of
     /// the message's, so that a second edit asks nothing. Where the message is of the same batch, the edit is what it says.
     async fn asked_by_edit(
         &self,

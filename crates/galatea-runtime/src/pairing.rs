@@ -16,9 +16,9 @@ const LIFE: Duration = Duration::from_secs(60 * 60);
 const MOST: usize = 50;
 /// A code is good for so long however many others come.
 const SURE: Duration = Duration::from_secs(10 * 60);
-/// A person is told at most once in so long: a person who sends a hundred messages is answered once.
+/// At most one notice per person in this time: a person who sends a hundred messages is answered once.
 const AGAIN: Duration = Duration::from_secs(10 * 60);
-/// People of one platform who are told to come back later, per [`SURE`].
+/// People of one platform who are asked to come back later, per [`SURE`].
 const REFUSALS: u64 = 20;
 /// Without letters and digits that look alike.
 const ALPHABET: &[u8] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
@@ -45,7 +45,7 @@ pub(crate) enum Welcome {
     Code(String),
     /// Too many wait at the moment.
     Later,
-    /// Nothing: they were told a while ago, or too many are told already.
+    /// Nothing: they had a notice a while ago, or too many had one already.
     Silence,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Stranger<'a> {
     pub(crate) name: &'a str,
 }
 
-/// What a stranger is told; their code is stored before it is told.
+/// The notice to a stranger; their code is stored before it is sent.
 pub(crate) async fn welcome(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
@@ -136,7 +136,7 @@ pub struct Pending {
     pub name: String,
     /// When the code ends.
     pub until: Timestamp,
-    /// When they were last told their code.
+    /// When their code was last sent.
     pub told: Timestamp,
 }
 

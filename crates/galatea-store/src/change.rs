@@ -17,7 +17,7 @@ const LARGEST: usize = 64 << 20;
 /// (`migrations/postgres/0010_commit.sql`), SQLite one after another.
 #[derive(Debug)]
 pub(crate) enum Write {
-    /// Refuses the change when somebody else holds the part by now.
+    /// Refuses the change when another process holds the partition by now.
     Fence(FenceRow),
     /// A message and its inbox row; hits tell whether it is new.
     Message(Box<MessageRow>),
@@ -67,7 +67,7 @@ impl Write {
     }
 }
 
-/// One caller's change. Its writes take effect together, in their order, or not at all; each tells how many rows it touched.
+/// One caller's change. Its writes take effect together, in their order, or not at all; each returns the number of rows it touched.
 #[derive(Debug, Default)]
 pub(crate) struct Change {
     pub(crate) writes: Vec<Write>,

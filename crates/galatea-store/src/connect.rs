@@ -35,7 +35,7 @@ const ROOM: Dialects = Dialects {
                source = excluded.source, account = excluded.account, remote = excluded.remote, type = excluded.type, \
                name = coalesce($9, rooms.name), metadata = merged(rooms.metadata, $10)",
 };
-/// New names come first, known ones follow; 32 are kept, so that somebody who renames himself for ever fills no disk.
+/// New names come first, known ones follow; 32 are kept, so that endless renames fill no disk.
 const ENTITY: Dialects = Dialects {
     sqlite: "INSERT INTO entities (id, agent_id, names, metadata) VALUES ($1, $2, \
                 (SELECT json_group_array(value ORDER BY place) FROM ( \

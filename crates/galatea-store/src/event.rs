@@ -1,4 +1,4 @@
-//! Events for other processes: a SQLite file has one process, so there is nobody to tell.
+//! Events for other processes: a SQLite file has one process, so there are no subscribers.
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -38,7 +38,7 @@ macro_rules! item {
 }
 
 // A limit is written `LIMIT +$1`: while it plans, SQLite looks at the value of a bare parameter there (`sqlite3ExprIsInteger`), and so would
-// prepare the statement anew for every execution.
+// prepare the statement again for every execution.
 pub(crate) const UNFINISHED: Dialects = Dialects::same(item!(
     "WHERE i.agent_id = $1 AND i.source = $2 AND i.account = $3 AND i.state = 'new' ORDER BY i.seq LIMIT +$4"
 ));

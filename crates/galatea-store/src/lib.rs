@@ -102,7 +102,7 @@ impl Database {
     /// leaves out comes from the usual `PG…` variables and the password file.
     ///
     /// # Errors
-    /// `GAL-DB-URL` for an address that cannot be read, `GAL-DB-HOST` when nobody answers there, `GAL-DB-PASSWORD`, `GAL-DB-MISSING` (no
+    /// `GAL-DB-URL` for an address that cannot be read, `GAL-DB-HOST` when no server answers there, `GAL-DB-PASSWORD`, `GAL-DB-MISSING` (no
     /// such database), `GAL-DB-RIGHTS`, `GAL-DB-TLS`, `GAL-DB-BUSY`, `GAL-DB-POOLER` (a pooler in transaction mode), `GAL-DB-OLD` for a server
     /// before version 14, `GAL-DB-NEWER` when a later version of this program wrote the tables, `GAL-DB-CORRUPT` when they were changed by
     /// somebody else. None holds the password.
@@ -165,7 +165,7 @@ impl Database {
     }
 
     /// Waits until the disk could not keep what was written (`GAL-DB-SYNC`). From then on nothing is stored any more: only a new process,
-    /// which reads back what is there and writes it anew before anything else, may go on. A server sees to that by itself.
+    /// which reads back what is there and writes it again before anything else, may go on. A server sees to that by itself.
     pub async fn broken(&self) -> Error {
         match &self.0.backend {
             Backend::Sqlite(sqlite) => sqlite.broken().await,

@@ -17,7 +17,7 @@ use crate::{
     rows::{MemoryRow, StoredMemory},
 };
 
-/// SQLite's full-text index is told the old text before it goes, and only if it has it.
+/// SQLite's full-text index needs the old text before it goes, and only if it has it.
 pub(crate) const UNINDEX: Dialects = Dialects {
     sqlite: "INSERT INTO memories_fts (memories_fts, rowid, text) SELECT 'delete', t.seq, t.text FROM memories m JOIN memory_text t ON t.seq = m.seq \
              WHERE m.id = $1 AND m.agent_id = $2 AND m.seq <= (SELECT seq FROM search_progress)",
@@ -65,7 +65,7 @@ pub(crate) const MEMORY: Dialects = Dialects::same(
 pub(crate) const IDS: Dialects =
     Dialects::same("SELECT id FROM memories WHERE id BETWEEN $1 AND $2 ORDER BY id LIMIT +$3");
 
-/// Adds a new content of a memory to a change: one write that tells whether there is such a memory.
+/// Adds a new content of a memory to a change: one write that returns whether the memory exists.
 pub(crate) fn push_update(
     change: &mut Change,
     agent: AgentId,
@@ -87,7 +87,7 @@ pub(crate) fn push_update(
     change.push(Write::Other { statements, counted: Some(1) }).map(drop)
 }
 
-/// Adds the removal of memories to a change: for each a write that tells whether there was one.
+/// Adds the removal of memories to a change: for each a write that returns whether it existed.
 pub(crate) fn push_delete(
     change: &mut Change,
     agent: AgentId,

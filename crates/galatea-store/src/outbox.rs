@@ -222,7 +222,7 @@ impl OutboxStore for Database {
             settlements
         {
             let sent = state == OutboxState::Sent;
-            // That it was sent is true whoever has the account by now.
+            // That it was sent stays true when the account has moved to another process.
             let fence = fence.filter(|_| !sent);
             ids.push((id, sent));
             change.push(Write::Settle(SettleRow {

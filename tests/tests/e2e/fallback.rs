@@ -162,7 +162,7 @@ async fn nobody_answers_and_the_room_is_told_once() {
             ],
         );
     }
-    says(&told(&stage, first).await, &["the room was told"]);
+    says(&told(&stage, first).await, &["a notice was sent to the room"]);
     let status = stage.program().arg("status").run().await;
     says(
         &status.stdout,

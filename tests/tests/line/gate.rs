@@ -21,7 +21,7 @@ async fn unaddressed_chatter_stays_unanswered_and_explain_names_the_setting() {
     let said = house.explain(chatter).await;
     assert_eq!(
         (said.state, said.summary.as_str()),
-        (InboxState::Skipped, "not answered: nobody addressed the agent")
+        (InboxState::Skipped, "not answered: the message does not address the agent")
     );
     let change = said.change.unwrap();
     assert_eq!((change.setting.as_str(), change.value.as_str()), ("GROUP_POLICY", "always"));

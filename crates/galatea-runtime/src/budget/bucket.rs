@@ -1,4 +1,4 @@
-//! Token bucket: so many a minute, some at once. Pure: time is told.
+//! Token bucket: so many a minute, some at once. Pure: the caller passes the time.
 
 use galatea_core::Timestamp;
 

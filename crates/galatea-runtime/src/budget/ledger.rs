@@ -1,4 +1,4 @@
-//! Ledger: who has used how much today, and what is set aside for calls under way. A pure machine: time and what is stored are told.
+//! Ledger: who has used how much today, and what is set aside for calls under way. A pure state machine: the caller passes the time and the stored rows.
 //!
 //! A reservation is checked and made in one step, so that however many calls begin at once, what is used and set aside never passes a cap.
 
@@ -20,7 +20,7 @@ use crate::config::{Cap, Flow, Rate, Spending};
 /// Holders kept in memory. Past it, those idle for a minute go; the ledger knows their day.
 const MOST: usize = 20_000;
 const IDLE: Duration = Duration::from_secs(60);
-/// Per cent of a cap from which owners are told and the small model answers.
+/// Per cent of a cap from which owners are warned and the small model answers.
 pub(super) const NEARLY: u64 = 80;
 
 /// Money, and tokens whose price is not known.
@@ -360,7 +360,7 @@ impl Ledger {
         self.near.values().filter(|warning| warning.day == Day::of(now)).cloned().collect()
     }
 
-    /// Whether a person is to be told that a limit is reached: once a day of the rate, once of the day, which the ledger remembers.
+    /// Whether to notify a person that a limit is reached: at most once a day for the rate and once for the day. The ledger remembers both.
     pub(super) fn notice(&mut self, person: &Holder, passes_soon: bool, now: Timestamp) -> bool {
         let account = self.account(person, now);
         if passes_soon {

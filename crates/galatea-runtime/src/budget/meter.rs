@@ -1,4 +1,4 @@
-//! Meter: the models of one turn. Each call is set aside before it is made and settled after it, whoever makes it.
+//! Meter: the models of one turn. Each call's cost is reserved before the call and settled after it.
 
 use async_trait::async_trait;
 use galatea_core::{

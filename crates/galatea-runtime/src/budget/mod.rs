@@ -176,7 +176,7 @@ impl Budget {
         Ok(visit)
     }
 
-    /// The same for somebody else in the same Room, without asking the store; none when their day has to be read first.
+    /// The same for another person in the same Room, without a store read; none when the store must be read first.
     pub(crate) fn visit_known(
         &self,
         like: &Visit,
@@ -294,7 +294,7 @@ impl Budget {
         lock(&self.ledger).settle(&visit.case(self.clock.now()), estimate, actual)
     }
 
-    /// What a refused person reads; none when they have read it, when nobody reads notices, or when there were too many of late.
+    /// The notice for a refused person; none when they have had it, when the platform shows no notices, or when too many were sent lately.
     pub(crate) fn notice(&self, visit: &Visit, refusal: &Refusal) -> Option<String> {
         let text = match &visit.spending().notice {
             Some(own) if own.is_empty() => return None,
@@ -340,7 +340,7 @@ impl Budget {
         }
     }
 
-    /// A row that says how many messages of a visit were refused, and whether their author was told.
+    /// A row that says how many messages of a visit were refused, and whether their author was notified.
     pub(crate) fn refused(&self, visit: &Visit, refused: u64, notices: u64) -> UsageRow {
         UsageRow {
             agent: self.agent,

@@ -9,7 +9,7 @@ use super::ledger::Spend;
 const CHARACTERS: usize = 3;
 /// Tokens of a picture: the most that Anthropic counts for one (Vision, "Calculate image costs").
 const PICTURE: u64 = 1_600;
-/// Tokens set aside for an answer whose length nobody limits: about 700 words. What is longer is counted when it is there.
+/// Tokens reserved for an answer without a length limit: about 700 words. A longer answer is counted when it arrives.
 const ANSWER: u64 = 1_024;
 
 /// Tokens of a text.

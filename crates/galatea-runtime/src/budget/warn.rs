@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Budget, ledger::Warning};
 
 impl Budget {
-    /// Logs and tells owners. Told once per day and cap, whichever process noticed.
+    /// Logs and warns owners, once per day and cap over all processes.
     pub(super) fn warn(self: &Arc<Self>, warnings: Vec<Warning>) {
         for warning in warnings {
             let Warning { who, setting, percent, day } = warning;
@@ -20,7 +20,7 @@ impl Budget {
             let budget = Arc::clone(self);
             tokio::spawn(async move {
                 if let Err(error) = budget.tell_owners(&setting, percent, day, who.text()).await {
-                    tracing::warn!(error = %error.report(), "owners could not be told that a budget is nearly used up");
+                    tracing::warn!(error = %error.report(), "failed to warn the owners that a budget is nearly used up; the log has the warning");
                 }
             });
         }
@@ -63,7 +63,7 @@ impl Budget {
             content.extra.insert("notice".into(), true.into());
             let outgoing = Outgoing::Message { content, reply_to: None };
             if let Err(error) = self.outbound.send_message_to_target(&address, outgoing).await {
-                tracing::warn!(source = %source, error = %error.report(), "an owner could not be told that a budget is nearly used up");
+                tracing::warn!(source = %source, error = %error.report(), "failed to warn an owner that a budget is nearly used up; the other owners are warned");
             }
         }
         Ok(())

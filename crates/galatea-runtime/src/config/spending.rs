@@ -51,7 +51,7 @@ pub const BUDGET_ROOM: Variable =
 /// What the agent may cost.
 pub const BUDGET_AGENT: Variable = Variable::new(
     "BUDGET_AGENT",
-    "What the agent may cost a day, written as for BUDGET_STRANGER. At 80 % its owners are told and the small model answers; once it is \
+    "What the agent may cost a day, written as for BUDGET_STRANGER. At 80 % its owners are warned and the small model answers; once it is \
      used up nobody but them is answered. <SOURCE>_BUDGET_AGENT caps one platform besides.",
 )
 .or("10 USD, 20000000 tokens");
@@ -132,7 +132,7 @@ pub struct Cap {
 pub struct Spending {
     /// Whether they hold, if the platform is public.
     pub(crate) on: bool,
-    /// They hold where nobody but the owner can write, too.
+    /// They also hold where only the owner can write.
     pub(crate) everywhere: bool,
     pub(crate) person: Rate,
     pub(crate) room: Rate,

@@ -1,6 +1,6 @@
 //! Accounts: what of a platform's ids is shared by an agent's accounts there, and what each account has to itself.
 //!
-//! People and Worlds are the same whoever looks. A Room and its messages are an account's own: two bots sit in one channel and each
+//! People and Worlds are shared by all accounts. A Room and its messages are an account's own: two bots sit in one channel and each
 //! hears everything there, and Telegram counts messages per bot. The account that came first has the ids elizaOS derives; those of
 //! every other are derived from `account/id`.
 

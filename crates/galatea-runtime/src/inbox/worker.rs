@@ -52,7 +52,7 @@ async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {
     loop {
         let turn = Box::pin(inbox.engine.run_turn(lane, &mut taken));
         let outcome = AssertUnwindSafe(lease.run(turn)).catch_unwind().await;
-        // Lost to another process, which begins anew.
+        // Lost to another process, which starts over.
         let Some(outcome) = outcome.transpose() else { return };
         let error = match outcome {
             Ok(Ok(TurnEnd::Finished)) => return,

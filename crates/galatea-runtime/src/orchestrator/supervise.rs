@@ -73,7 +73,7 @@ async fn connected(agent: &Arc<Agent>, connector: &Arc<dyn Connector>, stop: &Ca
         let (connector, gateway) = (Arc::clone(connector), gateway.clone());
         async move { connector.run(gateway, stop).await }
     };
-    // Whoever watches the events says it to people, once; the attempts are for whoever looks closer.
+    // Subscribers of the events report it to people once; the attempts are for debugging.
     let task = label(&info.source, &info.account);
     let told = |ended: &Ended| match ended {
         Ended::Again { error, delay } => {

@@ -156,7 +156,7 @@ impl RateGate {
         })
     }
 
-    /// Takes up what an earlier run was told.
+    /// Restores the pauses of an earlier run.
     pub(crate) fn restore(&self, kept: Pauses, now: Timestamp) {
         let mut own = self.lock();
         for (priority, until) in [
@@ -289,7 +289,7 @@ mod tests {
         gate.learn(room(1), Priority::Answer, &flood(60, Reach::Room), Timestamp(6_400_000));
         assert!(
             gate.admit(room(1), Priority::Answer, Timestamp(6_401_000)).is_err(),
-            "what is told now counts"
+            "the newest pause counts"
         );
     }
 }

@@ -134,7 +134,7 @@ pub(super) async fn read_lane(outbox: &Outbox, lane: &Lane<RoomId, Job>) {
     lane.put_back(jobs, complete);
 }
 
-/// Reads a part anew. False when it has ended, or when its account went to another process before that is known.
+/// Reads a part again. False when it has ended, or when its account moved to another process first.
 pub(super) async fn is_still_open(outbox: &Outbox, job: &mut Job) -> bool {
     while job.lease.is_open() {
         match outbox.store.outbox_item(job.delivery.id).await {

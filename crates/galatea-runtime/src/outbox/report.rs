@@ -7,7 +7,7 @@ use galatea_core::{
 
 use super::{job::Job, state::Outbox};
 
-/// Stores that it is tried again, and tells.
+/// Stores the next attempt and publishes it.
 pub(super) async fn again(
     outbox: &Outbox,
     job: &Job,

@@ -90,7 +90,7 @@ impl Stack {
                     .with_retry(Retry::After(delay)),
                 Admission::Go(_) | Admission::Never => Error::new(ErrorKind::Unauthorized, "sending is stopped because the platform refused the credentials")
                     .with("cause", cause)
-                    .with_fix("set the right ones and start galatea again: a running one does not read them anew"),
+                    .with_fix("set the right ones and start galatea again: a running process does not read them again"),
             })
         })
     }
@@ -126,7 +126,7 @@ impl Stack {
         outcome
     }
 
-    /// Tells whoever pressed or called that there is no answer. Tried once.
+    /// Closes a button press or command that gets no answer. Tried once.
     pub(crate) async fn unanswered(
         &self,
         address: &Address,

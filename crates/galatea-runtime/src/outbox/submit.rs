@@ -97,7 +97,7 @@ impl Outbox {
                 self.push(Job::committed(row, in_flight, lease, stamp.ahead));
                 continue;
             }
-            // Let go before the backlog is asked: its reader finds the row in the store, or is told here that it read too early.
+            // Let go before the backlog is asked: its reader finds the row in the store, or learns here that it read too early.
             drop(in_flight);
             let Some((route, lease)) = self.sender(address) else {
                 self.wake_sender();

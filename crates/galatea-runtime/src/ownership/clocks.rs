@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::steady::steady;
 
-/// Between two comparisons, as long as nobody sets this machine's clock.
+/// Between two comparisons, as long as this machine's clock is not set.
 const EVERY: Duration = Duration::from_secs(10);
 /// An answer that took longer says too little about when it was given.
 const PROMPT: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Events between processes: told when somebody listens, heard where nothing else happens.
+//! Events between processes: published while a subscriber exists; consumed by `api` processes.
 
 use galatea_core::{
     Event, EventBus, Hint, Store,
@@ -59,7 +59,7 @@ async fn tell(store: &dyn Store, options: &ClusterOptions, events: &EventBus, he
             match store.publish_events(options.member, &told).await {
                 Ok(()) => options.hints.tell(Hint::Events),
                 Err(error) => {
-                    tracing::debug!(error = %error.report(), "events could not be told to other processes")
+                    tracing::debug!(error = %error.report(), "failed to publish events to other processes; they are dropped")
                 }
             }
         }

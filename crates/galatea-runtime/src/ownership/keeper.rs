@@ -36,7 +36,7 @@ pub(crate) struct Keeper {
     compared: Compared,
     /// What others run.
     peers: Peers,
-    /// What this process told the others it does.
+    /// What this process last published about its work.
     said: Vec<Group>,
     /// Another process listens to what happens here.
     heard: Arc<std::sync::atomic::AtomicBool>,
@@ -45,7 +45,7 @@ pub(crate) struct Keeper {
 /// Why the keeper does something now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Why {
-    /// A sign of life is due, or something here has changed.
+    /// A heartbeat is due, or this process has changed.
     Due,
     /// Others may have changed something.
     Looking,
@@ -104,7 +104,7 @@ impl Keeper {
             match self.watched(&agents, why).await {
                 Ok(()) => away = false,
                 Err(error) if away => {
-                    tracing::debug!(error = %error.report(), "no sign of life could be given")
+                    tracing::debug!(error = %error.report(), "failed to send a heartbeat; trying again at the next tick")
                 }
                 Err(error) => {
                     away = true;
@@ -175,7 +175,7 @@ impl Keeper {
             let company = [Group::rooms(id), Group::accounts(id)]
                 .iter()
                 .any(|group| alive.get(group).is_some_and(|count| *count > 1));
-            // Somebody else does a part of the work, even if nobody does the same.
+            // Another process does a part of the work, even if none does the same part.
             let split = self.options.role != galatea_core::store::ProcessRole::All;
             agent.ownership().set_company(company || split);
             agent.answered_by(alive.get(&Group::rooms(id)).copied().unwrap_or(1));

@@ -248,7 +248,7 @@ mod tests {
         let (lease, term) = guard(Duration::from_secs(60));
         assert_eq!(lease.guard(async { 1 }).await, Some(1));
         let steps = std::cell::Cell::new(0);
-        // As after a pause: nothing has told it yet, and what it waited for is there.
+        // As after a pause: no timer has fired yet, and what it waited for is there.
         let work = async {
             steps.set(1);
             term.extend(steady(), Duration::ZERO);

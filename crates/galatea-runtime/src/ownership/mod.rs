@@ -35,11 +35,11 @@ pub struct ClusterOptions {
     pub name: String,
     /// What it does.
     pub role: ProcessRole,
-    /// How long its work stays its own after the last sign of life.
+    /// How long its leases last after the last heartbeat.
     pub ttl: Duration,
-    /// Between two signs of life, and between two looks for work that nobody does.
+    /// Between two heartbeats, and between two polls for unclaimed work.
     pub tick: Duration,
-    /// How processes tell each other that a look is worth it.
+    /// How processes wake each other for new work.
     pub hints: Arc<dyn Hints>,
     /// What it runs.
     pub about: About,
@@ -48,7 +48,7 @@ pub struct ClusterOptions {
 }
 
 impl ClusterOptions {
-    /// With the times of production: six seconds, and a sign of life every half second, so that many may be missed.
+    /// With the times of production: six seconds, and a heartbeat every half second, so that many may be missed.
     pub fn new(member: MemberId, name: String, role: ProcessRole) -> Self {
         Self {
             member,

@@ -1,14 +1,14 @@
-//! Peers: other processes that run something else than this one are noticed, and named once.
+//! Peers: processes of another version, character or settings are detected and named once.
 
 use galatea_core::{MemberId, Result, Store, store::About};
 use std::collections::BTreeMap;
 
-/// What was said about whom.
+/// The differences last reported of each process.
 #[derive(Debug, Default)]
 pub(super) struct Peers(BTreeMap<MemberId, Vec<String>>);
 
 impl Peers {
-    /// Looks at who is alive, and says what is new.
+    /// Compares the live processes with this one and logs new differences.
     pub(super) async fn look(
         &mut self,
         store: &dyn Store,
@@ -24,7 +24,7 @@ impl Peers {
         for (id, (name, unlike)) in &found {
             if !unlike.is_empty() && self.0.get(id) != Some(unlike) {
                 let runs = unlike.join("; ");
-                tracing::warn!(code = "GAL-CLUSTER-UNLIKE", process = %name, runs, "another process that shares this database runs something else");
+                tracing::warn!(code = "GAL-CLUSTER-UNLIKE", process = %name, runs, "another process that shares this database runs another version, character or settings; both go on");
             }
         }
         self.0 = found.into_iter().map(|(id, (_, unlike))| (id, unlike)).collect();

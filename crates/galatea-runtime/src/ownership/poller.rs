@@ -7,7 +7,7 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
-/// Between two looks where nobody tells that there is something to see.
+/// Between two polls where no wake-up arrives.
 const OFTEN: Duration = Duration::from_millis(100);
 /// Between two looks however many tell: what comes meanwhile is seen in one.
 const SOONEST: Duration = Duration::from_millis(10);
@@ -25,11 +25,11 @@ impl Poller {
         Self { hints: Arc::clone(hints), heard: hints.heard(hint), last: Instant::now() }
     }
 
-    /// Completes when it is time to look: after this pause, or when another process tells. With company that cannot tell, the pause is short.
+    /// Completes when the next poll is due: after this pause, or at another process's wake-up. Where other processes cannot send wake-ups, the pause is short.
     pub(crate) async fn next(&mut self, pause: Duration, company: bool) {
         let pause = if company && !self.hints.is_up() { pause.min(OFTEN) } else { pause };
         tokio::select! {
-            // The machine's time: nothing is decided by when somebody looks.
+            // The machine's time: no decision depends on when a poll happens.
             () = sleep(pause) => {}
             Ok(()) = self.heard.changed() => sleep_until(self.last + SOONEST).await,
         }
@@ -70,7 +70,7 @@ mod tests {
             hints.tell(Hint::Inbox);
             next.await;
         }
-        // What was told between two looks counts as well, however often.
+        // Wake-ups between two polls count as one.
         hints.tell(Hint::Inbox);
         hints.tell(Hint::Inbox);
         looks.next(hour, true).await;

@@ -1,4 +1,4 @@
-//! Steady: time that nobody can set and that passes while the machine sleeps, as the database's does. The clock behind [`std::time::Instant`]
+//! Steady: time that cannot be set and that passes while the machine sleeps, as the database's does. The clock behind [`std::time::Instant`]
 //! stands still then: a machine that wakes would think for a moment that what it had is still its own.
 
 use std::time::Duration;

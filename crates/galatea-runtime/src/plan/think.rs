@@ -65,7 +65,7 @@ pub(super) fn split<'a>(text: &'a str, finish: Finish, repairs: &mut Repairs) ->
     Thinking { thought: Some(thought).filter(|t| !t.is_empty()), rest }
 }
 
-/// Chat templates that open the reasoning themselves leave only its closing tag in the answer. Inside an envelope it is somebody's words.
+/// Chat templates that open the reasoning themselves leave only its closing tag in the answer. Inside an envelope it is a quotation.
 fn orphan(text: &str) -> Option<(&str, &str)> {
     if text.trim_start().starts_with(['{', '<', '`', '[']) {
         return None;

@@ -289,7 +289,7 @@ async fn perform(
     }
 }
 
-/// An action that speaks where nobody is connected has failed: neither the model nor a person is told that it worked.
+/// An action that speaks on a platform without a connector has failed; neither the model nor a person is informed of a success.
 pub(super) fn only_reachable(engine: &Engine, result: &mut ActionResult) {
     let silent = result
         .elsewhere

@@ -49,7 +49,7 @@ pub(crate) async fn run(turn: &Turn<'_>, store: &dyn Store) -> Result<Done> {
         "mute" => switch(
             turn,
             Some(ParticipantState::Muted),
-            "I am silent here until somebody sends /unmute.",
+            "I am silent here until a person sends /unmute.",
         ),
         "unmute" => switch(turn, None, "I am back."),
         "privacy" => privacy(turn, args).await?,

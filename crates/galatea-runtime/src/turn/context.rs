@@ -114,7 +114,7 @@ impl TurnContext {
             .kind(MemoryKind::Messages)
         };
         let mut recent = Vec::new();
-        // Newest first: what others said after the message in hand is a later turn's; our own words in between answered earlier ones.
+        // Newest first: messages of others after the current message belong to a later turn; our own words in between answered earlier ones.
         let (mut later, itself) = (true, engine.view.identity.entity());
         for memory in engine.store.shared_memories(&query).await? {
             let own = std::iter::once(&mut self.message)
@@ -141,7 +141,7 @@ impl TurnContext {
         Ok(())
     }
 
-    /// What the messages in hand reply to, where the platform told no more than which message it is; and what is known of its files.
+    /// What the current messages reply to, where the platform gave only the message's id; and what is known of its files.
     async fn look_up_quotes(&mut self, engine: &Engine) {
         let itself = engine.view.identity.entity();
         let recent = std::mem::take(&mut self.recent);
@@ -240,7 +240,7 @@ fn replied_to(memory: &Memory) -> Option<MemoryId> {
     memory.content.in_reply_to.filter(|_| !complete)
 }
 
-/// Adds what is stored of the quoted message: its words, or what somebody has seen on its pictures.
+/// Adds what is stored of the quoted message: its words, or the descriptions of its pictures.
 fn complete(content: &mut Content, quoted: &Memory, own: bool) {
     let said = &quoted.content;
     match content.quotes.iter_mut().find(|quote| quote.kind == QuoteKind::Reply) {

@@ -14,7 +14,7 @@ use galatea_core::{
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// A pause after which the next message tells its time.
+/// A pause after which the next message shows its time.
 const PAUSE: Duration = Duration::from_secs(600);
 /// Graphemes shown of a quoted message: enough to find one that is shown itself, and the whole of most others.
 const QUOTED_SHOWN: usize = 100;

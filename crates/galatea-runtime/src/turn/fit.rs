@@ -65,7 +65,7 @@ impl Budget {
         self.scale.apply(self.family.message(message))
     }
 
-    /// What a request takes, as far as can be told.
+    /// The tokens of a request, as far as they can be estimated.
     pub(super) fn request(self, request: &TextRequest) -> u64 {
         self.scale.apply(self.family.request(request))
     }

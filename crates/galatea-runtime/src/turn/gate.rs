@@ -1,4 +1,4 @@
-//! Gate: answer at all? A pure function; every step it takes is recorded, so that `explain` can tell.
+//! Gate: answer at all? A pure function; every step it takes is recorded, so that `explain` can show it.
 
 mod name;
 
@@ -74,12 +74,12 @@ pub(crate) fn judge(case: &Case<'_>) -> Judged {
     if envelope.from_self {
         return log.skip("own-message", "it is the agent's own message", None);
     }
-    log.pass("own-message", "somebody else wrote it");
+    log.pass("own-message", "another person wrote it");
     if let Some((reason, setting, value)) = blocked(case) {
         return log.skip("blocked", reason, Some((&setting, &value)));
     }
 
-    // Our own clock tells how long it waited here; the platform's only how long it was on its way.
+    // Our own clock measures how long it waited here; the platform's only how long it was under way.
     let on_its_way = Some(case.received_at.since(case.message.created_at))
         .filter(|delay| *delay <= LONGEST_DELAY)
         .unwrap_or_default();
@@ -325,7 +325,7 @@ fn group(case: &Case<'_>, mut log: Log) -> Judged {
     } else {
         (policy.group_setting.as_str(), "always")
     };
-    log.skip("group-policy", "nobody addressed the agent", Some(change))
+    log.skip("group-policy", "the message does not address the agent", Some(change))
 }
 
 /// What of the block lists meets this message: why, and what would let it through.

@@ -34,7 +34,7 @@ pub(super) fn gather(
     let visit = &context.meter.visit;
     let mut verdicts = Vec::new();
     let more = lane.take_while(room_for, |next| match judge.judge(next) {
-        // What somebody says in several messages is one answer; of others each counts.
+        // Several messages of one person get one answer; of several people each counts.
         Judged::Answer(mut verdict) => {
             let admitted = if next.admitted || judge.is_authors(next) {
                 Some(Ok(()))

@@ -11,7 +11,7 @@ const NOTICES: Duration = Duration::from_secs(600);
 pub(super) const BROKEN: &str =
     "Sorry, something went wrong here, and I could not answer. Please try again in a few minutes.";
 
-/// What a refused person reads. Where nobody asked, or where telling costs money, a connector leaves it out.
+/// The notice for a refused person. A connector leaves it out for unasked posts and where a notice costs money.
 pub(super) fn limit_notice(text: String) -> Content {
     let mut notice = Content::text(text);
     notice.extra.insert("notice".into(), true.into());
@@ -31,7 +31,7 @@ pub(super) fn notice(
     if let Some(text) = text.filter(|_| !context.ask && !told) {
         outcome.notice = true;
         let mut notice = Content::text(text);
-        // Where nobody asked, such as a scheduled post, or where everybody reads it, a connector leaves it out.
+        // A connector leaves it out for unasked posts, such as scheduled ones, and where it would be public.
         notice.extra.insert("notice".into(), true.into());
         let asked = context.message.entry.remote.clone();
         if context
@@ -43,12 +43,12 @@ pub(super) fn notice(
             verdict.step(
                 "notice",
                 StepOutcome::Note,
-                "this platform is not told that something failed",
+                "this platform gets no failure notices",
             );
             return outcome;
         }
         outcome.replies.push(notice);
-        verdict.step("notice", StepOutcome::Note, "the room was told");
+        verdict.step("notice", StepOutcome::Note, "a notice was sent to the room");
     }
     outcome
 }

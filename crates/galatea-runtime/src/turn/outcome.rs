@@ -22,7 +22,7 @@ pub(crate) struct Outcome {
     pub(crate) remember: bool,
     /// Other people's words were before the model: what it says may be theirs.
     pub(crate) others_words: bool,
-    /// The reply tells the Room that something failed: not again for a while.
+    /// The reply is a failure notice; the Room gets at most one per interval.
     pub(crate) notice: bool,
 }
 

@@ -50,7 +50,7 @@ pub(super) async fn welcome(
         pairing::Welcome::Silence => verdict.step(
             "pairing",
             StepOutcome::Note,
-            "they were told a while ago; nothing more is said for now",
+            "they had a notice a while ago; no further one is sent for now",
         ),
     }
     let decision = verdict.decision;

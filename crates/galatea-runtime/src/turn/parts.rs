@@ -114,7 +114,7 @@ impl<'a> Parts<'a> {
         let id = context.message.entry.memory.id;
         for (_, verdict) in finished.iter_mut().filter(|(waiting, _)| waiting.entry.memory.id == id)
         {
-            verdict.step("parts", StepOutcome::Note, format!("{said} parts of the answer were sent; the rest is sent when somebody says \"more\" (ANSWER_PARTS)"));
+            verdict.step("parts", StepOutcome::Note, format!("{said} parts of the answer were sent; the rest is sent when a person writes \"more\" (ANSWER_PARTS)"));
         }
         Ok(())
     }

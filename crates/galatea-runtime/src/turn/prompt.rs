@@ -15,7 +15,7 @@ use super::{
 /// Providers whose text the conversation itself carries already.
 const IN_CONVERSATION: &[&str] =
     &["RECENT_MESSAGES", "ACTIONS", "PROVIDERS", "EVALUATORS", "ATTACHMENTS"];
-/// The provider that tells who the agent is.
+/// The provider that describes the agent.
 const CHARACTER: &str = "CHARACTER";
 /// Steps a template may take; elizaOS's need a few hundred.
 const FUEL: u64 = 100_000;

@@ -29,7 +29,7 @@ pub(super) struct Refused {
     /// With the limit noted.
     pub(super) verdict: Verdict,
     pub(super) visit: Visit,
-    /// None for the queue share, about which nobody is told.
+    /// None for the queue share, which gets no notice.
     pub(super) refusal: Option<Refusal>,
 }
 
@@ -96,7 +96,7 @@ fn crowds(
     Some(verdict)
 }
 
-/// Whether somebody else's message may be answered together with what is in hand; none when their day has to be read first.
+/// Whether another person's message may be answered together with the current ones; none when the store must be read first.
 pub(super) fn admit(
     engine: &Engine,
     visit: &Visit,
@@ -107,7 +107,7 @@ pub(super) fn admit(
     Some(engine.budget.admit(&theirs))
 }
 
-/// Finishes a refused message, and those of the same person that wait behind it, and tells the person if that is due.
+/// Finishes a refused message and those of the same person behind it, and notifies the person if that is due.
 pub(super) async fn refuse(
     engine: &Engine,
     lane: &Lane<RoomId, Claimed>,
@@ -152,7 +152,7 @@ pub(super) async fn refuse(
         return finish_unanswered(engine, room, finished, vec![usage]).await;
     };
     if let Some((_, verdict)) = finished.first_mut() {
-        verdict.step("notice", StepOutcome::Note, "the person was told");
+        verdict.step("notice", StepOutcome::Note, "a notice was sent to the person");
     }
     let outcome = Outcome { replies: vec![limit_notice(text)], ..Outcome::default() };
     let decided: Vec<_> = finished

@@ -24,9 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(45);
 
 const PROMPT: &str = "Describe this picture for somebody who cannot see it, in at most five sentences. If there is writing in it, quote it.";
 
-/// Looks at what nobody has described yet.
+/// Describes pictures that have no description yet.
 pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
-    // Files of what somebody replies to or forwards are asked about as often as their own.
+    // People ask about the files of replied-to and forwarded messages as often as about their own.
     let files = |content: &'_ Content| {
         content
             .attachments

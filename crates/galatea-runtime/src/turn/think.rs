@@ -36,7 +36,7 @@ pub(super) async fn think(engine: &Engine, context: &TurnContext) -> Result<Thou
         return Ok(Box::pin(command(engine, context, verdict)).await);
     }
     let catalog = Box::pin(catalog(engine, context)).await;
-    // A little sooner than the turn, so that whoever asks the models hears which of them did not answer, and why.
+    // A little sooner than the turn, so that the caller of the models learns which did not answer, and why.
     let deadline = engine.clock.now().plus(engine.limits.turn - engine.limits.turn / LAST_WORDS);
     let work =
         AssertUnwindSafe(Box::pin(answer(engine, context, &catalog, deadline, &mut verdict)))
@@ -79,7 +79,7 @@ fn refused(
     });
     if let Some(text) = told {
         outcome.replies.push(limit_notice(text));
-        verdict.step("notice", StepOutcome::Note, "the person was told");
+        verdict.step("notice", StepOutcome::Note, "a notice was sent to the person");
     }
     (outcome, verdict, State::default())
 }

@@ -52,7 +52,7 @@ impl Unanswered {
         engine.tasks.spawn(async move {
             let Self { route, address, message, why } = self;
             if let Some(Err(error)) = halt.run_until_cancelled(route.stack.unanswered(&address, &message, &why)).await {
-                tracing::info!(room = %address.room, error = %error.report(), "whoever asked could not be told that there is no answer");
+                tracing::info!(room = %address.room, error = %error.report(), "failed to close a command that gets no answer; the platform shows it as failed");
             }
         });
     }

@@ -1,4 +1,4 @@
-//! Window: how much each model takes, as it is told and as refusals have shown. Kept with the agent, and in the store for a day.
+//! Window: how many tokens each model takes, as listed and as its refusals have shown. Kept with the agent, and in the store for a day.
 
 use dashmap::DashMap;
 use galatea_core::{
@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::fit::Budget;
 
-/// How long a refusal is remembered in the store: a server may be set up anew.
+/// How long a refusal is remembered in the store: a server may be reconfigured.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 /// Tokens kept for the answer: what a model may write at once, and at most a quarter of its window.
 const ANSWER: u64 = 4_096;

@@ -86,7 +86,7 @@ pub(crate) fn unsettled(error: sqlx::Error) -> Error {
     store(error).with_sent(Sent::Maybe)
 }
 
-/// The same failure while opening: told with the place.
+/// The same failure while opening, with its place.
 pub(crate) fn open(place: &str, error: sqlx::Error) -> Error {
     let cause = match &error {
         sqlx::Error::Io(io) => Some(io.to_string()),
@@ -95,7 +95,7 @@ pub(crate) fn open(place: &str, error: sqlx::Error) -> Error {
         _ => None,
     };
     if cause.as_ref().is_some_and(|cause| cause.contains("unsupported startup parameter")) {
-        // PgBouncer, in any mode, says so of what it was not told to pass over.
+        // PgBouncer, in any mode, answers this to parameters that it is not configured to ignore.
         let fix = "Name the server itself in DATABASE_URL, or set pool_mode = session and ignore_startup_parameters = extra_float_digits in PgBouncer.";
         return pooler(place).with_fix(fix).with_source(error);
     }

@@ -56,7 +56,7 @@ impl EventStore for Postgres {
         let rows = self.all::<(i64, i64, Uuid, String)>(read).await?;
         let end =
             rows.last().map_or(after, |(tx, seq, ..)| EventPosition(number(*tx), number(*seq)));
-        // What a newer version tells and this one does not know is passed over.
+        // Events of a newer version that this one does not know are skipped.
         let others = rows
             .into_iter()
             .filter(|(_, _, from, _)| *from != member.0)

@@ -19,7 +19,7 @@ pub(crate) const COMMIT_GROUP: &str =
 
 /// The SQLSTATE of a row that meets what has been committed already.
 const CONFLICT: &str = "GA001";
-/// The SQLSTATE of a lease that somebody else holds by now.
+/// The SQLSTATE of a lease that another process holds by now.
 const FENCED: &str = "GA002";
 
 /// What a row is about: two about the same thing are not taken together.

@@ -1,4 +1,4 @@
-//! Wake-ups between processes that share a database: `NOTIFY galatea` tells of new work, and each process listens on a connection of its own.
+//! Wake-ups between processes that share a database: `NOTIFY galatea` announces new work, and each process listens on a connection of its own.
 
 use galatea_core::{Hint, Hints};
 use sqlx::postgres::PgListener;
@@ -21,12 +21,12 @@ const CHANNEL: &str = "galatea";
 /// Several at once; the server passes them on when the statement commits.
 pub(crate) const NOTIFY: &str =
     "SELECT 1 FROM (SELECT pg_notify('galatea', told) FROM unnest($1::text[]) told) done";
-/// How often a process tells itself that it hears. A server that says nothing for two of these counts as lost: TCP would wait for ever.
+/// How often a process notifies itself to check the connection. A server that sends nothing for two of these counts as lost: TCP would wait for ever.
 const PING: Duration = Duration::from_secs(15);
 /// Between two attempts to listen again, at first and at most.
 const PAUSE: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(8)];
 
-/// How often something was told, by the places of [`Hint::ALL`].
+/// How many notifications were sent, by the places of [`Hint::ALL`].
 type Counts = [u64; Hint::ALL.len()];
 
 /// Wake-ups of one process. They end with the last handle.
@@ -48,7 +48,7 @@ impl Notices {
         let (told, telling) = watch::channel(Counts::default());
         let heard: Arc<[_]> = Hint::ALL.map(|_| watch::Sender::new(0)).into();
         let (is_up, up) = watch::channel(false);
-        // Its own wake-ups wake nobody here.
+        // A process ignores its own wake-ups.
         let own = Uuid::new_v4().simple().to_string();
         let ear = Ear { place, own: own.clone(), heard: Arc::clone(&heard), is_up };
         let ended = telling.clone();
@@ -119,9 +119,9 @@ impl Ear {
         let mut listener = PgListener::connect_with(&pool).await?;
         listener.listen(CHANNEL).await?;
         self.is_up.send_replace(true);
-        // Whatever was told meanwhile.
+        // Any notification since.
         self.heard.iter().for_each(|heard| heard.send_modify(|count| *count += 1));
-        // What this process tells comes back, so silence means that nothing is heard.
+        // A process's own notifications come back, so silence means that the connection is dead.
         while let Ok(notice) = timeout(2 * PING + PING, listener.try_recv()).await {
             let Some(notice) = notice? else { break };
             let mut words = notice.payload().split(' ');
@@ -135,7 +135,7 @@ impl Ear {
     }
 }
 
-/// Tells what was told here, several at once as one statement.
+/// Sends this process's notifications, several at once as one statement.
 async fn tell(readers: Readers, own: String, mut telling: watch::Receiver<Counts>) {
     let (mut told, mut ping) = (Counts::default(), interval(PING));
     let uncounted = AtomicU64::new(0);
@@ -158,9 +158,9 @@ async fn tell(readers: Readers, own: String, mut telling: watch::Receiver<Counts
             continue;
         }
         let notify = Statement::for_postgres(NOTIFY, vec![Value::Texts(payloads)]);
-        // What cannot be told is found by those that look; who listens again looks at once.
+        // Work whose notification failed is found by polling; a process that listens again polls at once.
         if let Err(failure) = readers.all::<(i32,)>(&uncounted, notify).await {
-            tracing::debug!("a wake-up could not be told: {}", failure.report());
+            tracing::debug!("failed to send a wake-up; other processes find the work by polling: {}", failure.report());
         }
         told = counts;
     }

@@ -45,7 +45,7 @@ pub(crate) const LEAVE: &str = "WITH gone AS (DELETE FROM members WHERE id = $1)
      UPDATE leases SET member_id = NULL, expires_at = 0 WHERE member_id = $1 RETURNING part";
 pub(crate) const KNOWN: &str =
     "INSERT INTO leases (part) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING RETURNING part";
-/// What is held already counts, so nothing is taken twice when it is asked again after its answer was lost. A part that somebody is taking right
+/// What is held already counts, so nothing is taken twice when it is asked again after its answer was lost. A partition that another process is claiming right
 /// now, or that a transaction of its last holder still locks, is left out.
 pub(crate) const CLAIM: &str = concat!(
     "WITH clock AS MATERIALIZED (SELECT ",
@@ -97,7 +97,7 @@ fn names(parts: &[Partition]) -> Value {
 }
 
 impl Postgres {
-    /// Every row, by the connection that only leases have: a sign of life waits for no other read.
+    /// Every row, by the connection reserved for leases: a heartbeat waits for no other read.
     async fn promptly<O>(&self, text: &'static str, values: Vec<Value>) -> Result<Vec<O>>
     where
         O: for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static,

@@ -1,8 +1,8 @@
 //! PostgreSQL: one writer that commits in groups, a pool of readers and a connection for leases beside it; several processes may share a database.
 //!
 //! Writes of all callers wait in one bounded queue. The writer takes whatever waits and goes together, carries it out in one statement, which is
-//! one transaction and one round trip, and answers after the commit. A connection that breaks is made anew; a change whose answer was lost on the
-//! way is asked for again and tells what became of it.
+//! one transaction and one round trip, and answers after the commit. A broken connection is replaced; a change whose answer was lost on the
+//! way is sent again, and its result shows whether it had been stored.
 
 mod error;
 mod event;

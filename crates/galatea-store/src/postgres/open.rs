@@ -100,7 +100,7 @@ impl Place {
 
     /// Sessions that read, made when they are needed.
     pub(crate) fn readers(&self, most: u32, limit: Duration) -> Readers {
-        // The server gives up after us, so that nothing goes on there for which nobody waits any more.
+        // The server gives up after us, so that no abandoned statement keeps running there.
         let session = format!(
             "{SESSION}; SET statement_timeout TO {}",
             (limit + Duration::from_secs(1)).as_millis()
@@ -137,7 +137,7 @@ async fn process(connection: &mut PgConnection) -> Result<i32, sqlx::Error> {
     raw_sql("SELECT pg_backend_pid()").fetch_one(connection).await?.try_get(0)
 }
 
-/// What a look at a database tells.
+/// What a look at a database finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// Host, port and name; never user or password.
@@ -157,7 +157,7 @@ pub(crate) struct Opened {
     pub(crate) created: bool,
     pub(crate) writer: PgConnection,
     pub(crate) readers: Readers,
-    /// The one connection that signs of life have for themselves.
+    /// The connection reserved for heartbeats.
     pub(crate) leases: Readers,
 }
 
@@ -226,7 +226,7 @@ async fn newest(connection: &mut PgConnection, place: &Place) -> Result<Option<i
     }
 }
 
-/// Brings the tables up to date: each step in a transaction, while nobody else does the same. True when there were none.
+/// Brings the tables up to date: each step in a transaction, under a lock. True when there were none.
 async fn migrate(connection: &mut PgConnection, place: &Place) -> Result<bool> {
     let fail = |e| error::open(&place.show(), e);
     // Two programs that see a new database at the same time would both make the schema.

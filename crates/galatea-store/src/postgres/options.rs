@@ -3,7 +3,7 @@
 use galatea_core::{Clock, SystemClock};
 use std::{fmt, sync::Arc, time::Duration};
 
-/// Connections for reading, unless told otherwise: a read takes about a millisecond, and a turn makes a few. With the writer's one, the one for
+/// Default number of connections for reading: a read takes about a millisecond, and a turn makes a few. With the writer's one, the one for
 /// leases and the one that hears wake-ups a process has seven at most.
 const READERS: u32 = 4;
 
@@ -19,10 +19,10 @@ pub struct PostgresOptions {
     pub readers: u32,
     /// How long to wait for a connection before a read or write fails with `Unavailable`.
     pub patience: Duration,
-    /// How long a change that had been sent when the connection broke is tried again before its outcome is told as unknown
+    /// How long a change that had been sent when the connection broke is tried again before its outcome is reported as unknown
     /// (`Unavailable` and `Sent::Maybe`). A failover of a managed PostgreSQL takes 20 to 45 s.
     pub settle_within: Duration,
-    /// Tells `received_at` of inbox rows.
+    /// The clock of `received_at` in inbox rows.
     pub clock: Arc<dyn Clock>,
 }
 

@@ -72,7 +72,7 @@ impl Readers {
         })
     }
 
-    /// Waits for whoever reads and closes all.
+    /// Waits for running reads and closes all connections.
     pub(crate) async fn close(&self) {
         self.pool.close().await;
     }

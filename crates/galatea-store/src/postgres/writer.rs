@@ -66,7 +66,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Runs until it is told to close or all handles of the store are gone.
+    /// Runs until `close` is called or all handles of the store are gone.
     pub(crate) async fn run(mut self) {
         let (mut closing, mut next) = (None, None);
         while closing.is_none() {
@@ -87,7 +87,7 @@ impl Writer {
             let mut bytes = first.change.bytes;
             let mut group = vec![first];
             if together {
-                // Callers that the last commit woke get the chance to hand in their next change; with nobody ready this is no wait.
+                // Callers that the last commit woke get the chance to hand in their next change; without a ready caller this does not wait.
                 tokio::task::yield_now().await;
             }
             while together
@@ -141,7 +141,7 @@ impl Writer {
                 && error::is_environment(&failure.error)
                 && begun.elapsed() < self.settle_within
             {
-                // It may stand. Asking again tells, and does what is missing. One session that broke is no trouble yet.
+                // It may be stored. Sending it again shows that, and stores what is missing. One broken session is not reported yet.
                 if again {
                     self.fails(&error::store(failure.error));
                     sleep(PAUSE).await;
@@ -200,7 +200,7 @@ impl Writer {
         again: bool,
     ) -> Result<Vec<Vec<u64>>, Failure> {
         self.statements.fetch_add(1, Ordering::Relaxed);
-        // Taken out: whoever stops in between leaves no session of unknown state behind.
+        // Taken out: a cancelled caller leaves no session of unknown state behind.
         let had = self.connection.take();
         let fresh = had.is_none();
         let mut connection = match had {
@@ -240,7 +240,7 @@ struct Failure {
     error: sqlx::Error,
     /// It had left when the connection broke: its outcome is unknown.
     sent: bool,
-    /// The change at fault, and what it is told.
+    /// The change at fault, and its error.
     conflict: Option<(usize, Error)>,
 }
 
@@ -264,7 +264,7 @@ fn untouched(group: &[Waiting]) -> Vec<Vec<u64>> {
     group.iter().map(|waiting| vec![1; waiting.change.writes.len()]).collect()
 }
 
-/// One statement, which is one transaction and one round trip: nobody can be paused inside of it.
+/// One statement, which is one transaction and one round trip: no process can be paused inside it.
 async fn commit_together(
     connection: &mut PgConnection,
     waiting: &[Waiting],

@@ -1,4 +1,4 @@
-//! Condition: how writing goes, for whoever shows it, and whether the disk can still be believed.
+//! Condition: how writing goes, for `status`, and whether the disk can still be trusted.
 
 use galatea_core::{Error, Result};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -58,7 +58,7 @@ impl Condition {
 
     /// Why the last group was not stored.
     pub(crate) fn trouble(&self) -> Option<Error> {
-        // Also where nobody has written since.
+        // Also without a write since.
         if let Err(gone) = self.is_there() {
             return Some(gone);
         }

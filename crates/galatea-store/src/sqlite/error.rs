@@ -128,7 +128,7 @@ fn corrupt() -> Error {
         .with_fix("Restore the file from a backup, or move it away to start with an empty one.")
 }
 
-/// The same failure while opening: told with the file, and not to be tried again before a person has looked.
+/// The same failure while opening, with its file. A person has to look before the next attempt.
 pub(crate) fn open(path: &Path, error: sqlx::Error) -> Error {
     let out = match extended(&error).map(primary) {
         _ if is_sync(&error) => sync().with_source(error),
@@ -155,7 +155,7 @@ fn unwritable() -> Error {
         .with_fix("Check that the folder exists, that this user may write it and the file, and that the disk is not full.")
 }
 
-/// A SQLite file that belongs to somebody else.
+/// A SQLite file of another program.
 pub(crate) fn foreign(path: &Path) -> Error {
     Error::new(ErrorKind::Invalid, "this SQLite database belongs to another program")
         .with_code("GAL-DB-OPEN")

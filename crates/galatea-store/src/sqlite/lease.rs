@@ -1,4 +1,4 @@
-//! Leases: a SQLite file has one process, so whoever asks holds what it asks for. Nothing is stored.
+//! Leases: a SQLite file has one process, so every claim succeeds. Nothing is stored.
 
 use async_trait::async_trait;
 use galatea_core::{

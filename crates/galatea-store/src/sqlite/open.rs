@@ -53,7 +53,7 @@ pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened>
 /// Writes what an earlier process left in the log into the main file, and flushes it, before anything is answered for: after a failed flush
 /// the log may be readable from memory and not be on the disk. Nothing to do after an orderly end.
 async fn settle(connection: &mut SqliteConnection, path: &Path) -> Result<()> {
-    // Passive: it waits for nobody, and without another process it does all there is to do.
+    // Passive: it never waits, and without another process it checkpoints everything.
     match query("PRAGMA wal_checkpoint(PASSIVE)").fetch_one(connection).await {
         Err(failure) if error::is_sync(&failure) => Err(error::open(path, failure)),
         Err(failure) => {
@@ -117,7 +117,7 @@ fn common(connect: SqliteConnectOptions) -> SqliteConnectOptions {
         .statement_cache_capacity(256)
         // Deleted text is overwritten, in the file and in freed pages.
         .pragma("secure_delete", "ON")
-        // A file made by somebody else must not run functions with side effects from its schema.
+        // A file of another program must not run functions with side effects from its schema.
         .pragma("trusted_schema", "OFF")
         .pragma("temp_store", "MEMORY")
         // Negative: KiB.
@@ -152,7 +152,7 @@ async fn inspect(path: &Path, options: &SqliteOptions) -> Result<()> {
     connection.close().await.map_err(fail)
 }
 
-/// Brings the tables up to date in one transaction that nobody else can write beside.
+/// Brings the tables up to date in one exclusive transaction.
 async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<()> {
     let mut tx =
         connection.begin_with("BEGIN IMMEDIATE").await.map_err(|e| error::open(path, e))?;

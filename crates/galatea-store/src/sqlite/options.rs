@@ -27,7 +27,7 @@ pub struct SqliteOptions {
     pub max_pages: Option<u32>,
     /// With nothing to write for so long, SQLite's page cache (8 MiB after a burst) is given back.
     pub idle: Duration,
-    /// Tells `received_at` of inbox rows.
+    /// The clock of `received_at` in inbox rows.
     pub clock: Arc<dyn Clock>,
 }
 

@@ -52,7 +52,7 @@ impl Pool {
         Ok(Reader { pool: self, _permit: permit, connection })
     }
 
-    /// Waits for whoever reads and closes all.
+    /// Waits for running reads and closes all connections.
     pub(crate) async fn close(&self) {
         // Refused only once it is closed.
         let all = self.permits.acquire_many(self.most).await;
@@ -137,7 +137,7 @@ mod tests {
         let one = pool.acquire().await.unwrap();
         assert!(pool.acquire().now_or_never().is_none());
         let mut closing = std::pin::pin!(pool.close());
-        assert!(closing.as_mut().now_or_never().is_none(), "somebody reads");
+        assert!(closing.as_mut().now_or_never().is_none(), "a read is running");
         one.done();
         closing.await;
         assert!(matches!(pool.acquire().await, Err(Error::PoolClosed)));

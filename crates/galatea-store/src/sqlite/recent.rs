@@ -1,6 +1,6 @@
 //! The newest messages of Rooms, kept in memory: every turn reads them, and what it reads was mostly written by this process a moment ago.
 //!
-//! The writer adds what it has committed before it answers for it, in the order of commits, so whoever was answered finds it here. Whatever
+//! The writer adds what it has committed before it answers for it, in the order of commits, so a caller that got its answer finds its change here. Whatever
 //! changes or removes a stored memory empties everything (`Change::changes_memories`), and so does a commit of another process.
 
 use galatea_core::{AgentId, Memory, MemoryId, MemoryKind, RoomId, Timestamp, store::MemoryQuery};
@@ -83,7 +83,7 @@ pub(crate) enum Known {
     Page(Vec<Arc<Memory>>),
     /// Nothing yet: read this and [`Recent::fill`] it in.
     Read(Reading),
-    /// It is none of those that are kept.
+    /// It is not one of those that are kept.
     Other,
 }
 
@@ -194,7 +194,7 @@ impl State {
         }
     }
 
-    /// The Rooms nobody asked for in the longest time go first.
+    /// The least recently used Rooms go first.
     fn bound(&mut self, most: usize) {
         while self.bytes > most
             && let Some(key) =
@@ -221,7 +221,7 @@ impl Page {
 
     /// By how many bytes it grew.
     fn add(&mut self, memory: Memory) -> isize {
-        // Whoever read the page may have seen the commit before the writer tells of it.
+        // The reader of the page may have seen the commit before the writer reports it.
         if self.messages.iter().any(|held| held.id == memory.id) {
             return 0;
         }

@@ -1,4 +1,4 @@
-//! Full-text search: indexed when somebody searches, so that storing a message costs nothing for it.
+//! Full-text search: indexed when a search runs, so that storing a message costs nothing for it.
 
 use galatea_core::Result;
 

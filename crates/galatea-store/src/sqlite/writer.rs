@@ -86,7 +86,7 @@ impl Writer {
         Self { orders, statements, condition, recent, idle, scrub: false, version: None }
     }
 
-    /// Writes through a connection that nobody else uses, until it is told to close or all handles of the store are gone.
+    /// Writes through a connection of its own, until `close` is called or all handles of the store are gone.
     pub(crate) fn run_alone(mut self, mut connection: SqliteConnection, waiter: &Runtime) {
         let closing = match waiter.block_on(connection.lock_handle()) {
             Ok(mut lent) => {
@@ -140,7 +140,7 @@ impl Writer {
             let mut group = Vec::new();
             let mut closing = collect(first, &mut group);
             if closing.is_none() {
-                // Callers that the last commit woke get the chance to hand in their next change; with nobody ready this is no wait.
+                // Callers that the last commit woke get the chance to hand in their next change; without a ready caller this does not wait.
                 thread::yield_now();
             }
             let mut bytes: usize = group.iter().map(|w: &Waiting| w.change.bytes).sum();
@@ -179,7 +179,7 @@ impl Writer {
         self.statements.fetch_add(1, Ordering::Relaxed);
         match self.transact(db, &group) {
             Ok(outcomes) => {
-                // Removed meanwhile: nobody will ever read it.
+                // The file was removed meanwhile: no one could ever read it.
                 if let Err(told) = self.condition.is_there() {
                     return refuse(group, &told);
                 }
@@ -246,7 +246,7 @@ impl Writer {
         Ok(outcomes)
     }
 
-    /// Tells [`Recent`] of a commit, then everybody what became of their change.
+    /// Reports a commit to [`Recent`], then each caller the result of its change.
     fn answer(&self, group: Vec<Waiting>, outcomes: Outcomes) {
         let mut answered: Vec<_> = group.into_iter().zip(outcomes).collect();
         if answered.iter().any(|(w, outcome)| outcome.is_ok() && w.change.changes_memories) {

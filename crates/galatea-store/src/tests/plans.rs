@@ -94,7 +94,7 @@ async fn sqlite_reads_no_growing_table_whole() {
     let statements = statements::of_sqlite();
     assert!(statements.len() > 100, "{}", statements.len());
     for statement in statements {
-        assert!(!statement.contains("LIMIT $"), "{statement}\nis prepared anew each time");
+        assert!(!statement.contains("LIMIT $"), "{statement}\nis prepared again each time");
         let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
         let rows = query(explain).fetch_all(&mut connection).await;
         let rows = rows.unwrap_or_else(|e| panic!("{statement}\n{e}"));
@@ -190,7 +190,7 @@ async fn commit_group_reads_no_growing_table_whole() {
         store.settle(vec![settlement(delivery, OutboxState::Sent)]).await.unwrap();
         store.delete_memories(scene.agent, &[message.memory.id]).await.unwrap();
     }
-    // A session tells what it counted when it ends.
+    // A session reports its counts when it ends.
     store.close().await;
     let mut read = scans().await;
     for _ in 0..100 {

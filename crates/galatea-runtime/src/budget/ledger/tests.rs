@@ -54,7 +54,7 @@ fn a_refusal_takes_nothing_from_anybody() {
     assert_eq!(answered, 1);
     assert!(
         ledger.admit(&case(&spending, &friend, false, NOON), Ask::Answer).is_ok(),
-        "somebody else in the same room"
+        "another person in the same room"
     );
 }
 

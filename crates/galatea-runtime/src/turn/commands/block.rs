@@ -52,7 +52,7 @@ fn is_owner(turn: &Turn<'_>) -> Result<bool> {
     Ok(here.any(|(_, id)| EntityId(turn.agent.identity.swizzle(id)) == turn.message.entity_id))
 }
 
-/// What is meant: what the arguments name, else whoever wrote the message that is replied to.
+/// The target: what the arguments name, else the author of the message that is replied to.
 async fn target(
     turn: &Turn<'_>,
     store: &dyn Store,

@@ -5,7 +5,7 @@ use galatea_core::Character;
 /// How a message calls the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Called {
-    /// The name is what it begins or ends with, or stands apart as people write it when they address somebody.
+    /// The name is what it begins or ends with, or stands apart, as in a vocative.
     Addressed,
     /// The name stands in it as a word.
     Contained,

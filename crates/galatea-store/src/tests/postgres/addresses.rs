@@ -1,4 +1,4 @@
-//! Opening: each thing that can be in the way has its code, and nobody is told the password.
+//! Opening: each obstacle has its code, and no message holds the password.
 
 use galatea_core::{Error, ErrorKind, Retry};
 use galatea_testkit::postgres::Database;

@@ -1,4 +1,4 @@
-//! Lost servers and lost answers: the store comes back by itself, and tells the truth about what was under way.
+//! Lost servers and lost answers: the store recovers by itself and reports the true result of what was in flight.
 
 use super::{open, open_at};
 use galatea_core::{
@@ -86,7 +86,7 @@ async fn a_commit_whose_answer_was_lost_is_known_for_what_it_was() {
     );
 }
 
-/// Whichever answer on the way is lost. What was taken without being told would stay with a member that does nothing about it.
+/// Whichever answer on the way is lost. A partition claimed without a reply would stay with a member that does not use it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_whose_answer_was_lost_tells_all_that_is_held() {
     let database = Database::fresh().await;

@@ -1,4 +1,4 @@
-//! Servers that say nothing any more: reads end, their connections are replaced, and signs of life do not wait for them. Here a lock keeps the
+//! Servers that say nothing any more: reads end, their connections are replaced, and heartbeats do not wait for them. Here a lock keeps the
 //! answers away.
 
 use galatea_core::{
@@ -22,7 +22,7 @@ fn one_reader() -> PostgresOptions {
     PostgresOptions { readers: 1, ..PostgresOptions::default() }
 }
 
-/// Whoever reads memories waits until this transaction ends.
+/// Reads of memories wait until this transaction ends.
 struct Silence(PgConnection);
 
 impl Silence {
@@ -32,7 +32,7 @@ impl Silence {
         Self(connection)
     }
 
-    /// Completes when somebody waits.
+    /// Completes when a reader waits.
     async fn reached(&mut self) {
         let waits = "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'galatea.memories'::regclass AND NOT granted)";
         while !query_scalar::<_, bool>(waits).fetch_one(&mut self.0).await.unwrap() {
@@ -46,7 +46,7 @@ async fn memories(readers: Readers) -> galatea_core::Result<Vec<(i64,)>> {
     readers.all(&AtomicU64::new(0), count).await
 }
 
-/// What nobody locks, by the one connection there is.
+/// Reads an unlocked table by the only connection.
 async fn is_free(readers: &Readers) -> bool {
     let count = Statement::for_postgres("SELECT count(*) FROM rooms", Vec::new());
     readers.all::<(i64,)>(&AtomicU64::new(0), count).await.is_ok()

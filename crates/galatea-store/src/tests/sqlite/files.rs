@@ -1,4 +1,4 @@
-//! Opening: whatever is found there is told clearly, and nothing that is not ours is touched.
+//! Opening: each kind of file found there gets a clear error, and other programs' files stay untouched.
 
 use galatea_core::{
     ErrorKind, Retry,

@@ -75,7 +75,7 @@ async fn a_writer_that_rests_goes_on() {
     store.close().await;
 }
 
-/// A trigger refuses one message; nobody else in the group may suffer for it, and nothing of its own change stays.
+/// A trigger refuses one message; the others of the group must not fail, and nothing of its own change stays.
 #[tokio::test]
 async fn a_change_that_is_refused_fails_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -196,7 +196,7 @@ async fn a_full_disk_loses_nothing_and_recovers() {
         assert_eq!(
             result.unwrap_err().code(),
             Some("GAL-DB-FULL"),
-            "every change of the group is told"
+            "every change of the group gets its result"
         );
     }
     let count = || async { store.count_memories(&MemoryQuery::new(scene.agent, 0)).await.unwrap() };

@@ -168,12 +168,12 @@ mod tests {
             room: RemoteId::new("-1001234"),
             source: Source::new("telegram"),
             state: InboxState::Skipped,
-            summary: "not answered: nobody addressed the agent".into(),
+            summary: "not answered: the message does not address the agent".into(),
             received_at: Timestamp(1_700_000_000_000),
             finished_at: Some(Timestamp(1_700_000_000_012)),
             steps: vec![
-                step("own-message", StepOutcome::Pass, "somebody else wrote it"),
-                step("mention", StepOutcome::Skip, "nobody addressed the agent"),
+                step("own-message", StepOutcome::Pass, "another person wrote it"),
+                step("mention", StepOutcome::Skip, "the message does not address the agent"),
             ],
             change: Some(Change { setting: "GROUP_POLICY".into(), value: "always".into() }),
             lane: None,
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_silence_is_told_in_order_with_the_setting_that_would_change_it() {
         insta::assert_snapshot!(tell(&explanation(), Style::plain()), @r"
-        not answered: nobody addressed the agent
+        not answered: the message does not address the agent
 
           message   11f6ad8e-c52a-0984-abaa-fd7c3b516503
           platform  telegram -1001234:7 in -1001234
@@ -192,8 +192,8 @@ mod tests {
           finished  0.01 s later
 
           Decided
-           1  own-message  pass    somebody else wrote it
-           2  mention      skip    nobody addressed the agent
+           1  own-message  pass    another person wrote it
+           2  mention      skip    the message does not address the agent
 
           To change it: GROUP_POLICY=always
         ");
