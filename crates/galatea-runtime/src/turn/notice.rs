@@ -40,11 +40,7 @@ pub(super) fn notice(
             .encode(&Outgoing::Message { content: notice.clone(), reply_to: Some(asked) })
             .is_ok_and(|parts| parts.is_empty())
         {
-            verdict.step(
-                "notice",
-                StepOutcome::Note,
-                "this platform gets no failure notices",
-            );
+            verdict.step("notice", StepOutcome::Note, "this platform gets no failure notices");
             return outcome;
         }
         outcome.replies.push(notice);

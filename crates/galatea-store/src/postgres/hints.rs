@@ -160,7 +160,10 @@ async fn tell(readers: Readers, own: String, mut telling: watch::Receiver<Counts
         let notify = Statement::for_postgres(NOTIFY, vec![Value::Texts(payloads)]);
         // Work whose notification failed is found by polling; a process that listens again polls at once.
         if let Err(failure) = readers.all::<(i32,)>(&uncounted, notify).await {
-            tracing::debug!("failed to send a wake-up; other processes find the work by polling: {}", failure.report());
+            tracing::debug!(
+                "failed to send a wake-up; other processes find the work by polling: {}",
+                failure.report()
+            );
         }
         told = counts;
     }
