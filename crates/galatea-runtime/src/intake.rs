@@ -225,8 +225,9 @@ impl Intake {
         Ok(())
     }
 
-    /// The question that an edit asks, when it mentions the agent and the original neither addressed the agent nor was answered. Its id is made of
-    /// the message's, so that a second edit asks nothing. Where the message is of the same batch, the edit is what it says.
+    /// The question that an edit asks, when it mentions the agent and the original neither addressed the agent nor was answered. Where the original
+    /// still waits, the turn of the edit, which comes after it in the same lane, decides ([`Engine::run_turn`](crate::turn::Engine::run_turn)). Its id
+    /// is made of the message's, so that a second edit asks nothing. Where the message is of the same batch, the edit is what it says.
     async fn asked_by_edit(
         &self,
         info: &ConnectorInfo,
@@ -248,7 +249,7 @@ impl Intake {
         }
         let Some(before) = self.store.inbox_item(memory).await? else { return Ok(None) };
         let was = &before.entry.envelope;
-        if before.state != InboxState::Skipped
+        if !matches!(before.state, InboxState::New | InboxState::Skipped)
             || was.addressed.mention
             || was.addressed.reply
             || was.from_self

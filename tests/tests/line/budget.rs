@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Clock, Models, RemoteId, Result, Source, StepOutcome, TextModel,
-    model::{ModelInfo, Price, TextAnswer, TextRequest, Usage},
+    model::{AnsweredBy, ModelInfo, Price, TextAnswer, TextRequest, Usage},
     store::{Amount, Block, BlockKind, Day, InboxState, UsageRow},
 };
 use galatea_store::Database;
@@ -477,4 +477,44 @@ async fn a_long_answer_is_continued_on_request() {
     house.say(&dm("7"), "more").await;
     house.quiet().await;
     assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
+
+/// A chain of which another link answers, with a price of its own.
+struct FallsBack(Arc<Priced>, Price);
+
+#[async_trait]
+impl TextModel for FallsBack {
+    fn info(&self) -> &ModelInfo {
+        self.0.info()
+    }
+
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
+        let by = AnsweredBy {
+            provider: "another".into(),
+            model: "cheap".into(),
+            ..AnsweredBy::default()
+        };
+        let answer = self.0.generate(request, on_text).await?;
+        Ok(TextAnswer { by: Some(by), price: Some(self.1), ..answer })
+    }
+}
+
+#[tokio::test]
+async fn a_call_costs_what_the_link_costs_that_answered() {
+    let dear = Priced::new("large", echo(), 10);
+    let cheap = Price { input: 10_000, cached: 10_000, output: 100_000 };
+    let house = Plan::new(Arc::new(FallsBack(dear, cheap))).set("LIMITS", "on").build().await;
+    house.say(&dm("7"), "hello").await;
+    house.quiet().await;
+    let rows = house.store.usage(Some(house.agent), Day(0)).await.unwrap();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row.model.as_str(), row.amount.micros, row.amount.unpriced))
+        .collect();
+    // A hundredth of what the first link costs: 1,000 tokens read and 10 written.
+    assert_eq!(told, [("another cheap", 11, 0)]);
 }

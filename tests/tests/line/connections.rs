@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::{
     house::{Plan, dm, group},
-    models::echo,
+    models::{Gated, echo},
     platform::PATIENCE,
 };
 
@@ -302,4 +302,30 @@ async fn an_edit_that_mentions_the_agent_asks_once() {
         .await;
     house.quiet().await;
     assert_eq!(house.platform.texts("-100").len(), 3);
+}
+
+/// An edit whose original still waits for its turn: the original is judged first, and only an unanswered one is asked again.
+#[tokio::test]
+async fn an_edit_that_mentions_the_agent_before_the_originals_turn_is_answered_once() {
+    let model = Gated::new(echo(), "wait");
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
+    let spot = group("-100", "7");
+    house.say(&spot.clone().mentioning(), "wait").await;
+    model.reached(1).await;
+    house.say(&spot, "what is it").await;
+    house.say(&spot, "Eliza, and that").await;
+    for (id, text) in [("-100-2", "what is it, bot"), ("-100-3", "Eliza, and that, bot")] {
+        let event = IncomingEvent::Edited {
+            id: RemoteId::new(id),
+            content: Content::text(text),
+            addressed: Addressed { mention: true, reply: false },
+        };
+        let at = house.clock.now();
+        house.receive(vec![Incoming { connection: spot.connection(), event, at }]).await;
+    }
+    model.open(10);
+    house.quiet().await;
+    let quoted: Vec<_> =
+        house.platform.shown().into_iter().filter_map(|shown| shown.reply_to).collect();
+    assert_eq!(quoted, ["-100-1", "-100-3", "-100-2"], "{:?}", house.platform.texts("-100"));
 }

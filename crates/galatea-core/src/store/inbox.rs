@@ -131,6 +131,9 @@ pub struct Envelope {
     /// The platform shows the speaker that an answer is coming.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub awaited: bool,
+    /// The message whose edit asked this; the edit is skipped when that message was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edit_of: Option<MemoryId>,
 }
 
 /// An inbox row as read back.

@@ -202,13 +202,8 @@ impl TextModel for Metered {
         match self.inner.generate(request, on_text).await {
             Ok(answer) => {
                 let used = price::taken(&answer, expected);
-                // Another link of the chain may have another price; what is not known is counted in tokens.
+                let known = price::of_answer(&answer, info);
                 let by = answer.by.as_ref().map(|by| format!("{} {}", by.provider, by.model));
-                let known = if answer.by.as_ref().is_none_or(|by| by.model == info.model) {
-                    known
-                } else {
-                    None
-                };
                 held.settle(by, used, price::cost(used, known), known.is_none());
                 Ok(answer)
             }

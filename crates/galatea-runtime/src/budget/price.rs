@@ -12,6 +12,9 @@ const PICTURE: u64 = 1_600;
 /// Tokens reserved for an answer without a length limit: about 700 words. A longer answer is counted when it arrives.
 const ANSWER: u64 = 1_024;
 
+/// A model of one's own machine, and a script.
+const FREE: Price = Price { input: 0, cached: 0, output: 0 };
+
 /// Tokens of a text.
 pub(super) fn tokens(text: &str) -> u64 {
     u64::try_from(text.chars().count().div_ceil(CHARACTERS)).unwrap_or(u64::MAX)
@@ -48,8 +51,21 @@ pub(super) fn taken(answer: &TextAnswer, expected: Usage) -> Usage {
 
 /// What a model costs; a model of one's own machine and a script cost nothing.
 pub(super) fn of(info: &ModelInfo) -> Option<Price> {
-    const FREE: Price = Price { input: 0, cached: 0, output: 0 };
     info.price.or_else(|| (info.scripted || info.provider == "ollama").then_some(FREE))
+}
+
+/// What the model that answered costs: another link of the chain, or another model that the service names, has its own price. None where that is
+/// unknown; those tokens are counted.
+pub(super) fn of_answer(answer: &TextAnswer, asked: &ModelInfo) -> Option<Price> {
+    let another = answer
+        .by
+        .as_ref()
+        .filter(|by| (&by.provider, &by.model) != (&asked.provider, &asked.model));
+    answer.price.or_else(|| match another {
+        Some(by) => (by.provider == "ollama").then_some(FREE),
+        None if answer.served.is_some() => None,
+        None => of(asked),
+    })
 }
 
 /// Money where the price is known, tokens where it is not.
@@ -63,6 +79,7 @@ pub(super) fn cost(usage: Usage, price: Option<Price>) -> Spend {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use galatea_core::model::AnsweredBy;
 
     #[test]
     fn money_is_rounded_up_and_cached_tokens_are_cheaper() {
@@ -79,6 +96,34 @@ mod tests {
         );
         assert_eq!(cost(usage, None), Spend { micros: 0, tokens: 1_100 });
         assert_eq!(cost(usage, Some(Price { input: 0, cached: 0, output: 0 })), Spend::default());
+    }
+
+    #[test]
+    fn an_answer_costs_what_the_model_that_gave_it_costs() {
+        let (dear, cheap) =
+            (Price { input: 9, cached: 9, output: 9 }, Price { input: 1, cached: 1, output: 1 });
+        let asked = ModelInfo {
+            provider: "a".into(),
+            model: "large".into(),
+            price: Some(dear),
+            ..ModelInfo::default()
+        };
+        let by = |provider: &str, price| TextAnswer {
+            by: Some(AnsweredBy {
+                provider: provider.into(),
+                model: "other".into(),
+                ..AnsweredBy::default()
+            }),
+            price,
+            ..TextAnswer::default()
+        };
+        assert_eq!(of_answer(&TextAnswer::default(), &asked), Some(dear));
+        assert_eq!(of_answer(&by("b", Some(cheap)), &asked), Some(cheap));
+        assert_eq!(of_answer(&by("b", None), &asked), None, "its tokens are counted");
+        assert_eq!(of_answer(&by("ollama", None), &asked), Some(FREE));
+        let served = TextAnswer { served: Some("other".into()), ..TextAnswer::default() };
+        assert_eq!(of_answer(&served, &asked), None);
+        assert_eq!(of_answer(&TextAnswer { price: Some(cheap), ..served }, &asked), Some(cheap));
     }
 
     #[test]

@@ -121,6 +121,7 @@ pub(super) fn entry_of_edit(
         from_self: false,
     };
     let mut entry = entry_of_message(directory, info, place, incoming, &said);
+    entry.envelope.edit_of = Some(entry.memory.id);
     entry.memory.id = directory.accounts.memory(info, &format!("edited:{remote}"));
     entry
 }

@@ -34,6 +34,8 @@ pub(super) fn gather(
     let visit = &context.meter.visit;
     let mut verdicts = Vec::new();
     let more = lane.take_while(room_for, |next| match judge.judge(next) {
+        // Its turn finds out whether the message was answered.
+        _ if next.entry.envelope.edit_of.is_some() => false,
         // Several messages of one person get one answer; of several people each counts.
         Judged::Answer(mut verdict) => {
             let admitted = if next.admitted || judge.is_authors(next) {

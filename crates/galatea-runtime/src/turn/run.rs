@@ -18,7 +18,7 @@ use super::{
     more, pair,
     place::Place,
     refuse,
-    skip::{drop_late, give_up, skip},
+    skip::{self, drop_late, give_up, skip},
 };
 use crate::{
     budget::{Budget, Visit},
@@ -69,7 +69,10 @@ impl Engine {
         }
 
         let judge = Judge::new(self, &place, &first).await?;
-        let judged = judge.judge(&first);
+        let judged = match skip::answered_before_edit(self, &first).await? {
+            Some(verdict) => Judged::Skip(verdict),
+            None => judge.judge(&first),
+        };
         kill_point("gate");
         if first.attempts >= ATTEMPTS {
             give_up(self, first).await?;

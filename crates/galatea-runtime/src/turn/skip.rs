@@ -1,6 +1,8 @@
 //! Skip: messages that are finished without an answer, each with its reason.
 
-use galatea_core::{Decision, Result, RoomId, StepOutcome, Verdict, verdict::Change};
+use galatea_core::{
+    Decision, Result, RoomId, StepOutcome, Verdict, store::InboxState, verdict::Change,
+};
 
 use super::{
     commit::finish_unanswered,
@@ -59,6 +61,27 @@ async fn drop_all(engine: &Engine, lane: &Lane<RoomId, Claimed>, late: Vec<Claim
             false
         }
     }
+}
+
+/// The verdict on a question that came by an edit, where the message was answered before the edit's turn; none where the gate decides.
+///
+/// # Errors
+/// Those of the store.
+pub(super) async fn answered_before_edit(
+    engine: &Engine,
+    message: &Waiting,
+) -> Result<Option<Verdict>> {
+    let Some(original) = message.entry.envelope.edit_of else { return Ok(None) };
+    let answered = engine
+        .store
+        .inbox_item(original)
+        .await?
+        .is_some_and(|original| original.state == InboxState::Done);
+    Ok(answered.then(|| {
+        let mut verdict = Verdict::default();
+        verdict.step("edit", StepOutcome::Skip, "the message was answered before it was edited");
+        verdict
+    }))
 }
 
 /// Finishes messages without an answer: this one, and those after it that get none either, in one commit.

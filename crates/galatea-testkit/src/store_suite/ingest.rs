@@ -316,6 +316,7 @@ pub async fn everything_of_an_entry_is_read_back(store: Arc<dyn Store>) {
             user_name: Some("pyg".to_owned()),
             reply_to: Some(RemoteId::new(6)),
             awaited: true,
+            edit_of: Some(MemoryId::fresh()),
         },
         ..scene.message("hello", 1)
     };
