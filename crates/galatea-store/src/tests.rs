@@ -5,3 +5,4 @@ mod plans;
 mod postgres;
 mod sqlite;
 mod statements;
+mod upgrade;

@@ -138,5 +138,6 @@ pub(crate) use self::{
     hints::NOTIFY,
     lease::{BEAT, CLAIM, CLOCK, KNOWN, LEASES, LEAVE, MEMBERS, PULSE, RELEASE, RENEW},
     memory::statements as vector_statements,
+    open::MIGRATIONS,
     open::{SESSION, database},
 };

@@ -23,6 +23,6 @@ async fn open_at(url: &str) -> galatea_core::Result<Store> {
 }
 
 /// A store in this database.
-async fn open(database: &Database) -> Store {
+pub(super) async fn open(database: &Database) -> Store {
     open_at(&database.url()).await.unwrap()
 }
