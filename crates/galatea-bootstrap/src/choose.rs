@@ -6,7 +6,7 @@ use rand::{SeedableRng, rngs::StdRng, seq::IndexedRandom};
 /// At most `count` items in their own order of chance.
 pub(crate) fn some<T>(items: &[T], count: usize, seed: MemoryId) -> Vec<&T> {
     let mut rng = StdRng::seed_from_u64(seed.0.as_u64_pair().0 ^ seed.0.as_u64_pair().1);
-    items.choose_multiple(&mut rng, count).collect()
+    items.sample(&mut rng, count).collect()
 }
 
 #[cfg(test)]

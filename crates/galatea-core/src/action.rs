@@ -18,7 +18,8 @@ use crate::{
 
 pub use crate::action_docs::ActionDocs;
 
-/// Something the model can decide to do. Authors write typed code; JSON stays at the model's edge.
+/// Something the model can decide to do. Authors write typed code; JSON stays at the model's edge. See the
+/// [crate's guide](crate#a-plugin) for an example.
 #[async_trait]
 pub trait Action: Send + Sync + 'static {
     /// elizaOS style name, such as `SEND_MESSAGE`.
@@ -31,11 +32,13 @@ pub trait Action: Send + Sync + 'static {
     /// Arguments, with doc comments for the model.
     type Params: DeserializeOwned + JsonSchema + Send;
 
-    /// What the model is told.
+    /// Name, description and schema for the model. Called once, when the plugin is loaded.
     fn docs(&self) -> ActionDocs;
-    /// Whether it is offered in this turn.
+    /// Whether the model may call it in this turn. Called before the prompt is made, and again before
+    /// [`Self::run`]. An error counts as no.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
-    /// Does it. A failure becomes a result the model can see, never a crash.
+    /// Does it. Called after the model asked for it and the table of [`crate::rights`] allowed it. A failure
+    /// becomes a result that the model reads. `earlier` are the results of this turn so far.
     async fn run(
         &self,
         turn: &Turn<'_>,

@@ -22,34 +22,43 @@ pub use crate::{
 /// The inbound side of a platform, for one account.
 #[async_trait]
 pub trait Connector: Send + Sync {
-    /// Source, account and abilities. No I/O.
+    /// Source, account and capabilities. Called at any time, before and during [`Self::run`]. No I/O.
     fn info(&self) -> &ConnectorInfo;
 
-    /// Asks the platform whether the configuration works, without starting anything. Safe to call while running.
+    /// Asks the platform whether the configuration works, without starting anything. Called by `galatea
+    /// doctor`, `galatea connector check` and `galatea init`, also while [`Self::run`] runs.
     async fn check(&self) -> Vec<Finding>;
 
-    /// What [`Self::check`] costs, as a sentence: `This makes one paid read (about $0.01).` Asked before a check; none where it is free.
+    /// What [`Self::check`] costs, as a sentence: `This makes one paid read (about $0.01).` Called before a
+    /// check, so that a person can agree first; none where it is free.
     fn check_cost(&self) -> Option<String> {
         None
     }
 
-    /// What is known without asking the platform, such as money that is spent. Free; told where a check that costs is not made.
+    /// What is known without a call to the platform, such as money that is spent. Called in place of a
+    /// [`Self::check`] that costs money and was not agreed to.
     fn remarks(&self) -> Vec<Finding> {
         Vec::new()
     }
 
-    /// Does what [`Finding::repair`] of one of its own findings announces. Called only after a person agreed.
+    /// Does what [`Finding::repair`] of one of its own findings announces. Called by `galatea connector
+    /// check --fix`, only after a person agreed.
+    ///
+    /// # Errors
+    /// `Invalid` for a finding that cannot be repaired from here; otherwise the platform's failure.
     async fn repair(&self, finding: &Finding) -> Result<()> {
         Err(Error::invalid("this cannot be repaired from here").with("finding", &finding.id))
     }
 
-    /// The outbound side as it is before and without [`Self::run`], for a process that answers while another one is connected: it encodes,
-    /// shows typing and downloads there. None for a platform that is this machine's own, such as its terminal: it is never another's.
+    /// The outbound side before and without [`Self::run`]. Called by a process that answers while another
+    /// process holds the account: it encodes, shows typing and downloads with it. None for a platform of
+    /// this machine alone, such as its terminal.
     fn send_handler(&self) -> Option<Arc<dyn SendHandler>> {
         None
     }
 
-    /// Runs until `stop` or a failure.
+    /// Receives until `stop` or a failure. Called once the process holds the account, and again after it
+    /// returned an error, with backoff.
     ///
     /// # Behaviour
     /// - Registers its send handler on the gateway before the first event.
@@ -59,7 +68,7 @@ pub trait Connector: Send + Sync {
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()>;
 }
 
-/// Builds a connector from its typed configuration.
+/// Builds a connector from its typed configuration. The program calls it once per agent and account.
 pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
     /// Its platform.
     const SOURCE: Source;
@@ -68,7 +77,11 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
     /// What its error codes mean, for `galatea explain` and the reference.
     const PAGES: &'static [Explanation] = &[];
 
-    /// Reads the agent's settings. `Ok(None)` when nothing of this platform is configured; the reason is in [`Variable::required`].
+    /// Reads the agent's settings. Called at each start and by `galatea doctor`. `Ok(None)` when nothing of
+    /// this platform is configured; the reason is in [`Variable::required`].
+    ///
+    /// # Errors
+    /// `Invalid` with the setting's place, without its value.
     fn from_settings(settings: &crate::settings::Settings) -> Result<Option<Self>>
     where
         Self: Sized;
@@ -91,10 +104,12 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
         true
     }
 
-    /// Assembles the connector. No network calls.
+    /// Assembles the connector. Called after [`Self::from_settings`], before any other method. No network
+    /// calls.
     fn build(self, host: &Host) -> Result<Arc<dyn Connector>>;
 
-    /// Begins a login with a browser; none where the settings are all it takes. No network calls.
+    /// Begins a login with a browser. Called by `galatea connector login`; none where the settings are all
+    /// it takes. No network calls.
     fn login(self, _: &Host) -> Result<Option<Box<dyn BrowserLogin>>>
     where
         Self: Sized,
@@ -103,7 +118,7 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
     }
 }
 
-/// A login in the making, on platforms that want a person to agree in a browser.
+/// A login that a person confirms in a browser, begun by [`ConnectorConfig::login`].
 #[async_trait]
 pub trait BrowserLogin: Send + Sync {
     /// Address of the page the person opens.
@@ -112,14 +127,15 @@ pub trait BrowserLogin: Send + Sync {
     /// Where the platform sends the browser afterwards. One on this machine can be listened on.
     fn redirect(&self) -> &str;
 
-    /// Takes the address the browser was sent to, or the code in it, and keeps what it is worth. Returns who is logged in, for people.
+    /// Exchanges the address that the browser was sent to, or the code in it, for a login and stores that.
+    /// Called once, after the person agreed. Returns the name of the account, for people.
     async fn finish(&self, answer: &str) -> Result<String>;
 }
 
-/// What a connector may need to be built.
+/// What a connector needs to be built; passed to [`ConnectorConfig::build`].
 #[derive(Clone)]
 pub struct Host {
-    /// Whose connector it is.
+    /// The agent that the connector belongs to.
     pub agent: crate::ids::AgentIdentity,
     /// The character's name, for help texts.
     pub agent_name: String,

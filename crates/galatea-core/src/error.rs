@@ -52,6 +52,19 @@ pub enum Retry {
 /// One failure: kind, retry advice, a sentence for people, context pairs, an optional stable code and the source.
 ///
 /// `Display` prints the sentence and the context, never the source: what a chat user reads must not contain it.
+///
+/// ```
+/// use galatea_core::{Error, ErrorKind, Retry, Sent};
+/// use std::time::Duration;
+///
+/// let error = Error::new(ErrorKind::RateLimited, "the platform asks to wait")
+///     .with("method", "sendMessage")
+///     .with_retry(Retry::After(Duration::from_secs(3)))
+///     .with_sent(Sent::No)
+///     .with_fix("nothing: it is sent again by itself");
+/// assert_eq!(error.to_string(), "the platform asks to wait (method=sendMessage)");
+/// assert_eq!(error.retry(), Retry::After(Duration::from_secs(3)));
+/// ```
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 

@@ -1,4 +1,4 @@
-//! Gateway: all that a connector may call.
+//! Gateway: everything that a connector may call.
 
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl Gateway {
         Self { info: Arc::new(info), agent, backend, clock }
     }
 
-    /// Whose gateway this is.
+    /// The agent that the connector belongs to.
     pub fn agent(&self) -> &AgentIdentity {
         &self.agent
     }
@@ -102,42 +102,46 @@ impl Gateway {
         &self.clock
     }
 
-    /// Makes sure that World, Room, Entity and both Participants exist and are up to date.
-    /// Idempotent, also under concurrency; a known, unchanged connection costs no SQL.
+    /// Makes sure that World, Room, Entity and both Participants exist and are up to date. [`Self::receive`]
+    /// does so for each event; a connector calls it for places without an event. Idempotent, also under
+    /// concurrency; a known, unchanged connection costs no SQL.
     pub async fn ensure_connection(&self, connection: &Connection) -> Result<Place> {
         self.backend.ensure_connection(&self.info, connection).await
     }
 
-    /// Guild or chat sync in bulk.
+    /// The same for a whole guild or chat with its members; called after joining and after a reconnect.
     pub async fn ensure_connections(&self, world: WorldSync) -> Result<()> {
         self.backend.ensure_connections(&self.info, world).await
     }
 
-    /// Stores events and cursor in one commit. Ok means durable, so the platform's offset may advance.
-    /// Events known already are counted, not stored twice.
+    /// Stores events and cursor in one commit; called for each batch that was read. Ok means durable, so the
+    /// platform's offset may advance. Known events are counted, not stored twice.
+    ///
+    /// # Errors
+    /// Nothing of the batch was stored, or its outcome is unknown: pass the same batch again.
     pub async fn receive(&self, batch: Batch) -> Result<Received> {
         let received = self.backend.receive(&self.info, batch).await?;
         kill_point("acknowledge");
         Ok(received)
     }
 
-    /// The cursor stored last for this account's stream.
+    /// The cursor stored last for this account's stream; called at the start of [`crate::Connector::run`].
     pub async fn cursor(&self, stream: &str) -> Result<Option<Cursor>> {
         self.backend.cursor(&self.info, stream).await
     }
 
-    /// Notes that messages are missing and cannot be read back, for `audit`, `status`, events and the log. Ok means durable, so the
-    /// platform's offset may move past it.
+    /// Records that messages are missing and cannot be read back, for `audit`, `status`, events and the log.
+    /// Called before the connector moves past them. Ok means durable.
     pub async fn note_gap(&self, gap: Gap) -> Result<()> {
         self.backend.note_gap(&self.info, gap).await
     }
 
-    /// Makes this account reachable for sending.
+    /// Makes this account reachable for sending; called before the first event.
     pub fn register_send_handler(&self, handler: Arc<dyn SendHandler>) {
         self.backend.register_send_handler(&self.info, handler);
     }
 
-    /// Tells how the connector is doing.
+    /// Reports the connector's health; called whenever it changes.
     pub fn report(&self, health: Health) {
         self.backend.report(&self.info, health);
     }

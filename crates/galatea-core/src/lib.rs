@@ -1,7 +1,163 @@
-//! The contract of Galatea: nouns, traits, errors. No SQL, no HTTP, no platform, no runtime.
+//! The contract of Galatea: what a connector or a plugin implements, and the values they exchange with
+//! the runtime. The crate contains no SQL, no HTTP, no platform and no runtime.
+//!
+//! # What happens to a message
+//!
+//! 1. A [`Connector`] reads an event of its platform, decodes it into an [`Incoming`] and passes a
+//!    [`Batch`] of them with its [`Cursor`] to [`Gateway::receive`].
+//! 2. The runtime maps the platform's ids to a [`World`], a [`Room`] and an [`Entity`], and commits
+//!    messages, changes and cursor together. `receive` returns after that commit, so the connector may
+//!    acknowledge the event to the platform.
+//! 3. The gate decides whether the agent answers. Each step is recorded in a [`Verdict`], which
+//!    `galatea explain` prints. [`Middleware`] may change it.
+//! 4. Every [`Provider`] contributes a [`Fragment`] to the prompt. A [`TextModel`] answers, and may call
+//!    an [`Action`].
+//! 5. The answer is encoded by [`SendHandler::encode`] and committed as one [`Delivery`] per part,
+//!    together with everything the actions asked for. Each [`Evaluator`] then looks at the finished turn.
+//! 6. The runtime calls [`SendHandler::send_with`] for each delivery, retries what may be retried, and
+//!    asks [`SendHandler::find`] after a send with an unknown outcome, so that no answer is sent twice.
+//!
+//! # A connector
+//!
+//! The inbound side is a [`Connector`], the outbound side a [`SendHandler`], and a [`ConnectorConfig`]
+//! builds both from the settings. The smallest one that works:
+//!
+//! ```
+//! use async_trait::async_trait;
+//! use galatea_core::{
+//!     Account, Address, Capabilities, Connector, ConnectorInfo, Content, Delivery, Encoded, Error,
+//!     Finding, Gateway, Health, Outgoing, ReadBack, ReadBackContext, ReadBackResult, Receipt, Result,
+//!     SendHandler, Source, TextUnit,
+//! };
+//! use std::sync::Arc;
+//! use tokio_util::sync::CancellationToken;
+//!
+//! /// Prints every answer on standard output.
+//! struct Printer;
+//!
+//! #[async_trait]
+//! impl SendHandler for Printer {
+//!     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
+//!         match outgoing {
+//!             Outgoing::Message { content, .. } => Ok(vec![Encoded(content.text.clone().into())]),
+//!             Outgoing::Typing => Ok(Vec::new()),
+//!             _ => Err(Error::invalid("a printer cannot change what it printed")),
+//!         }
+//!     }
+//!
+//!     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
+//!         println!("{}", delivery.body.0);
+//!         Ok(Receipt::default())
+//!     }
+//!
+//!     async fn find(&self, _: &Delivery, _: &ReadBackContext) -> Result<ReadBackResult> {
+//!         Ok(ReadBackResult::Unknown)
+//!     }
+//!
+//!     async fn typing(&self, _: &Address) -> Result<()> {
+//!         Ok(())
+//!     }
+//! }
+//!
+//! struct Paper(ConnectorInfo);
+//!
+//! #[async_trait]
+//! impl Connector for Paper {
+//!     fn info(&self) -> &ConnectorInfo {
+//!         &self.0
+//!     }
+//!
+//!     async fn check(&self) -> Vec<Finding> {
+//!         Vec::new()
+//!     }
+//!
+//!     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
+//!         gateway.register_send_handler(Arc::new(Printer));
+//!         gateway.report(Health::Up { detail: "paper is loaded".to_owned() });
+//!         stop.cancelled().await;
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let paper = Paper(ConnectorInfo {
+//!     source: Source::new("paper"),
+//!     account: Account("tray 1".to_owned()),
+//!     capabilities: Capabilities {
+//!         max_text: 2_000,
+//!         text_unit: TextUnit::CodePoints,
+//!         edit: false,
+//!         delete: false,
+//!         react: false,
+//!         typing: false,
+//!         buttons: false,
+//!         files: false,
+//!         threads: false,
+//!         read_back: ReadBack::None,
+//!         public: false,
+//!     },
+//! });
+//! assert_eq!(paper.info().source.as_str(), "paper");
+//! let hello = Outgoing::Message { content: Content::text("hello"), reply_to: None };
+//! assert_eq!(Printer.encode(&hello)?, [Encoded("hello".into())]);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! `galatea connector new NAME` writes a whole one with its tests, and `docs/add-a-connector.md` goes
+//! through its files.
+//!
+//! # A plugin
+//!
+//! A [`Plugin`] is a value that bundles actions, providers, evaluators, services and middleware. Plugin
+//! code sees the [`Turn`] and never the runtime.
+//!
+//! ```
+//! use async_trait::async_trait;
+//! use galatea_core::{
+//!     Action, ActionDocs, ActionResult, Content, Plugin, Result, Turn, rights::Scope,
+//! };
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Dice {
+//!     /// Number of sides, 6 for an ordinary die.
+//!     sides: u32,
+//! }
+//!
+//! struct Roll;
+//!
+//! #[async_trait]
+//! impl Action for Roll {
+//!     const NAME: &'static str = "ROLL_DICE";
+//!     const SCOPE: Scope = Scope::Conversation;
+//!     type Params = Dice;
+//!
+//!     fn docs(&self) -> ActionDocs {
+//!         ActionDocs::of::<Self>("Rolls a die when a person asks for it.", &["THROW_DICE"])
+//!     }
+//!
+//!     async fn validate(&self, _: &Turn<'_>) -> Result<bool> {
+//!         Ok(true)
+//!     }
+//!
+//!     async fn run(&self, _: &Turn<'_>, dice: Dice, _: &[ActionResult]) -> Result<ActionResult> {
+//!         if dice.sides == 0 {
+//!             return Ok(ActionResult::failed("a die has at least one side"));
+//!         }
+//!         Ok(ActionResult::ok("rolled a 4").say(Content::text("It is a 4.")))
+//!     }
+//! }
+//!
+//! let games = Plugin::new("games", "1.0.0", "Games for a group").action(Roll);
+//! assert_eq!(games.actions[0].docs().name, "ROLL_DICE");
+//! ```
+//!
+//! # Failures
+//!
+//! Every function returns an [`Error`]. It carries a kind, advice for the one layer that retries, and
+//! whether a request may have taken effect. See its page for how to make one.
 
 pub mod action;
 mod action_docs;
+#[doc(hidden)]
 pub mod breaker;
 pub mod character;
 pub mod clock;
@@ -16,6 +172,7 @@ pub mod event;
 mod finding;
 pub mod gap;
 pub mod gateway;
+#[doc(hidden)]
 pub mod hint;
 pub mod ids;
 mod kill_point;
@@ -26,6 +183,7 @@ pub mod middleware;
 pub mod model;
 pub mod people;
 pub mod plugin;
+#[doc(hidden)]
 pub mod protocol;
 pub mod provider;
 pub mod relationship;
@@ -36,6 +194,7 @@ mod send_handler;
 mod send_permit;
 pub mod service;
 pub mod settings;
+#[doc(hidden)]
 pub mod shared_breaker;
 pub mod speakers;
 pub mod split;
@@ -67,11 +226,13 @@ pub use evaluator::Evaluator;
 pub use event::{Event, EventBus};
 pub use gap::Gap;
 pub use gateway::{Gateway, GatewayBackend, Health};
+#[doc(hidden)]
 pub use hint::{Hint, Hints, NoHints};
 pub use ids::{
     Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemberId, MemoryId, RelationshipId,
     RemoteId, RoomId, Source, TaskId, TurnId, WorldId,
 };
+#[doc(hidden)]
 pub use kill_point::{arm_kill_points, kill_point};
 pub use memory::{Memory, MemoryKind};
 pub use message::{

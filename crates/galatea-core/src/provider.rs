@@ -5,7 +5,40 @@ use std::time::Duration;
 
 use crate::{error::Result, rights::Words, state::Fragment, turn::Turn};
 
-/// Supplies one part of the context. Read-only; runs beside the others, each with a deadline.
+/// Supplies one part of the prompt. Read-only; all providers of a turn run at the same time, each with a
+/// deadline. One that fails or is late is left out, and the verdict says so.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
+///
+/// struct House;
+///
+/// #[async_trait]
+/// impl Provider for House {
+///     fn name(&self) -> &'static str {
+///         "HOUSE_RULES"
+///     }
+///     fn description(&self) -> &'static str {
+///         "The rules of this community"
+///     }
+///     fn position(&self) -> i32 {
+///         50
+///     }
+///     fn when(&self) -> ProviderUse {
+///         ProviderUse::Always
+///     }
+///     // The text is the operator's: it cannot carry a stranger's instruction.
+///     fn words(&self) -> Words {
+///         Words::Own
+///     }
+///     async fn provide(&self, _: &Turn<'_>) -> Result<Fragment> {
+///         Ok(Fragment::text("Be kind.").value("houseRules", "Be kind."))
+///     }
+/// }
+///
+/// assert_eq!(House.name(), "HOUSE_RULES");
+/// ```
 #[async_trait]
 pub trait Provider: Send + Sync {
     /// elizaOS name, such as `RECENT_MESSAGES`.
@@ -25,7 +58,8 @@ pub trait Provider: Send + Sync {
     fn words(&self) -> Words {
         Words::Others
     }
-    /// Its part.
+    /// Its part of the prompt. Called once per turn, or when the model asks for it
+    /// ([`ProviderUse::OnRequest`]).
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment>;
 }
 

@@ -12,33 +12,46 @@ use crate::{
     split::Weight,
 };
 
-/// The outbound side of a platform, for one account.
+/// The outbound side of a platform, for one account. Registered by [`crate::Gateway::register_send_handler`];
+/// see the [crate's guide](crate) for an example. Methods run at the same time for several Rooms; deliveries
+/// of one Room come one after another.
 #[async_trait]
 pub trait SendHandler: Send + Sync {
-    /// Splits and renders for the platform. Pure: no I/O, same answer for the same input; each result fits one call.
-    /// Typing encodes to nothing when the platform cannot show it.
+    /// Splits and renders for the platform. Called while a turn is committed, before its deliveries exist.
+    /// Pure: no I/O, same result for the same input; each result fits one call. Typing encodes to nothing
+    /// when the platform cannot show it.
+    ///
+    /// # Errors
+    /// `Invalid` or `Unsupported` for what the platform cannot show.
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>>;
 
-    /// What goes before what when calls compete. Pure; by what [`Self::encode`] wrote.
+    /// Which call goes first when calls compete for a rate limit. Called before each attempt. Pure; decided
+    /// by what [`Self::encode`] wrote.
     fn priority(&self, _: &Encoded) -> Priority {
         Priority::Answer
     }
 
-    /// One attempt. No retry in here; flood waits come back as `RateLimited` with `Retry::After`.
-    /// An error says by [`crate::error::Sent`] whether the platform may have done it.
+    /// One attempt to send. Never retries by itself. Every handler implements this method or
+    /// [`Self::send_with`]; each calls the other where only that one is written.
     ///
-    /// Every handler has this one or [`Self::send_with`] in place of it; each calls the other where only that one is written.
+    /// # Errors
+    /// A rate limit is `RateLimited` with `Retry::After`. [`crate::error::Sent`] states whether the platform
+    /// may have done it, and must be accurate: the runtime resends what is `No` and reads back what is
+    /// `Maybe`.
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
         self.send_with(delivery, &SendPermit::always()).await
     }
 
-    /// The same, for a platform that shows what is sent twice: looks at `leave` when the bytes go out, and lets nothing out without it.
-    /// This is the one that the runtime calls.
+    /// The method the runtime calls, once per attempt, after the attempt was stored. A platform that would
+    /// show a repeated send twice implements it in place of [`Self::send`]: it checks the permit when the
+    /// bytes go out, and sends nothing once the permit is withdrawn.
     async fn send_with(&self, delivery: &Delivery, _permit: &SendPermit) -> Result<Receipt> {
         self.send(delivery).await
     }
 
-    /// Read-back of a delivery whose outcome is unknown.
+    /// Reads back whether a delivery with an unknown outcome arrived. Called after an attempt ended with
+    /// `Sent::Maybe`, and for deliveries that a crash interrupted, when the platform's
+    /// [`Capabilities::read_back`] is [`ReadBack::Find`].
     async fn find(&self, delivery: &Delivery, context: &ReadBackContext) -> Result<ReadBackResult>;
 
     /// Why nothing can be said there in answer to this message, as far as that is known without asking the platform: a permission that is
@@ -48,34 +61,40 @@ pub trait SendHandler: Send + Sync {
         None
     }
 
-    /// Shows that an answer is being prepared; called again every few seconds while it is.
+    /// Shows that an answer is being prepared. Called every few seconds until the answer is committed.
     async fn typing(&self, address: &Address) -> Result<()>;
 
-    /// What people address this account by, without `@`: a user name. None where there is none, or it is not known yet. Pure.
+    /// The account's user name, without `@`. Called for each prompt. None where there is none, or it is not
+    /// known yet. Pure.
     fn handle(&self) -> Option<String> {
         None
     }
 
-    /// Whether the platform shows people that an answer to this message is coming (`is thinking…`). Its answer is then given as a reply
-    /// to it, or [`Self::unanswered`] is called. Pure.
+    /// Whether the platform shows that an answer to this message is coming (`is thinking…`). Called for each
+    /// message that may be answered. Its answer is then a reply to it, or [`Self::unanswered`] is called.
+    /// Pure.
     fn awaits(&self, _: &RemoteId) -> bool {
         false
     }
 
-    /// A message that [`Self::awaits`] an answer gets none, for this reason: ends what shows that one is coming, and may tell whoever
-    /// asked. Tried once; nothing is lost when it fails.
+    /// Ends the sign that an answer is coming. Called when a message that [`Self::awaits`] an answer gets
+    /// none, with the reason. Tried once; nothing is lost when it fails.
     async fn unanswered(&self, _: &Address, _: &RemoteId, _why: &str) -> Result<()> {
         Ok(())
     }
 
-    /// Whether the platform lets this person say something there, as it stands now: they have not left, are not banned, muted or restricted,
-    /// and may write in that place. Asked before the agent says something there in their name. A platform that cannot tell says so, and then
+    /// Whether the platform lets this person write there now: they have not left, are not banned, muted or
+    /// restricted. Called before the agent says something there in their name. With [`Speak::Unknown`]
     /// nothing is said.
     async fn may_speak(&self, _: &Address, _person: &RemoteId) -> Result<Speak> {
         Ok(Speak::Unknown)
     }
 
-    /// Downloads a file of a received message whose address only this connector can open. At most `limit` bytes: a larger one is `Invalid`.
+    /// Downloads a file of a received message whose address only this connector can open. Called when a turn
+    /// looks at the file. At most `limit` bytes.
+    ///
+    /// # Errors
+    /// `Invalid` for a larger file.
     async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {
         Err(Error::invalid("this platform's files cannot be downloaded")
             .with("attachment", &media.id)
@@ -100,11 +119,11 @@ pub enum Speak {
 pub enum Priority {
     /// Something is said.
     Answer,
-    /// Whoever pressed a button or called a command is told; a file is fetched to be looked at.
+    /// A button press or a command is acknowledged; a file is fetched.
     Callback,
     /// A message is changed or removed, a reaction set.
     Change,
-    /// It is shown that an answer is coming. Worth nothing a moment later: dropped rather than waited for.
+    /// Typing is shown. Worthless a moment later: dropped when it would have to wait.
     Typing,
 }
 

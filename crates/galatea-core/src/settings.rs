@@ -87,6 +87,20 @@ impl Setting {
 pub type Layer = BTreeMap<String, Setting>;
 
 /// All settings one agent sees. Cheap to clone.
+///
+/// ```
+/// use galatea_core::{Settings, Variable};
+///
+/// const COPIES: Variable = Variable::new("PAPER_COPIES", "Copies of each answer.").or("1");
+///
+/// let settings = Settings::from_pairs([("PAPER_COPIES", "3")]);
+/// assert_eq!(settings.parse::<u32>(&COPIES, "a whole number")?, Some(3));
+///
+/// let wrong = Settings::from_pairs([("PAPER_COPIES", "many")]);
+/// let error = wrong.parse::<u32>(&COPIES, "a whole number").unwrap_err();
+/// assert!(error.to_string().contains("PAPER_COPIES"));
+/// # Ok::<(), galatea_core::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Settings {
     layers: Arc<Vec<Layer>>,

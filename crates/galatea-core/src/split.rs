@@ -41,6 +41,16 @@ impl Piece {
 /// §4.5) that goes over the end of a piece is closed there and opened again in the next, with its language; one left open is closed at the end.
 ///
 /// `limit` has to leave room for a fence and its language; below 160 pieces may be longer than asked for.
+///
+/// ```
+/// use galatea_core::{TextUnit, split};
+///
+/// let weight = TextUnit::Utf16.weight().expect("characters have a weight in UTF-16");
+/// let text = "A paragraph of some words.\n\n".repeat(20);
+/// let pieces = split::fenced(&text, 200, weight);
+/// assert!(pieces.iter().all(|piece| split::length(&piece.text, weight) <= 200));
+/// assert_eq!(pieces.iter().map(|piece| piece.own()).collect::<String>(), text);
+/// ```
 pub fn fenced(text: &str, limit: usize, weight: Weight) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = text;

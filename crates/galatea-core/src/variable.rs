@@ -2,7 +2,19 @@
 
 use serde::Serialize;
 
-/// One environment variable or setting, declared once by the crate that reads it.
+/// One environment variable or setting, declared once by the crate that reads it. `.env.example`, the
+/// reference, `galatea init` and the suggestions for misspelt names are made from the declarations.
+///
+/// ```
+/// use galatea_core::Variable;
+///
+/// const TOKEN: Variable =
+///     Variable::new("PAPER_TOKEN", "Token of the printer, from its settings page.").secret().required();
+/// const COPIES: Variable = Variable::new("PAPER_COPIES", "Copies of each answer.").or("1");
+///
+/// assert!(TOKEN.secret && TOKEN.required);
+/// assert_eq!(COPIES.default, Some("1"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Variable {

@@ -18,7 +18,7 @@ use galatea_core::{
     Clock, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel, Timestamp,
     model::{TextAnswer, TextRequest},
 };
-use rand::Rng;
+use rand::RngExt;
 
 use crate::{budget::Budget, wire::codes};
 

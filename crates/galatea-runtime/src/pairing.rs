@@ -6,7 +6,7 @@
 use galatea_core::{
     AgentId, Clock, EntityId, Result, Source, Store, Task, TaskId, Timestamp, ids::uuid_of,
 };
-use rand::Rng;
+use rand::RngExt;
 use serde_json::{Map, Value, json};
 use std::{sync::Arc, time::Duration};
 

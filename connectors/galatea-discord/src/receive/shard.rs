@@ -2,7 +2,7 @@
 
 use galatea_core::{Error, ErrorKind, Gap, Result, SecretString, secret::ExposeSecret};
 use galatea_http::Tunnels;
-use rand::Rng;
+use rand::RngExt;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::Instant};

@@ -27,7 +27,7 @@ fn pause(failures: u32, reached: bool) -> Duration {
 
 /// A quarter more or less, so that many bots do not come back in step.
 fn jitter(pause: Duration) -> Duration {
-    use rand::Rng as _;
+    use rand::RngExt as _;
     pause.mul_f64(rand::rng().random_range(0.75..=1.25))
 }
 

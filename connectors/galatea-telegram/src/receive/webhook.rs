@@ -187,7 +187,7 @@ impl Keep {
 
     /// The secret kept, or a new one: 43 letters and digits from the operating system's generator.
     pub(crate) fn secret(&mut self) -> SecretString {
-        use rand::{Rng, distr::Alphanumeric};
+        use rand::{RngExt, distr::Alphanumeric};
         let secret = self.kept.secret.take().filter(|s| s.len() >= 16).unwrap_or_else(|| {
             rand::rng().sample_iter(Alphanumeric).take(43).map(char::from).collect()
         });

@@ -5,7 +5,7 @@ use galatea_core::{
     Addressed, Batch, ChannelType, Command, Connection, Content, Cursor, EntityRef, Incoming,
     IncomingEvent, IncomingMessage, RemoteId, Result, RoomRef, Timestamp, WorldRef,
 };
-use rand::Rng;
+use rand::RngExt;
 use std::time::Duration;
 
 use super::Intake;

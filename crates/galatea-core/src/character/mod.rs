@@ -52,6 +52,17 @@ const MAX_DEPTH: usize = 64;
 /// A persona. Field names are elizaOS's; [`load`] reads files of all its versions.
 ///
 /// `Serialize` leaves every secret out, so that a stored character holds none; `Debug` shows the names of settings, not their values.
+///
+/// ```
+/// use galatea_core::character::load;
+///
+/// let loaded = load("eliza.json", r#"{ "name": "Eliza", "bio": ["Listens."] }"#)?;
+/// assert_eq!(loaded.character.name, "Eliza");
+///
+/// let refused = load("eliza.json", r#"{ "name": "Eliza" }"#).unwrap_err();
+/// assert!(refused.to_string().contains("bio"));
+/// # Ok::<(), galatea_core::character::Refused>(())
+/// ```
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Character {

@@ -5,7 +5,7 @@ use galatea_core::{
     Account, Connector, Error, ErrorKind, Event, Gateway, GatewayBackend, Health, Result, Retry,
     Service, Source,
 };
-use rand::Rng;
+use rand::RngExt;
 use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 

@@ -5,7 +5,7 @@ use galatea_core::{
     protocol::{DeliveryEvent, Effect, End, ReadBackOutcome, Rules},
     store::OutboxState,
 };
-use rand::Rng;
+use rand::RngExt;
 
 use super::{
     job::Job,

@@ -4,7 +4,7 @@ use galatea_core::{
     Decision, Error, Result, RoomId, StepOutcome, kill_point,
     store::{InboxItem, InboxState},
 };
-use rand::Rng;
+use rand::RngExt;
 use std::{sync::Arc, time::Duration};
 
 use super::{

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
 use self::house::House;
 use crate::truth;

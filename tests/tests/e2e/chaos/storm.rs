@@ -9,7 +9,7 @@ use galatea_testkit::{
     discord::{self, ErrorBody},
     telegram,
 };
-use rand::{Rng as _, rngs::StdRng};
+use rand::{RngExt as _, rngs::StdRng};
 
 use super::house::House;
 
