@@ -149,7 +149,8 @@ impl Writer {
                 again = true;
             } else if group.len() == 1 || error::is_environment(&failure.error) {
                 let environment = error::is_environment(&failure.error);
-                let told = if again {
+                // Also a first attempt may have used up the time: on a machine that was paused meanwhile, or with a server that kept silent.
+                let told = if again || (failure.sent && environment) {
                     error::unsettled(failure.error)
                 } else {
                     error::store(failure.error)

@@ -2,7 +2,7 @@
 
 use super::{open, open_at};
 use galatea_core::{
-    AgentId, ErrorKind, MemberId, Retry,
+    AgentId, ErrorKind, MemberId, Retry, Sent,
     store::{
         InboxState, InboxStore, Lease, LeaseStore, MemoryQuery, MemoryStore, OutboxStore, Partition,
     },
@@ -11,7 +11,10 @@ use galatea_testkit::{
     postgres::{Database, Proxy, Server},
     store_suite::fixtures::Scene,
 };
+use secrecy::SecretString;
 use std::time::Duration;
+
+use crate::{Database as Store, PostgresOptions};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_stopped_and_started_is_used_again() {
@@ -84,6 +87,25 @@ async fn a_commit_whose_answer_was_lost_is_known_for_what_it_was() {
         ErrorKind::Conflict,
         "somebody else's turn stays a conflict"
     );
+}
+
+/// On a machine that was paused the first attempt alone takes longer than the store tries: the commit may stand, and its caller must not learn
+/// that it does not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_whose_answer_was_lost_too_late_to_ask_again_may_stand() {
+    let database = Database::fresh().await;
+    let proxy = Proxy::start(&database).await;
+    let options = PostgresOptions { settle_within: Duration::ZERO, ..PostgresOptions::default() };
+    let store = Store::postgres(&SecretString::from(proxy.url()), options).await.unwrap();
+    let scene = Scene::new();
+    // From here on the statement is prepared: the next answer is the commit's.
+    store.ingest(Scene::batch(&[scene.message("before", 1)])).await.unwrap();
+    let message = scene.message("a", 2);
+    proxy.lose(1);
+    let told = store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap_err();
+    assert!(!proxy.is_losing(), "the answer was lost");
+    assert_eq!((told.kind(), told.sent()), (ErrorKind::Unavailable, Sent::Maybe));
+    assert!(store.inbox_item(message.memory.id).await.unwrap().is_some(), "it stands");
 }
 
 /// Whichever answer on the way is lost. A partition claimed without a reply would stay with a member that does not use it.
