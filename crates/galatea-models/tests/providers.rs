@@ -38,9 +38,10 @@ impl Clock for Patient {
 }
 
 fn configure(pairs: &[(&str, &str)]) -> Configured {
+    // Long enough for a busy machine, short enough for the faults that wait for them.
     let quick = [
-        ("MODEL_FIRST_TOKEN_TIMEOUT", "0.3"),
-        ("MODEL_IDLE_TIMEOUT", "0.3"),
+        ("MODEL_FIRST_TOKEN_TIMEOUT", "2"),
+        ("MODEL_IDLE_TIMEOUT", "2"),
         ("MODEL_TOTAL_TIMEOUT", "3"),
     ];
     // Each model by itself, and asked as the caller wants.
