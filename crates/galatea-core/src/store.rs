@@ -184,6 +184,8 @@ pub trait RoomStore: Send + Sync {
     async fn room(&self, id: RoomId) -> Result<Option<Room>>;
     /// Every Room of a World.
     async fn rooms(&self, world: WorldId) -> Result<Vec<Room>>;
+    /// Private Rooms that an agent has with a person, in the order of their ids. Called rarely: it may read every participant.
+    async fn private_rooms(&self, agent: AgentId, person: EntityId) -> Result<Vec<Room>>;
     /// Inserts or replaces.
     async fn save_room(&self, room: &Room) -> Result<()>;
     /// Who is in a Room.

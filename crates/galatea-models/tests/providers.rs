@@ -712,8 +712,10 @@ async fn ollama_gets_the_window_of_the_setting_of_the_modelfile_or_the_default()
         );
     }
     show("num_ctx 32768", 131_072);
-    let set: Vec<(&str, &str)> =
-        named.iter().copied().chain([("MODEL_CONTEXT_WINDOW", "16000")]).collect();
+    let mut set: Vec<(&str, &str)> =
+        named.iter().copied().chain([("OLLAMA_CONTEXT_LENGTH", "24000")]).collect();
+    assert_eq!(window_sent(&server, &choose(&set).await.0).await, Some(24_000));
+    set.push(("MODEL_CONTEXT_WINDOW", "16000"));
     assert_eq!(
         window_sent(&server, &choose(&set).await.0).await,
         Some(16_000),

@@ -86,6 +86,9 @@ macro_rules! room {
 
 pub(crate) const ROOM: Dialects = room!("WHERE id = $1");
 pub(crate) const ROOMS: Dialects = room!("WHERE world_id = $1 ORDER BY name, id");
+pub(crate) const PRIVATE: Dialects = room!(
+    "WHERE agent_id = $1 AND id IN (SELECT room_id FROM participants WHERE entity_id = $2) ORDER BY id"
+);
 pub(crate) const PARTICIPANTS: Dialects = Dialects::same(
     "SELECT entity_id, state FROM participants WHERE room_id = $1 ORDER BY entity_id",
 );
@@ -157,6 +160,12 @@ impl RoomStore for Database {
 
     async fn rooms(&self, world: WorldId) -> Result<Vec<Room>> {
         self.all(ROOMS.with(values![world.0])).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn private_rooms(&self, agent: AgentId, person: EntityId) -> Result<Vec<Room>> {
+        let rooms = self.all(PRIVATE.with(values![agent.0, person.0])).await?;
+        let rooms: Vec<Room> = rooms.into_iter().map(Stored::decode).collect::<Result<_>>()?;
+        Ok(rooms.into_iter().filter(|room| room.kind.is_direct()).collect())
     }
 
     async fn save_room(&self, room: &Room) -> Result<()> {

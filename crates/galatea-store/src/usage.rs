@@ -25,6 +25,9 @@ pub(crate) const UNBLOCK: Dialects = Dialects::same(
     "DELETE FROM blocks WHERE agent_id = $1 AND source = $2 AND kind = $3 AND remote = $4",
 );
 
+pub(crate) const PRUNE: Dialects =
+    Dialects::same("DELETE FROM usage WHERE agent_id = $1 AND day < $2");
+
 macro_rules! sums {
     ($earlier:literal, $from:literal) => {
         Dialects::same(concat!(
@@ -174,6 +177,10 @@ impl UsageStore for Database {
         };
         let rows = self.all(SINCE.with(values![since.0, agent.map(|a| a.0)])).await?;
         Ok(rows.into_iter().map(row).collect())
+    }
+
+    async fn prune_usage(&self, agent: AgentId, before: Day) -> Result<u64> {
+        self.write_one(PRUNE.with(values![agent.0, before.0])).await
     }
 }
 

@@ -518,3 +518,58 @@ async fn a_call_costs_what_the_link_costs_that_answered() {
     // A hundredth of what the first link costs: 1,000 tokens read and 10 written.
     assert_eq!(told, [("another cheap", 11, 0)]);
 }
+
+/// A platform whose private chats have ids of their own, as Discord's.
+#[tokio::test]
+async fn owners_are_warned_where_a_private_chat_has_an_id_of_its_own() {
+    let model = Priced::new("large", echo(), 500);
+    let house = plan(&model)
+        .set("BUDGET_AGENT", "0.05")
+        .set("AGENT_OWNERS", "stage:owner")
+        .set("LIMIT_PERSON", "none")
+        .set("STRANGERS_SHARE", "100")
+        .set("BUDGET_STRANGER", "none")
+        .build()
+        .await;
+    house.say(&group("g", "owner"), "I am here as well").await;
+    house.say(&Spot { world: "chat", room: "chat", ..dm("owner") }, "hello").await;
+    house.quiet().await;
+    for n in 0..8 {
+        house.say(&dm(["1", "2", "3", "4"][n % 4]), "hello").await;
+        house.quiet().await;
+    }
+    let warned = |room: &str| {
+        house.platform.texts(room).iter().filter(|text| text.contains("BUDGET_AGENT")).count()
+    };
+    house.platform.until("the owner to be warned", |_| warned("chat") == 1).await;
+    assert_eq!((warned("g"), warned("owner")), (0, 0));
+}
+
+#[tokio::test]
+async fn what_the_ledger_says_of_long_ago_is_deleted_with_the_first_turn_of_a_day() {
+    let clock = ManualClock::new();
+    let model = Priced::new("large", echo(), 10);
+    let house = plan(&model).clock(clock.shared()).build().await;
+    let today = Day::of(clock.now()).0;
+    let rows = [today - 401, today - 400].map(|day| row(&house, &dm("7"), day));
+    house.store.add_usage(&rows).await.unwrap();
+    let days = async || -> Vec<i64> {
+        let rows = house.store.usage(Some(house.agent), Day(0)).await.unwrap();
+        rows.into_iter().map(|row| row.day.0 - today).collect()
+    };
+    let until = async |wanted: &[i64]| {
+        let wait = async {
+            while days().await != wanted {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "{:?}", days().await);
+    };
+    house.say(&dm("7"), "hello").await;
+    house.quiet().await;
+    until(&[-400, 0]).await;
+    clock.advance(Duration::from_secs(24 * 60 * 60));
+    house.say(&dm("7"), "hello").await;
+    house.quiet().await;
+    until(&[0, 1]).await;
+}

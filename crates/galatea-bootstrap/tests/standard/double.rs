@@ -71,6 +71,9 @@ impl RoomStore for Double {
     async fn rooms(&self, world: WorldId) -> Result<Vec<Room>> {
         Ok(self.asked().rooms.iter().filter(|r| r.world_id == world).cloned().collect())
     }
+    async fn private_rooms(&self, _: AgentId, _: EntityId) -> Result<Vec<Room>> {
+        unused()
+    }
     async fn save_room(&self, room: &Room) -> Result<()> {
         self.asked().rooms.push(room.clone());
         Ok(())

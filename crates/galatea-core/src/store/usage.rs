@@ -136,6 +136,8 @@ pub trait UsageStore: Send + Sync {
     async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<Standing>;
     /// Every row from this day on, of one agent or of all, oldest day first.
     async fn usage(&self, agent: Option<AgentId>, since: Day) -> Result<Vec<UsageRow>>;
+    /// Deletes an agent's rows of the days before this one, and tells how many there were.
+    async fn prune_usage(&self, agent: AgentId, before: Day) -> Result<u64>;
 }
 
 /// What is blocked.

@@ -208,7 +208,7 @@ impl<'a> Context<'a> {
         } else {
             facts.limits.window.or(table.window)
         };
-        let window = self.windows.of(model).or(told);
+        let window = self.windows.of(provider, model).or(told);
         ModelInfo {
             provider: provider.to_owned(),
             model: model.to_owned(),

@@ -28,8 +28,8 @@ pub const MODEL_TOOLS: Variable =
 pub const MODEL_CONTEXT_WINDOW: Variable = Variable::new(
     "MODEL_CONTEXT_WINDOW",
     "Tokens of prompt and answer together that models take: one number for all, or by model: llama3.1:8b=32768,gpt-4o=128000. Unset, what is known of the model. \
-     Without any, a refusal tells it. Ollama is sent it as num_ctx, which counts before its OLLAMA_CONTEXT_LENGTH; unset, num_ctx of the Modelfile, else what \
-     the model takes, at most 8192.",
+     Without any, a refusal tells it. Ollama is sent it as num_ctx; unset, OLLAMA_CONTEXT_LENGTH, else num_ctx of the Modelfile, else what the model takes, \
+     at most 8192.",
 );
 /// Patience before the first piece.
 pub const MODEL_FIRST_TOKEN_TIMEOUT: Variable = Variable::new(
@@ -303,6 +303,11 @@ pub const OLLAMA_EMBEDDING_MODEL: Variable = Variable::new(
     "OLLAMA_EMBEDDING_MODEL",
     "Model for memory search, such as nomic-embed-text; unset searches by keywords.",
 );
+/// Ollama: window.
+pub const OLLAMA_CONTEXT_LENGTH: Variable = Variable::new(
+    "OLLAMA_CONTEXT_LENGTH",
+    "Tokens of prompt and answer together for every model of Ollama, as its server reads it; sent as num_ctx. MODEL_CONTEXT_WINDOW counts before it.",
+);
 
 /// Settings of Ollama.
 pub const OLLAMA: &[Variable] = &[
@@ -312,6 +317,7 @@ pub const OLLAMA: &[Variable] = &[
     OLLAMA_MEDIUM_MODEL,
     OLLAMA_LARGE_MODEL,
     OLLAMA_EMBEDDING_MODEL,
+    OLLAMA_CONTEXT_LENGTH,
 ];
 
 /// A script of one's own.

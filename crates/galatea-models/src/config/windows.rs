@@ -2,16 +2,17 @@
 
 use galatea_core::{Result, Settings};
 
-use super::variables::MODEL_CONTEXT_WINDOW;
+use super::variables::{MODEL_CONTEXT_WINDOW, OLLAMA_CONTEXT_LENGTH};
 
 /// The least that a prompt with a character in it needs.
 const LEAST: u32 = 512;
 
-/// What `MODEL_CONTEXT_WINDOW` says.
+/// What `MODEL_CONTEXT_WINDOW` and `OLLAMA_CONTEXT_LENGTH` say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Windows {
     all: Option<u32>,
     named: Vec<(String, u32)>,
+    ollama: Option<u32>,
 }
 
 impl Windows {
@@ -34,16 +35,31 @@ impl Windows {
                 }
             }
         }
+        if let Some(setting) = settings.find(&OLLAMA_CONTEXT_LENGTH) {
+            let number = setting.text().trim().parse::<u32>().ok();
+            // Ollama reads 0 as unset (envconfig.ContextLength).
+            windows.ollama = match number {
+                Some(0) => None,
+                Some(number) if number >= LEAST => Some(number),
+                _ => {
+                    return Err(settings.complain(
+                        &OLLAMA_CONTEXT_LENGTH,
+                        "is neither 0 nor a number of at least 512",
+                    ));
+                }
+            };
+        }
         Ok(windows)
     }
 
-    /// The window of a model, if one was set.
-    pub(super) fn of(&self, model: &str) -> Option<u32> {
+    /// The window of a provider's model, if one was set.
+    pub(super) fn of(&self, provider: &str, model: &str) -> Option<u32> {
         self.named
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(model))
             .map(|(_, number)| *number)
             .or(self.all)
+            .or_else(|| self.ollama.filter(|_| provider == "ollama"))
     }
 }
 
@@ -57,10 +73,28 @@ mod tests {
             Windows::read(&Settings::from_pairs([("MODEL_CONTEXT_WINDOW", text)]))
         };
         let windows = read("16000, llama3.1:8b=32768").unwrap();
-        assert_eq!((windows.of("LLAMA3.1:8b"), windows.of("x")), (Some(32_768), Some(16_000)));
-        assert_eq!(Windows::read(&Settings::default()).unwrap().of("x"), None);
+        let of = |model| windows.of("openai", model);
+        assert_eq!((of("LLAMA3.1:8b"), of("x")), (Some(32_768), Some(16_000)));
+        assert_eq!(Windows::read(&Settings::default()).unwrap().of("openai", "x"), None);
         for odd in ["8k", "100", "=8192", "a=", "a=b"] {
             assert!(read(odd).unwrap_err().to_string().contains("MODEL_CONTEXT_WINDOW"), "{odd}");
+        }
+    }
+
+    #[test]
+    fn ollamas_own_setting_is_for_its_models_and_counts_last() {
+        let read = |pairs: &[(&'static str, &'static str)]| {
+            Windows::read(&Settings::from_pairs(pairs.iter().copied()))
+        };
+        let ollama = ("OLLAMA_CONTEXT_LENGTH", "32768");
+        let windows = read(&[ollama, ("MODEL_CONTEXT_WINDOW", "gemma3=16000")]).unwrap();
+        assert_eq!(windows.of("ollama", "gemma3"), Some(16_000));
+        assert_eq!(windows.of("ollama", "phi4"), Some(32_768));
+        assert_eq!(windows.of("openai", "phi4"), None);
+        assert_eq!(read(&[("OLLAMA_CONTEXT_LENGTH", "0")]).unwrap().of("ollama", "phi4"), None);
+        for odd in ["4k", "100", "-1"] {
+            let error = read(&[("OLLAMA_CONTEXT_LENGTH", odd)]).unwrap_err().to_string();
+            assert!(error.contains("OLLAMA_CONTEXT_LENGTH"), "{odd}: {error}");
         }
     }
 }

@@ -9,6 +9,7 @@ mod bucket;
 mod ledger;
 mod meter;
 mod price;
+mod prune;
 mod refusal;
 mod warn;
 
@@ -55,6 +56,8 @@ pub(crate) struct Budget {
     /// Of turns that were given up.
     left: Mutex<Vec<UsageRow>>,
     blocks: Mutex<Option<(Timestamp, Arc<[Block]>)>>,
+    /// The day on which old rows of the ledger were deleted last.
+    pruned: Mutex<Option<Day>>,
 }
 
 /// Who speaks where, as the limits see it.
@@ -117,6 +120,7 @@ impl Budget {
             notices: Mutex::default(),
             left: Mutex::default(),
             blocks: Mutex::default(),
+            pruned: Mutex::default(),
         })
     }
 
@@ -283,6 +287,7 @@ impl Budget {
 
     /// What counts the calls of one turn.
     pub(crate) fn meter(self: &Arc<Self>, visit: Visit) -> Arc<Meter> {
+        self.prune_daily();
         Meter::new(Arc::clone(self), visit)
     }
 

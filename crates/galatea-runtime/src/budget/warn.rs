@@ -1,6 +1,6 @@
 //! Warn: owners hear once a day of each cap that is nearly used up.
 
-use galatea_core::{Address, Content, Outgoing, RoomId, store::Day};
+use galatea_core::{Address, Content, EntityId, Outgoing, store::Day};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -43,14 +43,10 @@ impl Budget {
              `galatea usage` shows what it went to."
         );
         for (source, id) in &self.owners {
-            // Where the platform gives a private chat the person's own id. Elsewhere the log and `status` have to do.
-            let room = RoomId(self.identity.swizzle(id));
-            let Some(room) = self
-                .store
-                .room(room)
-                .await?
-                .filter(|room| room.kind.is_direct() && room.source == *source)
-            else {
+            // The private conversation in which the owner has written to the agent; without one the log and `status` have the warning.
+            let person = EntityId(self.identity.swizzle(id));
+            let rooms = self.store.private_rooms(self.agent, person).await?;
+            let Some(room) = rooms.into_iter().find(|room| room.source == *source) else {
                 continue;
             };
             let address = Address {

@@ -17,6 +17,7 @@ pub(super) const WHOLE: &[Dialects] = &[
     inbox::UNEXPLAINED,
     outbox::COUNTS,
     outbox::SELECTED,
+    room::PRIVATE,
     usage::SINCE,
 ];
 
@@ -74,6 +75,7 @@ const WRITES: &[Dialects] = &[
     task::SAVE,
     task::DELETE,
     usage::BLOCK,
+    usage::PRUNE,
     usage::UNBLOCK,
     world::SAVE,
     sqlite::INDEX,

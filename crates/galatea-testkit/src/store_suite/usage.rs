@@ -70,6 +70,19 @@ pub async fn a_turn_adds_to_the_ledger_in_its_commit(store: Arc<dyn Store>) {
     store.add_usage(&[]).await.unwrap();
 }
 
+/// Days before the given one go, of one agent only; later days stay as they are.
+pub async fn old_days_of_the_ledger_are_deleted(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let other = UsageRow { agent: AgentId::fresh(), ..row(scene, 20_000, "openai a", CALL) };
+    let days = [20_000, 20_001, 20_002].map(|day| row(scene, day, "openai a", CALL));
+    store.add_usage(&days).await.unwrap();
+    store.add_usage(std::slice::from_ref(&other)).await.unwrap();
+    assert_eq!(store.prune_usage(scene.agent, Day(20_001)).await.unwrap(), 1);
+    assert_eq!(store.usage(Some(scene.agent), Day(0)).await.unwrap(), days[1..]);
+    assert_eq!(store.usage(Some(other.agent), Day(0)).await.unwrap(), [other]);
+    assert_eq!(store.prune_usage(scene.agent, Day(20_001)).await.unwrap(), 0);
+}
+
 /// Each holder's own, of one day; whether a person was answered on an earlier day.
 pub async fn standings_tell_days_and_holders_apart(store: Arc<dyn Store>) {
     let scene = Scene::new();
