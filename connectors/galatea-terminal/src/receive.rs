@@ -236,7 +236,7 @@ impl Session {
         }
         let stored = match decode::decode(name, &id, text, self.gateway.clock().now()) {
             Ok(incoming) => {
-                self.gateway.receive(Batch { events: vec![incoming], cursor: None }).await
+                self.gateway.receive(Batch { events: vec![incoming], ..Batch::default() }).await
             }
             Err(error) => Err(error),
         };

@@ -1,10 +1,11 @@
 //! Gap: a stretch of what people wrote that cannot be read back any more. It is kept and shown, never passed over in silence.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::{clock::Timestamp, message::Cursor};
+use crate::clock::Timestamp;
 
-/// Name of the stream that keeps an account's gaps, beside its cursors: known before the cursor moves past them.
+/// Key of the account's state that holds its gaps: stored before the cursor moves past them.
 pub const GAPS: &str = "gaps";
 /// Gaps kept of an account; the oldest go first.
 const KEPT: usize = 100;
@@ -32,20 +33,19 @@ impl Gap {
         Self { noticed, from: None, to: None, place: None, count: None, reason: reason.into() }
     }
 
-    /// The gaps a cursor of the stream [`GAPS`] holds, oldest first.
-    pub fn read(cursor: Option<&Cursor>) -> Vec<Self> {
-        cursor.and_then(|cursor| serde_json::from_str(&cursor.position).ok()).unwrap_or_default()
+    /// The gaps that the value of [`GAPS`] holds, oldest first.
+    pub fn read(state: Option<&Value>) -> Vec<Self> {
+        state.and_then(|gaps| Vec::deserialize(gaps).ok()).unwrap_or_default()
     }
 
-    /// These and one more, as a cursor; none when it is known already (it was noted before a crash, and met again).
-    pub fn noted(mut known: Vec<Self>, gap: Self) -> Option<Cursor> {
+    /// These and one more, as the value of [`GAPS`]; none when it is known already (it was noted before a crash, and met again).
+    pub fn noted(mut known: Vec<Self>, gap: Self) -> Option<Value> {
         if known.iter().any(|k| Self { noticed: gap.noticed, ..k.clone() } == gap) {
             return None;
         }
         known.push(gap);
         let first = known.len().saturating_sub(KEPT);
-        let position = serde_json::to_string(&known[first..]).ok()?;
-        Some(Cursor { stream: GAPS.to_owned(), position })
+        serde_json::to_value(&known[first..]).ok()
     }
 }
 
@@ -56,8 +56,8 @@ mod tests {
     #[test]
     fn gaps_are_kept_once_and_in_bounds() {
         let gap = |n| Gap { from: Some(Timestamp(n)), ..Gap::new(Timestamp(5), "x") };
-        let cursor = Gap::noted(Vec::new(), gap(1)).unwrap();
-        assert_eq!(Gap::read(Some(&cursor)), [gap(1)]);
+        let state = Gap::noted(Vec::new(), gap(1)).unwrap();
+        assert_eq!(Gap::read(Some(&state)), [gap(1)]);
         assert_eq!(
             Gap::noted(vec![gap(1)], Gap { noticed: Timestamp(9), ..gap(1) }),
             None,
@@ -66,9 +66,6 @@ mod tests {
         let many: Vec<_> = (0..300).map(gap).collect();
         let kept = Gap::read(Gap::noted(many, gap(300)).as_ref());
         assert_eq!((kept.len(), kept.last()), (KEPT, Some(&gap(300))));
-        assert!(
-            Gap::read(Some(&Cursor { stream: GAPS.into(), position: "{".into() })).is_empty()
-                && Gap::read(None).is_empty()
-        );
+        assert!(Gap::read(Some(&Value::from("{"))).is_empty() && Gap::read(None).is_empty());
     }
 }

@@ -37,6 +37,8 @@ pub trait GatewayBackend: Send + Sync {
     async fn receive(&self, info: &ConnectorInfo, batch: Batch) -> Result<Received>;
     /// See [`Gateway::cursor`].
     async fn cursor(&self, info: &ConnectorInfo, stream: &str) -> Result<Option<Cursor>>;
+    /// See [`Gateway::state`].
+    async fn state(&self, info: &ConnectorInfo, key: &str) -> Result<Option<serde_json::Value>>;
     /// See [`Gateway::note_gap`].
     async fn note_gap(&self, info: &ConnectorInfo, gap: Gap) -> Result<()>;
     /// See [`Gateway::register_send_handler`].
@@ -128,6 +130,24 @@ impl Gateway {
     /// The cursor stored last for this account's stream; called at the start of [`crate::Connector::run`].
     pub async fn cursor(&self, stream: &str) -> Result<Option<Cursor>> {
         self.backend.cursor(&self.info, stream).await
+    }
+
+    /// The value stored last under this key of the account's state, whichever process stored it. A connector reads it when it starts.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn state(&self, key: &str) -> Result<Option<serde_json::Value>> {
+        self.backend.state(&self.info, key).await
+    }
+
+    /// Stores a value of the account's state; null removes the key. A value that belongs to events goes with them, in [`Batch::state`].
+    ///
+    /// # Errors
+    /// What the store says, and `Conflict` when another process has the account by now.
+    pub async fn save_state(&self, key: &str, value: serde_json::Value) -> Result<()> {
+        let state = vec![(key.to_owned(), value)];
+        self.backend.receive(&self.info, Batch { state, ..Batch::default() }).await?;
+        Ok(())
     }
 
     /// Records that messages are missing and cannot be read back, for `audit`, `status`, events and the log.

@@ -222,6 +222,8 @@ pub struct Batch {
     pub events: Vec<Incoming>,
     /// Stored in the same commit as the events.
     pub cursor: Option<Cursor>,
+    /// Values of the account's state, each with its key, stored in the same commit; null removes a key.
+    pub state: Vec<(String, serde_json::Value)>,
 }
 
 /// How far a stream of a platform has been read.

@@ -34,7 +34,9 @@ pub use audit::{AuditLine, AuditStore, Exceptions, Missing};
 pub use change::{ConnectionChange, EntityChange, RequestedChange, RoomChange, WorldChange};
 pub use embedding::{EmbeddingStore, SimilarityQuery};
 pub use event::{EventPosition, EventStore};
-pub use inbox::{Envelope, InHand, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation};
+pub use inbox::{
+    ConnectorState, Envelope, InHand, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation,
+};
 pub use inbox_state::InboxState;
 pub use lease::{
     Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, ProcessRole, Pulse,

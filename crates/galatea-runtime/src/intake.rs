@@ -13,7 +13,7 @@ use galatea_core::{
     SendHandler, Source, Store, WorldSync,
     gap::GAPS,
     kill_point,
-    store::{ConnectionChange, InboxEntry, InboxState, Ingest, Ingested, Mutation},
+    store::{ConnectionChange, ConnectorState, InboxEntry, InboxState, Ingest, Ingested, Mutation},
 };
 use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -88,6 +88,7 @@ impl GatewayBackend for Intake {
             cursor: batch
                 .cursor
                 .map(|cursor| (self.agent, info.source.clone(), info.account.clone(), cursor)),
+            state: batch.state.into_iter().map(|entry| self.state_row(info, entry)).collect(),
             ..Ingest::default()
         };
         let mut after = Vec::new();
@@ -163,10 +164,15 @@ impl GatewayBackend for Intake {
         self.store.cursor(self.agent, &info.source, &info.account, stream).await
     }
 
+    async fn state(&self, info: &ConnectorInfo, key: &str) -> Result<Option<serde_json::Value>> {
+        self.store.connector_state(self.agent, &info.source, &info.account, key).await
+    }
+
     async fn note_gap(&self, info: &ConnectorInfo, gap: Gap) -> Result<()> {
-        let known = Gap::read(self.cursor(info, GAPS).await?.as_ref());
-        let Some(cursor) = Gap::noted(known, gap.clone()) else { return Ok(()) };
-        self.receive(info, Batch { events: Vec::new(), cursor: Some(cursor) }).await?;
+        let known = Gap::read(self.state(info, GAPS).await?.as_ref());
+        let Some(gaps) = Gap::noted(known, gap.clone()) else { return Ok(()) };
+        let state = vec![(GAPS.to_owned(), gaps)];
+        self.receive(info, Batch { state, ..Batch::default() }).await?;
         let Gap { from, to, place, count, reason, .. } = &gap;
         let (from, to) = (from.map(|t| t.0), to.map(|t| t.0));
         tracing::warn!(code = "GAL-GAP", source = %info.source, account = %info.account, from, to, place, count, reason, "messages are missing and cannot be read back");
@@ -215,6 +221,15 @@ fn elsewhere(info: &ConnectorInfo) -> Error {
 }
 
 impl Intake {
+    fn state_row(
+        &self,
+        info: &ConnectorInfo,
+        (key, value): (String, serde_json::Value),
+    ) -> ConnectorState {
+        let (source, account) = (info.source.clone(), info.account.clone());
+        ConnectorState { agent: self.agent, source, account, key, value }
+    }
+
     async fn connect(&self, change: ConnectionChange) -> Result<()> {
         if change.is_empty() {
             return Ok(());

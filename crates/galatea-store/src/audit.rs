@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, Cursor, Gap, Result, Source,
+    Account, Gap, Result, Source,
     gap::GAPS,
     store::{AuditLine, AuditStore, Exceptions, InboxItem, Missing},
 };
@@ -31,7 +31,7 @@ pub(crate) const AUDIT: Dialects = Dialects::same(
      FROM inbox i LEFT JOIN answers a ON a.turn_id = i.turn_id GROUP BY i.source ORDER BY i.source",
 );
 pub(crate) const MISSING: Dialects = Dialects::same(
-    "SELECT source, account, position FROM cursors WHERE stream = $1 ORDER BY source, account",
+    "SELECT source, account, value FROM connector_state WHERE key = $1 ORDER BY source, account",
 );
 
 #[derive(FromRow)]
@@ -92,8 +92,8 @@ impl AuditStore for Database {
 
     async fn missing(&self) -> Result<Vec<Missing>> {
         let rows = self.all::<(String, String, String)>(MISSING.with(values![GAPS])).await?;
-        let of_account = |(source, account, position): (String, String, String)| {
-            let gaps = Gap::read(Some(&Cursor { stream: GAPS.to_owned(), position }));
+        let of_account = |(source, account, value): (String, String, String)| {
+            let gaps = Gap::read(serde_json::from_str(&value).ok().as_ref());
             gaps.into_iter().map(move |gap| Missing {
                 source: Source::from_name(source.clone()),
                 account: Account(account.clone()),

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::{
     Database,
     change::{Change, Write},
-    connect,
+    connect, connector_state,
     convert::{count, from_json, to_json},
     cursor,
     dialect::{Dialects, Text, Value, values},
@@ -224,6 +224,9 @@ impl InboxStore for Database {
         if let Some(cursor) = ingest.cursor {
             change.push(Write::Cursor(cursor.into()))?;
         }
+        for state in ingest.state {
+            change.push(Write::one(connector_state::save(state)?))?;
+        }
         let hits = self.write(change).await?;
         let touched = |range: Range<usize>| hits[range].iter().any(|hits| *hits > 0);
         Ok(Ingested {
@@ -335,5 +338,17 @@ impl InboxStore for Database {
         let values = values![agent.0, source.as_str(), account.0.as_str(), stream];
         let row = self.one::<(String,)>(cursor::CURSOR.with(values)).await?;
         Ok(row.map(|(position,)| Cursor { stream: stream.to_owned(), position }))
+    }
+
+    async fn connector_state(
+        &self,
+        agent: AgentId,
+        source: &Source,
+        account: &Account,
+        key: &str,
+    ) -> Result<Option<serde_json::Value>> {
+        let values = values![agent.0, source.as_str(), account.0.as_str(), key];
+        let row = self.one::<(String,)>(connector_state::STATE.with(values)).await?;
+        row.map(|(value,)| from_json("connector state", &value)).transpose()
     }
 }

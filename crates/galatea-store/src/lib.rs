@@ -9,6 +9,7 @@ mod audit;
 mod cache;
 mod change;
 mod connect;
+mod connector_state;
 mod convert;
 mod cursor;
 mod dialect;

@@ -69,7 +69,7 @@ macro_rules! store_suite {
             ingest: a_message_is_stored_once, the_same_message_from_many_tasks_is_stored_once, a_legacy_id_in_the_same_room_is_the_same_message,
                 duplicates_within_a_batch_are_seen, a_batch_of_a_thousand_keeps_its_order, the_order_is_that_of_commit,
                 connections_memories_and_cursor_are_in_the_same_commit,
-                mutations_are_in_the_same_commit, the_cursor_follows_its_batches, unfinished_is_scoped_and_limited,
+                mutations_are_in_the_same_commit, the_cursor_follows_its_batches, connector_state_is_in_the_same_commit, unfinished_is_scoped_and_limited,
                 begun_turns_are_counted, rows_are_found_by_platform_ids, everything_of_an_entry_is_read_back,
                 a_deleted_message_is_not_answered_and_not_new_again;
             turns: a_turn_is_written_whole, of_two_turns_for_one_message_one_wins, a_conflict_writes_nothing, merged_messages_finish_together,

@@ -258,7 +258,7 @@ async fn an_edit_replaces_the_stored_text() {
         },
         at: house.clock.now(),
     };
-    house.gateway.receive(Batch { events: vec![edit], cursor: None }).await.unwrap();
+    house.gateway.receive(Batch { events: vec![edit], ..Batch::default() }).await.unwrap();
     assert_eq!(house.store.memory(id).await.unwrap().unwrap().content.text, "the");
     assert_eq!(house.platform.texts("7").len(), 1, "an edit is no new message");
 }

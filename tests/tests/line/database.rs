@@ -169,7 +169,7 @@ async fn a_message_whose_confirmation_is_lost_is_not_overtaken() {
         proxy.lose_and_shut(nth);
         while house
             .gateway
-            .receive(Batch { events: vec![first.clone()], cursor: None })
+            .receive(Batch { events: vec![first.clone()], ..Batch::default() })
             .await
             .is_err()
         {
@@ -179,7 +179,7 @@ async fn a_message_whose_confirmation_is_lost_is_not_overtaken() {
         proxy.open();
         while house
             .gateway
-            .receive(Batch { events: vec![second.clone()], cursor: None })
+            .receive(Batch { events: vec![second.clone()], ..Batch::default() })
             .await
             .is_err()
         {}

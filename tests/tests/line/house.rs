@@ -199,7 +199,7 @@ impl House {
     }
 
     pub(crate) async fn receive(&self, events: Vec<Incoming>) -> Received {
-        self.gateway.receive(Batch { events, cursor: None }).await.unwrap()
+        self.gateway.receive(Batch { events, ..Batch::default() }).await.unwrap()
     }
 
     pub(crate) fn id_of(&self, incoming: &Incoming) -> MemoryId {

@@ -32,6 +32,7 @@ async fn a_batch_moves_no_cursor_past_a_change_that_was_not_stored() {
     let batch = |event, position: &str| Batch {
         events: vec![event],
         cursor: Some(Cursor { stream: "updates".into(), position: position.into() }),
+        ..Batch::default()
     };
     let position = async || {
         let cursor = store.cursor(house.agent, &SOURCE, &Account("1000".into()), "updates").await;

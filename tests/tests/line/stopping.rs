@@ -81,8 +81,10 @@ async fn agents_of_one_process_keep_apart() {
     let message = house.message(&dm("7"), "hello");
     house.receive(vec![message.clone()]).await;
     let gateway = other.gateway().await;
-    let received =
-        gateway.receive(galatea_core::Batch { events: vec![message], cursor: None }).await.unwrap();
+    let received = gateway
+        .receive(galatea_core::Batch { events: vec![message], ..Default::default() })
+        .await
+        .unwrap();
     assert_eq!(received.stored, 1, "it is another agent's message");
     assert_eq!(house.platform.until_shown("7", 1).await, ["re: hello"]);
     assert_eq!(other.until_shown("7", 1).await, ["Ada here"]);

@@ -140,7 +140,7 @@ impl Intake {
             position: self.book.keep(self.gateway.clock().now()),
         };
         let stored: Result<_> =
-            self.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await;
+            self.gateway.receive(Batch { cursor: Some(cursor), ..Batch::default() }).await;
         if let Err(error) = stored {
             tracing::debug!(error = %error, "commands that wait for an answer could not be kept; kept with the next one");
         }
@@ -226,7 +226,7 @@ impl Intake {
             position: serde_json::to_string(&known).unwrap_or_default(),
         };
         let stored: Result<_> =
-            self.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await;
+            self.gateway.receive(Batch { cursor: Some(cursor), ..Batch::default() }).await;
         match stored {
             Ok(_) => *self.direct.lock().await = Some(known),
             Err(error) => {

@@ -1,14 +1,14 @@
 //! A brake on IDENTIFY: 1,000 in 24 hours, and Discord ends every session and resets the token ("Session Start Limit").
 
-use galatea_core::{Batch, Cursor, Error, ErrorKind, Gateway, Result, Retry, Timestamp};
+use galatea_core::{Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp};
 use serde::Deserialize;
 use std::{collections::HashMap, time::Duration};
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::error::codes;
 
-/// Name of the stream that remembers the times of earlier ones.
-const STREAM: &str = "identify";
+/// Key of the state that holds the times of earlier ones.
+const KEY: &str = "identify";
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Beyond this many an hour, per shard, each waits twice as long as the one before.
@@ -73,11 +73,7 @@ pub(crate) struct Turn<'a> {
 impl Quota {
     /// Reads what earlier runs noted.
     pub(crate) async fn open(gateway: &Gateway, shards: u16, limit: &StartLimit) -> Result<Self> {
-        let known = gateway
-            .cursor(STREAM)
-            .await?
-            .and_then(|c| serde_json::from_str::<Vec<i64>>(&c.position).ok())
-            .unwrap_or_default();
+        let known: Vec<i64> = StateKeeper::new(KEY).restore(gateway).await?.unwrap_or_default();
         let times: Vec<Timestamp> = known.into_iter().map(Timestamp).collect();
         let now = gateway.clock().now();
         let mut buckets = HashMap::new();
@@ -135,12 +131,7 @@ impl Turn<'_> {
         state.remaining = state.remaining.saturating_sub(1);
         state.buckets.insert(self.bucket, now.plus(SPACING));
         let times: Vec<i64> = state.times.iter().map(|t| t.0).collect();
-        let cursor = Cursor {
-            stream: STREAM.to_owned(),
-            position: serde_json::to_string(&times).unwrap_or_default(),
-        };
-        self.quota.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await?;
-        Ok(())
+        self.quota.gateway.save_state(KEY, times.into()).await
     }
 }
 

@@ -271,7 +271,11 @@ impl Work {
                     gateway.ensure_connections(sync.clone()).await?;
                 }
                 gateway
-                    .receive(Batch { events: events.clone(), cursor: cursor.clone() })
+                    .receive(Batch {
+                        events: events.clone(),
+                        cursor: cursor.clone(),
+                        ..Batch::default()
+                    })
                     .await
                     .map(drop)
             }

@@ -1,7 +1,7 @@
 //! Guard: calls that Discord refuses (401, 403, 429) count against the address, which it bans at 10,000 of them in ten minutes ("Invalid Request
 //! Limit"). The count outlives the process, or a program that crashes again and again would spend it anew each time.
 
-use galatea_core::{Batch, Cursor, Gateway, Result, Timestamp};
+use galatea_core::{Gateway, Result, StateKeeper, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::VecDeque,
@@ -12,10 +12,10 @@ use std::{
     },
     time::Duration,
 };
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
-/// Name of the stream that remembers the refusals of earlier runs.
-const STREAM: &str = "refused";
+/// Key of the state that holds the refusals of earlier runs.
+const KEY: &str = "refused";
 /// Calls refused within [`WINDOW`] at which everything rests: half of Discord's number, so that other programs of this machine have some.
 const MAX_REFUSED: u32 = 5_000;
 const WINDOW: Duration = Duration::from_secs(600);
@@ -28,12 +28,12 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What was refused lately.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Guard {
     refused: Mutex<Refused>,
     /// What earlier processes kept is known; what a later run in this one reads is its own.
     restored: AtomicBool,
-    changed: Notify,
+    keeper: StateKeeper,
     /// Until when everything rests, for whoever shows it.
     resting: watch::Sender<Option<Timestamp>>,
 }
@@ -73,6 +73,17 @@ impl Refused {
     }
 }
 
+impl Default for Guard {
+    fn default() -> Self {
+        Self {
+            refused: Mutex::default(),
+            restored: AtomicBool::default(),
+            keeper: StateKeeper::new(KEY),
+            resting: watch::Sender::default(),
+        }
+    }
+}
+
 impl Guard {
     /// How long everything has to rest because too much was refused.
     pub(super) fn full(&self, now: Timestamp) -> Option<Duration> {
@@ -100,13 +111,13 @@ impl Guard {
     /// Notes a call that counts against the address.
     pub(super) fn refused(&self, now: Timestamp) {
         self.lock().count(now);
-        self.changed.notify_one();
+        self.keeper.changed();
     }
 
     /// Notes an answer that shows that not everything is refused.
     pub(super) fn taken(&self) {
         if std::mem::take(&mut self.lock().in_a_row) > 0 {
-            self.changed.notify_one();
+            self.keeper.changed();
         }
         self.rests(None);
     }
@@ -126,10 +137,7 @@ impl Guard {
     /// # Errors
     /// What the store says.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
-        let kept = gateway
-            .cursor(STREAM)
-            .await?
-            .and_then(|c| serde_json::from_str::<Refused>(&c.position).ok());
+        let kept = self.keeper.restore::<Refused>(gateway).await?;
         let now = gateway.clock().now();
         let first = !self.restored.swap(true, Ordering::AcqRel);
         if let Some(mut kept) = kept.filter(|_| first) {
@@ -144,27 +152,18 @@ impl Guard {
 
     /// Keeps what changes, as long as it is polled.
     pub(crate) async fn keep(&self, gateway: &Gateway) -> Infallible {
-        loop {
-            self.changed.notified().await;
-            self.keep_now(gateway).await;
-        }
+        self.keeper.keep(gateway, || self.snapshot()).await
     }
 
     /// Keeps what there is. Losing it costs what one run may be refused.
     pub(crate) async fn keep_now(&self, gateway: &Gateway) {
+        self.keeper.keep_now(gateway, self.snapshot()).await;
+    }
+
+    /// What there is to keep; none before the first refusal.
+    fn snapshot(&self) -> Option<Refused> {
         let refused = self.lock().clone();
-        if refused == Refused::default() {
-            return;
-        }
-        let cursor = Cursor {
-            stream: STREAM.to_owned(),
-            position: serde_json::to_string(&refused).unwrap_or_default(),
-        };
-        if let Err(error) =
-            gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await
-        {
-            tracing::debug!(error = %error.report(), "how many calls Discord refused could not be stored; the next refusal tries again");
-        }
+        (refused != Refused::default()).then_some(refused)
     }
 
     fn lock(&self) -> MutexGuard<'_, Refused> {

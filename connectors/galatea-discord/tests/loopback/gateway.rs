@@ -1,7 +1,7 @@
 //! The gateway's bad days: nothing is lost, nothing is doubled, no rule is broken, and it is back soon.
 
 use crate::support::{Running, config, gateway, start, with};
-use galatea_core::{Cursor, SystemClock};
+use galatea_core::SystemClock;
 use galatea_testkit::connector_suite::RecordingGateway;
 use galatea_testkit::discord::{DiscordApi, Options, Order, User};
 use std::{
@@ -202,17 +202,13 @@ async fn several_shards_share_the_guilds() {
 async fn identifies_are_remembered_across_processes() {
     let (api, _, running) = stage(Options::default()).await;
     let first: Arc<RecordingGateway> = running.end().await;
-    let times: Vec<i64> =
-        serde_json::from_str(&first.stored_cursor("identify").unwrap().position).unwrap();
+    let times: Vec<i64> = serde_json::from_value(first.stored_state("identify").unwrap()).unwrap();
     assert_eq!(times.len(), 1);
     // Nine hundred in a day are the end, whatever Discord says.
     let now = galatea_core::Clock::now(&SystemClock).0;
     let times: Vec<i64> = (0..900).map(|n| now - 4_000_000 - n).rev().collect();
     let gateway = gateway();
-    gateway.put_cursor(Cursor {
-        stream: "identify".into(),
-        position: serde_json::to_string(&times).unwrap(),
-    });
+    gateway.put_state("identify", times.into());
     let error = with(config(&api), gateway, Arc::new(SystemClock)).failure().await;
     assert_eq!(error.code(), Some("GAL-DC-IDENTIFY"));
     assert_eq!(api.identified(), 1);

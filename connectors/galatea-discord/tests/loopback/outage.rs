@@ -2,7 +2,7 @@
 //! test's; sockets and calls are real, so what is counted is what Discord would count.
 
 use crate::support::{Running, config, deliveries, gateway, with};
-use galatea_core::{Clock, Content, Cursor, Health, Outgoing, Timestamp};
+use galatea_core::{Clock, Content, Health, Outgoing, Timestamp};
 use galatea_testkit::{
     clock::ManualClock,
     connector_suite::RecordingGateway,
@@ -132,7 +132,7 @@ async fn a_day_of_crashes_costs_less_than_fifty() {
     let spent = api.identified();
     assert!((20..=50).contains(&spent) && processes >= 20, "{spent} in {processes} processes");
     let noted: Vec<i64> =
-        serde_json::from_str(&gateway.stored_cursor("identify").unwrap().position).unwrap();
+        serde_json::from_value(gateway.stored_state("identify").unwrap()).unwrap();
     assert!(noted.len() >= spent, "noted before Discord hears of it");
 }
 
@@ -190,10 +190,9 @@ async fn refusals_are_counted_across_processes() {
     let ann = api.user("Ann", "ann_b");
     let gateway = gateway();
     // Earlier processes were refused almost as often as is let happen.
-    let position =
-        serde_json::json!({ "times": [[clock.now().0, 4_990]], "in_a_row": 0, "until": 0 })
-            .to_string();
-    gateway.put_cursor(Cursor { stream: "refused".into(), position });
+    let refused =
+        serde_json::json!({ "times": [[clock.now().0, 4_990]], "in_a_row": 0, "until": 0 });
+    gateway.put_state("refused", refused);
     let outgoing = Outgoing::Message { content: Content::text("x"), reply_to: None };
     let running = start(&api, &gateway, &clock);
     api.wait_connected(1).await;
@@ -213,7 +212,9 @@ async fn refusals_are_counted_across_processes() {
         "{codes:?}"
     );
     running
-        .until("the last to be kept", |g| g.stored_cursor("refused").filter(|c| kept(c) == 5_000))
+        .until("the last to be kept", |g| {
+            g.stored_state("refused").filter(|state| kept(state) == 5_000)
+        })
         .await;
     running.kill().await;
     // The next process asks nothing, and says why.
@@ -230,7 +231,6 @@ async fn refusals_are_counted_across_processes() {
     running.kill().await;
 }
 
-fn kept(cursor: &Cursor) -> u64 {
-    let kept: serde_json::Value = serde_json::from_str(&cursor.position).unwrap();
+fn kept(kept: &serde_json::Value) -> u64 {
     kept["times"].as_array().unwrap().iter().map(|entry| entry[1].as_u64().unwrap()).sum()
 }

@@ -157,7 +157,7 @@ impl Intake {
         }
         let events = album::merge(ready.decoded);
         if !events.is_empty() || cursor.is_some() {
-            self.gateway.receive(Batch { events, cursor }).await?;
+            self.gateway.receive(Batch { events, cursor, ..Batch::default() }).await?;
         }
         for place in ready.places {
             self.sync(place);

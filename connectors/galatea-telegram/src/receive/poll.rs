@@ -1,6 +1,6 @@
 //! Long polling: ask, store, and only then ask for what comes after.
 
-use galatea_core::{Batch, Cursor, Error, Gap, Result, Retry, Timestamp};
+use galatea_core::{Batch, Cursor, Error, Gap, Result, Retry, StateKeeper, Timestamp};
 use std::time::Duration;
 
 use super::{Intake, album::Waiting, gap, trouble::Troubles};
@@ -12,7 +12,7 @@ use crate::{
 
 /// Name of the stream whose cursor is the next offset.
 pub(crate) const STREAM: &str = "updates";
-/// Name of the stream that tells when Telegram was last asked, which tells how long we were away.
+/// Key of the state that tells when Telegram was last asked, which tells how long we were away.
 const POLLED: &str = "polled";
 /// How often that is noted.
 const NOTE: Duration = Duration::from_secs(3600);
@@ -172,7 +172,7 @@ impl Poll {
         self.intake.gateway.note_gap(Gap { count: Some(1), ..Gap::new(now, reason) }).await?;
         self.intake
             .gateway
-            .receive(Batch { events: Vec::new(), cursor: Some(position(offset.saturating_add(1))) })
+            .receive(Batch { cursor: Some(position(offset.saturating_add(1))), ..Batch::default() })
             .await?;
         self.offset = Some(offset.saturating_add(1));
         // With a growing pause: where the real number lies is not known.
@@ -191,8 +191,7 @@ struct Polled {
 
 impl Polled {
     async fn read(intake: &Intake) -> Result<Self> {
-        let stored = intake.gateway.cursor(POLLED).await?;
-        Ok(Self { last: stored.and_then(|c| c.position.parse().ok()).map(Timestamp) })
+        Ok(Self { last: StateKeeper::new(POLLED).restore(&intake.gateway).await?.map(Timestamp) })
     }
 
     /// Notes it, once an hour.
@@ -201,8 +200,7 @@ impl Polled {
         if self.last.is_some_and(|last| now.since(last) < NOTE) {
             return Ok(());
         }
-        let cursor = Cursor { stream: POLLED.to_owned(), position: now.0.to_string() };
-        intake.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await?;
+        intake.gateway.save_state(POLLED, now.0.into()).await?;
         self.last = Some(now);
         Ok(())
     }

@@ -54,6 +54,9 @@ impl GatewayBackend for Recorder {
     async fn note_gap(&self, _: &ConnectorInfo, _: Gap) -> Result<()> {
         Ok(())
     }
+    async fn state(&self, _: &ConnectorInfo, _: &str) -> Result<Option<serde_json::Value>> {
+        Ok(None)
+    }
     async fn cursor(&self, _: &ConnectorInfo, _: &str) -> Result<Option<Cursor>> {
         Ok(None)
     }

@@ -147,7 +147,7 @@ impl Look {
         let events =
             posts.iter().filter_map(|post| take(intake, post, &includes)).collect::<Vec<_>>();
         let cursor = Cursor { stream: STREAM.to_owned(), position: newest.to_string() };
-        intake.gateway.receive(Batch { events, cursor: Some(cursor) }).await?;
+        intake.gateway.receive(Batch { events, cursor: Some(cursor), ..Batch::default() }).await?;
         intake.api.budget.add(intake.config.prices.mention, posts.len());
         self.newest = Some(newest);
         self.seen.extend(posts.iter().map(|post| post.tweet.id.as_u64()).chain(unreadable));

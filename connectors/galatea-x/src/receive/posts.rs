@@ -92,7 +92,7 @@ pub(crate) async fn run(intake: Intake) -> Result<()> {
     let stored = intake.gateway.cursor(STREAM).await?.and_then(|c| Plan::read(&c.position));
     let mut plan = Plan::at_start(stored, &posting, intake.gateway.clock().now(), share());
     if stored != Some(plan) {
-        intake.gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor(plan)) }).await?;
+        intake.gateway.receive(Batch { cursor: Some(cursor(plan)), ..Batch::default() }).await?;
     }
     loop {
         let now = intake.gateway.clock().now();
@@ -118,6 +118,7 @@ pub(crate) async fn run(intake: Intake) -> Result<()> {
             .receive(Batch {
                 events: vec![request(&intake.me, plan.due, now)],
                 cursor: Some(cursor(next)),
+                ..Batch::default()
             })
             .await?;
         plan = next;

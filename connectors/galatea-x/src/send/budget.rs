@@ -1,7 +1,7 @@
 //! What X costs, and the day's cap on it: kept on disk before it is spent, so that a restart does not buy a second day, and in the store after it,
 //! so that another machine that gets the account does not either.
 
-use galatea_core::{Batch, Clock, Cursor, Error, ErrorKind, Gateway, Result, Retry, Timestamp};
+use galatea_core::{Clock, Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -12,14 +12,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::sync::Notify;
 
 use super::keep;
 use crate::error::codes;
 
 const DAY: i64 = 24 * 3600 * 1000;
-/// The stream whose cursor is the book.
-const STREAM: &str = "spent";
+/// Key of the state that holds the book.
+const KEY: &str = "spent";
 
 /// US dollars, in millionths.
 #[derive(
@@ -120,7 +119,7 @@ pub(crate) struct Budget {
     path: PathBuf,
     clock: Arc<dyn Clock>,
     book: Mutex<Spending>,
-    changed: Notify,
+    keeper: StateKeeper,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -142,7 +141,7 @@ impl Budget {
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default();
-        Self { limit, path, clock, book: Mutex::new(book), changed: Notify::new() }
+        Self { limit, path, clock, book: Mutex::new(book), keeper: StateKeeper::new(KEY) }
     }
 
     /// Takes money before it is spent.
@@ -201,10 +200,7 @@ impl Budget {
     /// # Errors
     /// What the store says.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
-        let kept = gateway
-            .cursor(STREAM)
-            .await?
-            .and_then(|cursor| serde_json::from_str::<Spending>(&cursor.position).ok());
+        let kept = self.keeper.restore::<Spending>(gateway).await?;
         let mut book = self.today(self.clock.now());
         if let Some(kept) = kept.filter(|kept| kept.day == book.day) {
             // What we know of is in both.
@@ -220,24 +216,16 @@ impl Budget {
 
     /// Keeps what changes in the store, as long as it is polled.
     pub(crate) async fn keep(&self, gateway: &Gateway) -> Infallible {
-        loop {
-            self.changed.notified().await;
-            self.keep_now(gateway).await;
-        }
+        self.keeper.keep(gateway, || Some(self.book())).await
     }
 
     /// Keeps what there is. Losing it costs what one process may spend in a day.
     pub(crate) async fn keep_now(&self, gateway: &Gateway) {
-        let book = *self.today(self.clock.now());
-        let cursor = Cursor {
-            stream: STREAM.to_owned(),
-            position: serde_json::to_string(&book).unwrap_or_default(),
-        };
-        if let Err(error) =
-            gateway.receive(Batch { events: Vec::new(), cursor: Some(cursor) }).await
-        {
-            tracing::debug!(error = %error.report(), "what X cost today could not be stored; the next call tries again");
-        }
+        self.keeper.keep_now(gateway, Some(self.book())).await;
+    }
+
+    fn book(&self) -> Spending {
+        *self.today(self.clock.now())
     }
 
     fn spent_up(&self, now: Timestamp) -> Error {
@@ -267,7 +255,7 @@ impl Budget {
         if let Err(error) = keep::replace(&self.path, &bytes, false) {
             tracing::warn!(error = %error, "what X cost today cannot be noted; a restart would begin the day anew");
         }
-        self.changed.notify_one();
+        self.keeper.changed();
     }
 }
 

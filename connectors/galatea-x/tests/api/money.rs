@@ -65,7 +65,7 @@ async fn the_cap_is_the_accounts_wherever_it_is() {
         // Who we are 0.010 on either machine; each time the mention 0.001 and a reply 0.010.
         config.daily_limit = Usd(58_000);
         let gateway = gateway();
-        spent.into_iter().for_each(|cursor| gateway.put_cursor(cursor));
+        spent.into_iter().for_each(|spent| gateway.put_state("spent", spent));
         let running = start(config, folder.path(), &gateway);
         let handler = running.handler().await;
         running.messages(1).await;
@@ -77,12 +77,7 @@ async fn the_cap_is_the_accounts_wherever_it_is() {
             "{words}"
         );
         running.end().await;
-        spent = gateway
-            .batches()
-            .into_iter()
-            .rev()
-            .filter_map(|batch| batch.cursor)
-            .find(|cursor| cursor.stream == "spent");
+        spent = gateway.stored_state("spent");
     }
     assert_eq!(api.shown().len(), 3);
 }

@@ -27,8 +27,25 @@ pub struct Ingest {
     pub mutations: Vec<Mutation>,
     /// The cursor, by (agent, source, account).
     pub cursor: Option<(AgentId, Source, Account, Cursor)>,
+    /// Values of connectors' state.
+    pub state: Vec<ConnectorState>,
     /// The lease under which the account is read, where several processes share the store: whoever lost it moves no cursor.
     pub fence: Option<Fence>,
+}
+
+/// A value of a connector's state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConnectorState {
+    /// The agent that has the account.
+    pub agent: AgentId,
+    /// Its platform.
+    pub source: Source,
+    /// Its login.
+    pub account: Account,
+    /// The connector's own name for the value.
+    pub key: String,
+    /// The value; null removes the row.
+    pub value: serde_json::Value,
 }
 
 /// A change of what is stored already, as a platform reports it in a batch.
@@ -210,4 +227,12 @@ pub trait InboxStore: Send + Sync {
         account: &Account,
         stream: &str,
     ) -> Result<Option<Cursor>>;
+    /// A stored value of a connector's state.
+    async fn connector_state(
+        &self,
+        agent: AgentId,
+        source: &Source,
+        account: &Account,
+        key: &str,
+    ) -> Result<Option<serde_json::Value>>;
 }

@@ -11,7 +11,7 @@ mod group;
 mod hints;
 mod lease;
 mod memory;
-mod open;
+pub(crate) mod open;
 mod options;
 mod read;
 pub(crate) mod search;

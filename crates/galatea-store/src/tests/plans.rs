@@ -36,6 +36,7 @@ const GROWING: &[&str] = &[
     "tasks",
     "cache",
     "cursors",
+    "connector_state",
     "step",
     "e",
 ];

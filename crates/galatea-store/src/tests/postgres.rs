@@ -8,6 +8,7 @@ mod lost;
 mod pgvector;
 mod silence;
 mod suite;
+mod upgrade;
 
 use galatea_testkit::postgres::Database;
 use secrecy::SecretString;

@@ -5,6 +5,7 @@ mod files;
 mod groups;
 mod removal;
 mod suite;
+mod upgrade;
 
 use crate::{Database, SqliteOptions};
 use galatea_core::{Account, Cursor, store::Ingest};
@@ -29,6 +30,7 @@ fn batch(scene: Scene, count: i64) -> Ingest {
         memories: Vec::new(),
         mutations: Vec::new(),
         cursor: Some((scene.agent, SOURCE, Account("7".to_owned()), cursor)),
+        state: Vec::new(),
         fence: None,
     }
 }

@@ -4,8 +4,9 @@ use galatea_core::{MemoryKind, Timestamp, WorldId, store::MemoryQuery};
 use galatea_testkit::store_suite::fixtures::Scene;
 
 use crate::{
-    agent, audit, cache, connect, cursor, dialect::Dialects, effect, embedding, entity, inbox,
-    memory, outbox, postgres, relationship, room, rows, sqlite, step, task, usage, world,
+    agent, audit, cache, connect, connector_state, cursor, dialect::Dialects, effect, embedding,
+    entity, inbox, memory, outbox, postgres, relationship, room, rows, sqlite, step, task, usage,
+    world,
 };
 
 /// Reads that go through a table whole: counts, and lists that only an operator asks for.
@@ -24,6 +25,7 @@ pub(super) const WHOLE: &[Dialects] = &[
 /// Reads.
 const READS: &[Dialects] = &[
     cache::CACHED,
+    connector_state::STATE,
     cursor::CURSOR,
     entity::ENTITIES,
     entity::ENTITIES_IN_ROOM,
@@ -57,6 +59,8 @@ const WRITES: &[Dialects] = &[
     cache::EXPIRE,
     cache::SAVE,
     cache::FORGET,
+    connector_state::SAVE,
+    connector_state::REMOVE,
     embedding::SAVE,
     entity::SAVE,
     memory::UNINDEX,

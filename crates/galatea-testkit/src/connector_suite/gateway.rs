@@ -31,12 +31,23 @@ struct State {
     duplicates: usize,
     gaps: Vec<Gap>,
     cursors: HashMap<String, Cursor>,
+    state: HashMap<String, serde_json::Value>,
     handler: Option<Arc<dyn SendHandler>>,
     handler_before_events: Option<bool>,
     health: Vec<Health>,
     failures: usize,
     held: bool,
     waiting: usize,
+}
+
+impl State {
+    fn put_state(&mut self, key: &str, value: serde_json::Value) {
+        if value.is_null() {
+            self.state.remove(key);
+        } else {
+            self.state.insert(key.to_owned(), value);
+        }
+    }
 }
 
 impl RecordingGateway {
@@ -123,6 +134,21 @@ impl RecordingGateway {
     /// The cursor stored last.
     pub fn stored_cursor(&self, stream: &str) -> Option<Cursor> {
         self.lock().cursors.get(stream).cloned()
+    }
+
+    /// Stores a value of the account's state, as an earlier run would have.
+    pub fn put_state(&self, key: &str, value: serde_json::Value) {
+        self.change(|s| s.put_state(key, value));
+    }
+
+    /// The value stored last under this key.
+    pub fn stored_state(&self, key: &str) -> Option<serde_json::Value> {
+        self.lock().state.get(key).cloned()
+    }
+
+    /// All that is stored of the account's state.
+    pub fn states(&self) -> HashMap<String, serde_json::Value> {
+        self.lock().state.clone()
     }
 
     /// The send handler, once registered.
@@ -240,6 +266,9 @@ impl GatewayBackend for RecordingGateway {
             if let Some(cursor) = &batch.cursor {
                 s.cursors.insert(cursor.stream.clone(), cursor.clone());
             }
+            for (key, value) in &batch.state {
+                s.put_state(key, value.clone());
+            }
             s.batches.push(batch);
             outcome = Ok(received);
         });
@@ -248,6 +277,10 @@ impl GatewayBackend for RecordingGateway {
 
     async fn cursor(&self, _: &ConnectorInfo, stream: &str) -> Result<Option<Cursor>> {
         Ok(self.stored_cursor(stream))
+    }
+
+    async fn state(&self, _: &ConnectorInfo, key: &str) -> Result<Option<serde_json::Value>> {
+        Ok(self.stored_state(key))
     }
 
     async fn note_gap(&self, _: &ConnectorInfo, gap: Gap) -> Result<()> {

@@ -2,10 +2,11 @@
 
 use galatea_core::{
     Account, DeliveryId, Gap, Store, Timestamp, TurnId,
+    gap::GAPS,
     protocol::Tables,
     store::{
-        FinishedMessage, InboxEntry, InboxState, Ingest, OutboxQuery, OutboxState, Resolution,
-        Settlement, TurnRecord,
+        ConnectorState, FinishedMessage, InboxEntry, InboxState, Ingest, OutboxQuery, OutboxState,
+        Resolution, Settlement, TurnRecord,
     },
 };
 use std::sync::Arc;
@@ -178,7 +179,7 @@ pub async fn a_doubt_is_stored(store: Arc<dyn Store>) {
     assert!(!outcome_unknown().await, "a look that found nothing takes it back");
 }
 
-/// What is missing on a platform is kept beside its cursors, and found whoever noted it.
+/// What is missing on a platform is kept in the account's state, and found whoever noted it.
 pub async fn gaps_are_listed_with_their_account(store: Arc<dyn Store>) {
     let scene = Scene::new();
     assert!(store.missing().await.unwrap().is_empty());
@@ -187,14 +188,18 @@ pub async fn gaps_are_listed_with_their_account(store: Arc<dyn Store>) {
         ..Gap::new(Timestamp(n), "its history cannot be read")
     };
     for (account, gaps) in [("8", vec![gap(1), gap(2)]), ("9", vec![gap(3)])] {
-        let mut cursor = None;
+        let mut value = None;
         for gap in gaps {
-            cursor = Gap::noted(Gap::read(cursor.as_ref()), gap);
+            value = Gap::noted(Gap::read(value.as_ref()), gap);
         }
-        let ingest = Ingest {
-            cursor: Some((scene.agent, SOURCE, Account(account.to_owned()), cursor.unwrap())),
-            ..Ingest::default()
+        let state = ConnectorState {
+            agent: scene.agent,
+            source: SOURCE,
+            account: Account(account.to_owned()),
+            key: GAPS.to_owned(),
+            value: value.unwrap(),
         };
+        let ingest = Ingest { state: vec![state], ..Ingest::default() };
         store.ingest(ingest).await.unwrap();
     }
     let missing = store.missing().await.unwrap();

@@ -3,7 +3,7 @@
 use galatea_core::{
     Account, Addressed, Command, Content, Cursor, EntityId, Memory, MemoryId, RemoteId, RoomId,
     Source, Store, Timestamp,
-    store::{ConnectionChange, Envelope, InboxEntry, InboxState, Ingest, Mutation},
+    store::{ConnectionChange, ConnectorState, Envelope, InboxEntry, InboxState, Ingest, Mutation},
 };
 use std::sync::Arc;
 
@@ -112,6 +112,7 @@ pub async fn connections_memories_and_cursor_are_in_the_same_commit(store: Arc<d
         memories: vec![joined.clone()],
         mutations: Vec::new(),
         cursor: Some((scene.agent, SOURCE, account(), cursor.clone())),
+        state: Vec::new(),
         fence: None,
     };
     assert_eq!(store.ingest(ingest).await.unwrap().new, [true]);
@@ -347,4 +348,38 @@ pub async fn a_deleted_message_is_not_answered_and_not_new_again(store: Arc<dyn 
     assert_eq!((item.entry.memory.content.text.as_str(), item.entry.envelope.command), ("", None));
     assert_eq!(store.ingest(Scene::batch(&[message])).await.unwrap().new, [false]);
     assert_eq!(store.memory(id).await.unwrap(), None);
+}
+
+/// A connector's state is stored with the batch it comes with, or not at all; each account has its own.
+pub async fn connector_state_is_in_the_same_commit(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let state = |key: &str, value| ConnectorState {
+        agent: scene.agent,
+        source: SOURCE,
+        account: account(),
+        key: key.to_owned(),
+        value,
+    };
+    let message = scene.message("hello", 1);
+    let cursor = Cursor { stream: "updates".to_owned(), position: "5".to_owned() };
+    let value = serde_json::json!({"spent": 3, "said": "a\u{0}b"});
+    let batch = Ingest {
+        cursor: Some((scene.agent, SOURCE, account(), cursor.clone())),
+        state: vec![state("spent", value.clone()), state("gone", 1.into())],
+        ..Scene::batch(std::slice::from_ref(&message))
+    };
+    assert_eq!(store.ingest(batch).await.unwrap().new, [true]);
+    let read = async |key: &str, account: &str| {
+        let account = Account(account.to_owned());
+        store.connector_state(scene.agent, &SOURCE, &account, key).await.unwrap()
+    };
+    let own = account().0;
+    assert_eq!(read("spent", &own).await, Some(value));
+    let stored = store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap();
+    assert_eq!(stored, Some(cursor));
+    let later = vec![state("spent", 4.into()), state("gone", serde_json::Value::Null)];
+    store.ingest(Ingest { state: later, ..Ingest::default() }).await.unwrap();
+    assert_eq!(read("spent", &own).await, Some(4.into()), "the last value counts");
+    assert_eq!(read("gone", &own).await, None, "null removes the key");
+    assert_eq!(read("spent", "another").await, None, "each account has its own");
 }

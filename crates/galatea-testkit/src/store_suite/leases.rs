@@ -4,8 +4,8 @@
 use galatea_core::{
     AgentId, Cursor, ErrorKind, Event, MemberId, RemoteId, RoomId, Source, Store,
     store::{
-        Fence, Group, InHand, Ingest, Lease, Membership, OutboxState, Partition, ProcessRole,
-        ROOM_PARTITIONS, Settlement, TurnRecord, room_partition,
+        ConnectorState, Fence, Group, InHand, Ingest, Lease, Membership, OutboxState, Partition,
+        ProcessRole, ROOM_PARTITIONS, Settlement, TurnRecord, room_partition,
     },
 };
 use std::{
@@ -175,7 +175,15 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
     let old = store.claim(late, &part, 1, LONG).await.unwrap().remove(0);
     let batch = |member, lease: &Lease, text: &str| {
         let cursor = Cursor { stream: "updates".to_owned(), position: text.to_owned() };
+        let state = ConnectorState {
+            agent: scene.agent,
+            source: SOURCE,
+            account: account(),
+            key: "said".to_owned(),
+            value: text.into(),
+        };
         Ingest {
+            state: vec![state],
             messages: vec![scene.message(text, 2)],
             cursor: Some((scene.agent, SOURCE, account(), cursor)),
             fence: fence(member, lease),
@@ -210,6 +218,8 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
         store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap().unwrap().position
     };
     assert_eq!(position().await, "in time");
+    let state = store.connector_state(scene.agent, &SOURCE, &account(), "said").await.unwrap();
+    assert_eq!(state, Some("in time".into()), "nor does it store a connector's state");
     for forged in [Fence { member: late, lease: new.clone() }, Fence { member: next, lease: old }] {
         let record = TurnRecord { fence: Some(forged), ..scene.turn(&[&message]) };
         assert_eq!(store.finish_turn(record).await.unwrap_err().kind(), ErrorKind::Conflict);

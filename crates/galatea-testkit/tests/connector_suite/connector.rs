@@ -135,7 +135,11 @@ impl<const BUG: u8> Connector for ToyConnector<BUG> {
                 }
                 let cursor = Some(Cursor { stream: "events".into(), position: next.to_string() });
                 gateway
-                    .receive(Batch { events: events.iter().map(decode::<BUG>).collect(), cursor })
+                    .receive(Batch {
+                        events: events.iter().map(decode::<BUG>).collect(),
+                        cursor,
+                        ..Batch::default()
+                    })
                     .await?;
                 gateway.register_send_handler(handler.clone());
                 self.platform.change(|s| s.acknowledged = next);

@@ -1,8 +1,7 @@
 //! Receive: the connection. What it brings exists nowhere else, so it is held until it is stored.
 
 use galatea_core::{
-    Batch, Cursor, Error, ErrorKind, Gap, Gateway, Health, Incoming, Result, Retry, SendPermit,
-    Timestamp,
+    Batch, Error, ErrorKind, Gap, Gateway, Health, Incoming, Result, Retry, SendPermit, Timestamp,
 };
 use std::time::Duration;
 use tokio::{
@@ -16,7 +15,7 @@ use crate::{
     decode::{self, Said},
 };
 
-/// Our own stream: when the last message was stored. The platform has no cursor, but the time tells what may be missing.
+/// Key of our state: when the last message was stored. The platform has no cursor, but the time tells what may be missing.
 const SEEN: &str = "seen";
 /// The server pings every 30 s; a connection that is silent for three of them is dead, whatever TCP says.
 const SILENCE: Duration = Duration::from_secs(90);
@@ -108,8 +107,8 @@ pub(crate) async fn run(wren: &Wren, gateway: &Gateway, stop: CancellationToken)
 
 /// Says what nobody can read back: everything between the last message stored and this connection.
 async fn missing(gateway: &Gateway, now: Timestamp) -> Result<()> {
-    let Some(seen) = gateway.cursor(SEEN).await? else { return Ok(()) };
-    let from = seen.position.parse().ok().map(Timestamp);
+    let Some(seen) = gateway.state(SEEN).await? else { return Ok(()) };
+    let from = seen.as_i64().map(Timestamp);
     gateway
         .note_gap(Gap {
             from,
@@ -130,10 +129,9 @@ async fn store(
     now: Timestamp,
     stop: &CancellationToken,
 ) -> Option<()> {
-    let cursor = Cursor { stream: SEEN.to_owned(), position: now.0.to_string() };
-    while let Err(error) =
-        gateway.receive(Batch { events: vec![event.clone()], cursor: Some(cursor.clone()) }).await
-    {
+    let state = vec![(SEEN.to_owned(), now.0.into())];
+    let batch = Batch { events: vec![event], state, ..Batch::default() };
+    while let Err(error) = gateway.receive(batch.clone()).await {
         tracing::warn!(error = %error.report(), "a message could not be stored; trying again");
         stop.run_until_cancelled(gateway.clock().sleep(AGAIN)).await?;
     }

@@ -58,6 +58,7 @@ async fn store(lines: &str, mut last: u64, me: u64, gateway: &Gateway) -> Result
         .receive(Batch {
             events,
             cursor: Some(Cursor { stream: STREAM.to_owned(), position: last.to_string() }),
+            ..Batch::default()
         })
         .await?;
     Ok(last)

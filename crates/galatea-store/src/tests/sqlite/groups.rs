@@ -2,9 +2,9 @@
 
 use galatea_core::{
     Content, ErrorKind, RemoteId, Retry,
-    store::{InboxStore, Ingest, MemoryQuery, MemoryStore, OutboxStore},
+    store::{ConnectorState, InboxStore, Ingest, MemoryQuery, MemoryStore, OutboxStore},
 };
-use galatea_testkit::store_suite::fixtures::Scene;
+use galatea_testkit::store_suite::fixtures::{SOURCE, Scene, account};
 use serde_json::{Value, json};
 use sqlx::{Connection, Executor, SqliteConnection, sqlite::SqliteConnectOptions};
 use std::time::Duration;
@@ -92,8 +92,16 @@ async fn a_change_that_is_refused_fails_alone() {
     refused.remote = RemoteId::new("bad");
     let good: Vec<_> = (0..20).map(|n| batch(scene, n % 3 + 1)).collect();
     let expected: usize = good.iter().map(|b| b.messages.len()).sum();
+    let state = ConnectorState {
+        agent: scene.agent,
+        source: SOURCE,
+        account: account(),
+        key: "spent".to_owned(),
+        value: 1.into(),
+    };
     let bad = store.ingest(Ingest {
         messages: vec![scene.message("beside", 1), refused],
+        state: vec![state],
         ..Ingest::default()
     });
     let (bad, good) =
@@ -103,6 +111,8 @@ async fn a_change_that_is_refused_fails_alone() {
     assert!(good.into_iter().all(|new| new.unwrap().new.into_iter().all(|new| new)));
     let stored = store.count_memories(&MemoryQuery::new(scene.agent, 0)).await.unwrap();
     assert_eq!(stored, expected as u64);
+    let state = store.connector_state(scene.agent, &SOURCE, &account(), "spent").await.unwrap();
+    assert_eq!(state, None, "the state of a refused batch is not stored");
 }
 
 /// What could not be read back is refused before it is sent.

@@ -1,0 +1,64 @@
+//! Upgrade: what the version before stored is there afterwards.
+
+use galatea_core::{
+    AgentId, Source,
+    store::{AuditStore, InboxStore},
+};
+use galatea_testkit::store_suite::fixtures::account;
+use serde_json::json;
+use sqlx::{Connection, SqliteConnection, query, sqlite::SqliteConnectOptions};
+
+use super::open;
+use crate::sqlite::MIGRATIONS;
+
+/// The last migration before connectors had a state.
+const BEFORE: i64 = 11;
+
+#[tokio::test]
+async fn state_kept_in_cursors_moves_and_positions_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("galatea.db");
+    let agent = AgentId(uuid::Uuid::from_u128(7));
+    let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+    let mut old = SqliteConnection::connect_with(&options).await.unwrap();
+    MIGRATIONS.run_direct(Some(BEFORE), &mut old, false).await.unwrap();
+    let gaps = r#"[{"noticed":5,"from":null,"to":null,"place":null,"count":1,"reason":"lost"}]"#;
+    for (source, stream, position) in [
+        ("telegram", "polled", "1700000000000"),
+        ("telegram", "updates", "42"),
+        ("telegram", "gaps", gaps),
+        ("discord", "identify", "[1,2]"),
+        ("discord", "refused", r#"{"times":[[1,2]],"in_a_row":0,"until":0}"#),
+        ("x", "spent", r#"{"day":20000,"spent":5,"told":false,"cap":9}"#),
+        ("x", "posts", "1 2"),
+    ] {
+        query("INSERT INTO cursors (agent_id, source, account, stream, position) VALUES ($1, $2, $3, $4, $5)")
+            .bind(agent.0)
+            .bind(source)
+            .bind(account().0)
+            .bind(stream)
+            .bind(position)
+            .execute(&mut old)
+            .await
+            .unwrap();
+    }
+    old.close().await.unwrap();
+    let store = open(&path).await.unwrap();
+    for (source, key, value) in [
+        ("telegram", "polled", json!(1_700_000_000_000_i64)),
+        ("discord", "identify", json!([1, 2])),
+        ("discord", "refused", json!({"times": [[1, 2]], "in_a_row": 0, "until": 0})),
+        ("x", "spent", json!({"day": 20_000, "spent": 5, "told": false, "cap": 9})),
+    ] {
+        let source = Source::from_name(source.to_owned());
+        let stored = store.connector_state(agent, &source, &account(), key).await.unwrap();
+        assert_eq!(stored, Some(value), "{key}");
+        assert_eq!(store.cursor(agent, &source, &account(), key).await.unwrap(), None, "{key}");
+    }
+    assert_eq!(store.missing().await.unwrap()[0].gap.reason, "lost");
+    for (source, stream, position) in [("telegram", "updates", "42"), ("x", "posts", "1 2")] {
+        let source = Source::from_name(source.to_owned());
+        let cursor = store.cursor(agent, &source, &account(), stream).await.unwrap();
+        assert_eq!(cursor.map(|cursor| cursor.position).as_deref(), Some(position));
+    }
+}
