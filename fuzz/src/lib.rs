@@ -2,8 +2,8 @@
 //! without bound, and checks what must hold of the result.
 //!
 //! `cargo xtask fuzz` runs each target for a minute with coverage feedback on the stable toolchain,
-//! beginning with the files in `corpus/<target>/`. The test `corpus` runs the same files once in every
-//! test run. A finding is added there after it was mended.
+//! beginning with the files in `corpus/<target>/`. The test `corpus` runs the same files once in
+//! every test run. A finding is added there after it was mended.
 
 mod targets;
 

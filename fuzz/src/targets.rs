@@ -56,7 +56,8 @@ fn plan(bytes: &[u8]) {
     }
 }
 
-/// A character file: it loads, or every fault has its place. What loads can be written and read again.
+/// A character file: it loads, or every fault has its place. What loads can be written and read
+/// again.
 fn character(bytes: &[u8]) {
     for name in ["fuzz.json", "fuzz.toml"] {
         if let Ok(loaded) = character::load_bytes(name, bytes) {

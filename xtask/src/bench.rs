@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: measures the release binary end to end. Telegram, Discord and the model are loopback servers inside this process.
+//! `cargo xtask bench`: measures the release binary end to end. Telegram, Discord and the model are
+//! loopback servers inside this process.
 
 mod child;
 mod figures;
@@ -32,7 +33,8 @@ const PAGE: &str = "docs/benchmarks.md";
 /// From ready to the look at an idle process's memory.
 const REST: Duration = Duration::from_secs(3);
 
-/// From the end of the loads to the second look at memory: the program gives back what a burst left once it is quiet.
+/// From the end of the loads to the second look at memory: the program gives back what a burst left
+/// once it is quiet.
 const REST_AFTER_LOADS: Duration = Duration::from_secs(30);
 
 /// What to measure, and where the figures go.
@@ -56,7 +58,8 @@ pub(crate) struct Bench {
     /// Runs only the flood with PostgreSQL and tells of it line by line, without a table
     #[arg(long, conflicts_with = "write")]
     only_postgres: bool,
-    /// Runs only the loads with SQLite on this platform and tells of them line by line, without a table
+    /// Runs only the loads with SQLite on this platform and tells of them line by line, without a
+    /// table
     #[arg(long, value_enum, value_name = "PLATFORM", conflicts_with_all = ["write", "only_postgres"])]
     only: Option<Only>,
 }
@@ -198,7 +201,8 @@ fn version(binary: &Path) -> Command {
     command
 }
 
-/// Starts first, because they need a quiet machine most; then memory, then loads, one platform after the other. With the figures come the program's violations.
+/// Starts first, because they need a quiet machine most; then memory, then loads, one platform
+/// after the other. With the figures come the program's violations.
 async fn measure(
     root: &Path,
     binary: &Path,
@@ -396,7 +400,8 @@ impl Scene<'_> {
         Ok(OnSqlite { one_room, rooms, flood, half, large, idle, after_load, rested })
     }
 
-    /// The flood with a PostgreSQL of this machine, durable as it comes (`fsync` and `synchronous_commit` on).
+    /// The flood with a PostgreSQL of this machine, durable as it comes (`fsync` and
+    /// `synchronous_commit` on).
     async fn on_postgres(&self, plan: &Plan) -> Result<Load> {
         self.platform.forget();
         let server = tokio::task::spawn_blocking(Server::durable)
@@ -445,7 +450,8 @@ impl Scene<'_> {
     }
 }
 
-/// Memory after a rest: what runs once after a start is over by then. The wait is part of the definition, not a guess.
+/// Memory after a rest: what runs once after a start is over by then. The wait is part of the
+/// definition, not a guess.
 async fn rested(child: &Child) -> Result<f64> {
     tokio::time::sleep(REST).await;
     proc::resident(child.pid())

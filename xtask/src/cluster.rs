@@ -1,5 +1,6 @@
-//! `cargo xtask cluster`: how long rooms stay silent when processes are killed, paused, added and replaced. The harness is the tests' own
-//! (`tests/tests/e2e/cluster/gaps.rs`), with more rooms and the release binary.
+//! `cargo xtask cluster`: how long rooms stay silent when processes are killed, paused, added and
+//! replaced. The harness is the tests' own (`tests/tests/e2e/cluster/gaps.rs`), with more rooms and
+//! the release binary.
 
 use anyhow::{Result, bail};
 use clap::Args;

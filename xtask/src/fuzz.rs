@@ -1,7 +1,8 @@
 //! `cargo xtask fuzz`: runs every fuzz target with coverage feedback, on the stable toolchain.
 //!
-//! The instrumentation is LLVM's own (`sancov-module`), switched on by stable flags, and the driver is
-//! libFuzzer. The build has a target folder of its own, since the flags hold for every crate in it.
+//! The instrumentation is LLVM's own (`sancov-module`), switched on by stable flags, and the driver
+//! is libFuzzer. The build has a target folder of its own, since the flags hold for every crate in
+//! it.
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -55,7 +56,8 @@ pub(crate) fn run(root: &Path, fuzz: &Fuzz) -> Result<()> {
     if findings.is_empty() { Ok(()) } else { bail!("findings in {}", findings.join(", ")) }
 }
 
-/// Builds the fuzzer and runs the targets. Returns those with a finding, after printing where it lies.
+/// Builds the fuzzer and runs the targets. Returns those with a finding, after printing where it
+/// lies.
 pub(crate) fn search(root: &Path, fuzz: &Fuzz) -> Result<Vec<String>> {
     let folder = bench::target(root)?.join("fuzz");
     let program = build(root, &folder)?;
@@ -99,7 +101,8 @@ fn build(root: &Path, folder: &Path) -> Result<PathBuf> {
     Ok(folder.join(host).join("fuzz/galatea-fuzz"))
 }
 
-/// The targets are the folders of the corpus; a test of the fuzz crate holds that both are the same.
+/// The targets are the folders of the corpus; a test of the fuzz crate holds that both are the
+/// same.
 fn names(root: &Path, only: Option<&str>) -> Result<Vec<String>> {
     let corpus = root.join("fuzz/corpus");
     let mut names = Vec::new();

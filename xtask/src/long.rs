@@ -1,6 +1,6 @@
-//! `cargo xtask long`: what CI runs after `cargo xtask ci`: the crash matrix, 300 random kills,
-//! a soak beside them, a minute of fuzzing for every reader of strangers' bytes, and a new connector in
-//! a copy of the checkout.
+//! `cargo xtask long`: what CI runs after `cargo xtask ci`: the crash matrix, 300 random kills, a
+//! soak beside them, a minute of fuzzing for every reader of strangers' bytes, and a new connector
+//! in a copy of the checkout.
 
 use anyhow::{Context, Result, bail};
 use nix::{
@@ -35,8 +35,8 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A search finds faults by chance, in whatever was there before, so a finding is shown and fails no
-/// build. The fixed corpus does: it is a test.
+/// A search finds faults by chance, in whatever was there before, so a finding is shown and fails
+/// no build. The fixed corpus does: it is a test.
 fn report(findings: Vec<String>) {
     for target in findings {
         eprintln!(

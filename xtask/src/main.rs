@@ -1,4 +1,5 @@
-//! The project's own chores: `cargo xtask ci | long | tidy | gen | advisories | scaffold | bench | soak | matrix | chaos | cluster`.
+//! The project's own chores:
+//! `cargo xtask ci | long | tidy | gen | advisories | scaffold | bench | soak | matrix | chaos | cluster`.
 //! Progress goes to stderr; the exit code is 0 when everything passed.
 
 mod advisories;
@@ -48,13 +49,16 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Makes a new connector in a copy of the checkout, and sees that it builds, is tidy and passes the suite.
+    /// Makes a new connector in a copy of the checkout, and sees that it builds, is tidy and passes
+    /// the suite.
     Scaffold,
     /// Measures the release binary end to end against loopback servers.
     Bench(bench::Bench),
-    /// Kills the program at random instants under load: nothing may be lost, answered twice or out of order.
+    /// Kills the program at random instants under load: nothing may be lost, answered twice or out
+    /// of order.
     Chaos(chaos::Chaos),
-    /// Kills, pauses, adds and replaces processes that share a database, and measures how long rooms stay silent.
+    /// Kills, pauses, adds and replaces processes that share a database, and measures how long
+    /// rooms stay silent.
     Cluster(cluster::Cluster),
     /// Answers at an even pace for an hour, and looks whether memory grows.
     Soak(bench::soak::Soak),

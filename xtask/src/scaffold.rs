@@ -1,7 +1,9 @@
-//! `cargo xtask scaffold`: proves that a new connector needs two lines outside its folder and no more.
+//! `cargo xtask scaffold`: proves that a new connector needs two lines outside its folder and no
+//! more.
 //!
-//! It works in a copy of the checkout, since a new crate changes the workspace and its lock file. The copy lies in the target folder, always in
-//! the same place and written only where it differs, so that a second run builds little; it shares the target folder for the dependencies.
+//! It works in a copy of the checkout, since a new crate changes the workspace and its lock file.
+//! The copy lies in the target folder, always in the same place and written only where it differs,
+//! so that a second run builds little; it shares the target folder for the dependencies.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -80,8 +82,8 @@ fn prove(copy: &Path, target: &Path, package: &str) -> Result<()> {
     };
     // The first command writes the new crate into the copy's lock file; from then on it is final.
     succeed(here(&["build", "--quiet", "--offline", "--package", "galatea"]))?;
-    // Where a line breaks depends on how long the connector's name is: formatting is the author's step,
-    // and `connector new` says so.
+    // Where a line breaks depends on how long the connector's name is: formatting is the author's
+    // step, and `connector new` says so.
     succeed(here(&["fmt", "--package", package]))?;
     succeed(here(&[
         "clippy",

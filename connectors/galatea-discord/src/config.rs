@@ -76,14 +76,15 @@ pub struct DiscordConfig {
     pub(crate) origins: Origins,
 }
 
-/// How long the gateway may be silent at each step before the connection counts as deaf. Discord names none of these times.
+/// How long the gateway may be silent at each step before the connection counts as deaf. Discord
+/// names none of these times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Patience {
     /// From the connection to its greeting (HELLO).
     pub greeting: Duration,
-    /// From identify or resume to READY or RESUMED, counted anew with each event: a resume replays what was missed first. Twice what
-    /// discord.js waits for READY.
+    /// From identify or resume to READY or RESUMED, counted anew with each event: a resume replays
+    /// what was missed first. Twice what discord.js waits for READY.
     pub beginning: Duration,
     /// Without any event, before the gateway is asked for something that is answered by one.
     pub quiet: Duration,
@@ -161,7 +162,8 @@ impl DiscordConfig {
     /// The bot's id, which the token's first part spells: known without asking Discord.
     ///
     /// # Errors
-    /// `Invalid` with `GAL-DC-TOKEN`, saying what was pasted instead where its shape tells. The token is not repeated.
+    /// `Invalid` with `GAL-DC-TOKEN`, saying what was pasted instead where its shape tells. The
+    /// token is not repeated.
     pub fn account(&self) -> Result<Account> {
         use base64::Engine;
         let token = self.token.expose_secret();
@@ -253,7 +255,8 @@ impl ConnectorConfig for DiscordConfig {
         Ok(Some(config))
     }
 
-    /// elizaOS's switches in the words of the runtime's gate, which applies them and explains what they did.
+    /// elizaOS's switches in the words of the runtime's gate, which applies them and explains what
+    /// they did.
     fn policy(settings: &Settings) -> Result<Vec<(&'static str, String)>> {
         let mut policy = Vec::new();
         if let Some(channels) = settings.list(&CHANNELS)?.filter(|list| !list.is_empty()) {

@@ -39,7 +39,8 @@ use crate::{
     },
 };
 
-/// Application flags (Discord, "Application Flags"): an intent is granted in full or, below 10,000 users, limited.
+/// Application flags (Discord, "Application Flags"): an intent is granted in full or, below 10,000
+/// users, limited.
 const MEMBERS: u64 = 1 << 14 | 1 << 15;
 const CONTENT: u64 = 1 << 18 | 1 << 19;
 /// What `--fix` sets: only the limited form can be (Discord, "Edit Current Application").
@@ -52,8 +53,9 @@ const FEW_SESSIONS: u64 = 200;
 const NO_CONTENT: &str =
     "without Message Content it hears direct messages and messages that mention it only";
 
-/// As Discord asks for it ("User Agent"): a page about the bot, and the version. Where neither the operator nor the program's own metadata
-/// names a page, the bot's profile on Discord is one: it is there, and it is this bot's.
+/// As Discord asks for it ("User Agent"): a page about the bot, and the version. Where neither the
+/// operator nor the program's own metadata names a page, the bot's profile on Discord is one: it is
+/// there, and it is this bot's.
 fn user_agent(page: Option<&Url>, bot: u64) -> String {
     let project = [env!("CARGO_PKG_HOMEPAGE"), env!("CARGO_PKG_REPOSITORY")]
         .into_iter()
@@ -193,14 +195,16 @@ impl DiscordConnector {
         Ok(application)
     }
 
-    /// Sets the commands when they differ. A bot without a menu still works, so a failure is only told.
+    /// Sets the commands when they differ. A bot without a menu still works, so a failure is only
+    /// told.
     async fn set_commands(&self, application: u64) {
         let path = format!("/applications/{application}/commands");
         let wanted: Vec<CreateCommand> = COMMANDS
             .iter()
             .map(|(name, what)| {
                 let command = CreateCommand::new(*name).description(*what);
-                // Members do not see what they may not do; a server's admins can give it to others (Discord, "Permissions": commands).
+                // Members do not see what they may not do; a server's admins can give it to others
+                // (Discord, "Permissions": commands).
                 let command = if ADMIN_COMMANDS.contains(name) {
                     command.default_member_permissions(Permissions::MANAGE_GUILD)
                 } else {

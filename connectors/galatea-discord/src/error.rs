@@ -1,4 +1,5 @@
-//! What goes wrong on Discord, as [`galatea_core::Error`]: kind, retry advice, a sentence for people. Never a token, an address's path, or message text.
+//! What goes wrong on Discord, as [`galatea_core::Error`]: kind, retry advice, a sentence for
+//! people. Never a token, an address's path, or message text.
 
 use galatea_core::{Error, ErrorKind, Reach, Retry, Sent};
 use galatea_http::{shorten, status_error};
@@ -102,7 +103,8 @@ impl Default for Room {
 impl Refusal {
     /// How long to wait, if it is a rate limit.
     pub(crate) fn wait(&self) -> Option<Duration> {
-        // A little more than asked for: Discord's clock and ours differ, and an early call counts against the address.
+        // A little more than asked for: Discord's clock and ours differ, and an early call counts
+        // against the address.
         (self.status == 429).then(|| {
             (self.retry_after.unwrap_or(Duration::from_secs(1)) + Duration::from_millis(50))
                 .min(MAX_WAIT)
@@ -155,7 +157,8 @@ impl Failure {
 /// What was seen: `create message answered 403 Missing Permissions (50013)`.
 fn answered(call: &str, refusal: &Refusal) -> String {
     let Refusal { status, code, message, .. } = refusal;
-    // Discord's own words begin with the status where it has no number of its own: `401: Unauthorized`.
+    // Discord's own words begin with the status where it has no number of its own:
+    // `401: Unauthorized`.
     let words = shorten(message, 200);
     let told = if words.starts_with(&status.to_string()) {
         words.to_string()
@@ -247,7 +250,8 @@ fn refused(refusal: &Refusal, room: &Room) -> Error {
     }
 }
 
-/// The permissions that are known do not let the bot write: what Discord would answer, without asking.
+/// The permissions that are known do not let the bot write: what Discord would answer, without
+/// asking.
 pub(crate) fn cannot_write(room: &Room, missing: Missing) -> Error {
     let code = if missing == Missing::View { 50001 } else { 50013 };
     let mut error = refused(&Refusal { status: 403, code, ..Refusal::default() }, room);
@@ -270,7 +274,8 @@ pub(crate) fn unauthorized() -> Error {
         .with_fix(RESET)
 }
 
-/// What a close code of the gateway says about going on (Discord, "Gateway Close Event Codes"): none when the session may be resumed.
+/// What a close code of the gateway says about going on (Discord, "Gateway Close Event Codes"):
+/// none when the session may be resumed.
 pub(crate) fn fatal_close(code: u16) -> Option<Error> {
     let gateway = |message: &'static str| {
         Error::new(ErrorKind::Unsupported, message)

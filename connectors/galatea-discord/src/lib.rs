@@ -1,8 +1,10 @@
-//! Discord for Galatea: guilds become Worlds, channels, threads and direct messages Rooms, people and other applications Entities.
+//! Discord for Galatea: guilds become Worlds, channels, threads and direct messages Rooms, people
+//! and other applications Entities.
 //!
-//! Events arrive over the gateway and are stored before the session's sequence is committed; a session goes on in another process. Answers
-//! leave over REST with a nonce that Discord enforces. serenity supplies the types and builders; its gateway client and its HTTP client are
-//! not used (`README.md` says why).
+//! Events arrive over the gateway and are stored before the session's sequence is committed; a
+//! session goes on in another process. Answers leave over REST with a nonce that Discord enforces.
+//! serenity supplies the types and builders; its gateway client and its HTTP client are not used
+//! (`README.md` says why).
 
 mod config;
 mod connector;

@@ -20,7 +20,8 @@ const TOKEN: Variable =
         .required();
 const API_ROOT: Variable = Variable::new("TELEGRAM_API_ROOT", "address of the Bot API server")
     .or("https://api.telegram.org");
-/// Declared and applied by the runtime's gate; looked at here because elizaOS's users write it as a JSON list by hand.
+/// Declared and applied by the runtime's gate; looked at here because elizaOS's users write it as a
+/// JSON list by hand.
 const ALLOWED_CHATS: Variable = Variable::new("TELEGRAM_ALLOWED_CHATS", "a list of chat ids");
 const MODE: Variable =
     Variable::new("TELEGRAM_MODE", "how messages arrive: polling or webhook").or("polling");
@@ -90,7 +91,8 @@ pub struct TelegramConfig {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub webhook_url: Option<Url>,
-    /// Where the webhook listens. Loopback by default: a reverse proxy with a certificate stands in front.
+    /// Where the webhook listens. Loopback by default: a reverse proxy with a certificate stands in
+    /// front.
     #[serde(default = "default_listen")]
     #[schemars(with = "String")]
     pub webhook_listen: SocketAddr,
@@ -150,12 +152,13 @@ impl TelegramConfig {
         }
     }
 
-    /// The bot's id: the digits before the token's colon, known without asking Telegram. A Bot API server of one's own may have tokens of
-    /// another shape; then it is a name made of the token.
+    /// The bot's id: the digits before the token's colon, known without asking Telegram. A Bot API
+    /// server of one's own may have tokens of another shape; then it is a name made of the token.
     ///
     /// # Errors
-    /// `Invalid` with `GAL-TG-TOKEN` for anything that is not shaped like a token, or, for another server than Telegram's, that is certainly
-    /// something else or cannot stand in an address. The token is not repeated.
+    /// `Invalid` with `GAL-TG-TOKEN` for anything that is not shaped like a token, or, for another
+    /// server than Telegram's, that is certainly something else or cannot stand in an address. The
+    /// token is not repeated.
     pub fn account(&self) -> Result<Account> {
         let token = self.token.expose_secret();
         if let Some(id) = bot_id(token) {
@@ -280,7 +283,8 @@ impl ConnectorConfig for TelegramConfig {
             }
             config.poll_timeout = seconds;
         }
-        // The list is the runtime's gate's to apply; a broken one is told here, where the other settings are read.
+        // The list is the runtime's gate's to apply; a broken one is told here, where the other
+        // settings are read.
         settings.list(&ALLOWED_CHATS)?;
         config.validate()?;
         Ok(Some(config))
@@ -316,7 +320,8 @@ impl TelegramConfig {
     /// [`ConnectorConfig::build`] with the concrete type.
     ///
     /// # Errors
-    /// `Invalid` for settings that contradict each other, `Unexpected` when the HTTP client cannot be set up.
+    /// `Invalid` for settings that contradict each other, `Unexpected` when the HTTP client cannot
+    /// be set up.
     pub fn connector(self, host: &Host) -> Result<TelegramConnector> {
         self.validate()?;
         TelegramConnector::new(self, host)

@@ -90,15 +90,18 @@ impl TelegramConnector {
         self.sender.clone()
     }
 
-    /// Bytes of an attachment whose address is `telegram:<file_id>`, at most 20 MB (Bot API, getFile).
+    /// Bytes of an attachment whose address is `telegram:<file_id>`, at most 20 MB (Bot API,
+    /// getFile).
     ///
     /// # Errors
-    /// `Invalid` for another address or a larger file, `NotFound` when Telegram has it no more. No error holds the file's address.
+    /// `Invalid` for another address or a larger file, `NotFound` when Telegram has it no more. No
+    /// error holds the file's address.
     pub async fn download(&self, url: &str) -> Result<Bytes> {
         self.sender.download(url).await
     }
 
-    /// Removes whatever webhook is set. Ask first; another program may live off it. What it has not been given yet is kept.
+    /// Removes whatever webhook is set. Ask first; another program may live off it. What it has not
+    /// been given yet is kept.
     ///
     /// # Errors
     /// As any call.
@@ -151,7 +154,8 @@ impl TelegramConnector {
         Ok(())
     }
 
-    /// Sets the commands when they differ. A bot without a menu still works, so a failure is only told.
+    /// Sets the commands when they differ. A bot without a menu still works, so a failure is only
+    /// told.
     async fn set_commands(&self) {
         let wanted: Vec<BotCommand> =
             COMMANDS.iter().map(|(name, what)| BotCommand::new(*name, *what)).collect();

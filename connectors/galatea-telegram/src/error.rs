@@ -1,4 +1,5 @@
-//! What goes wrong on Telegram, as [`galatea_core::Error`]: kind, retry advice, a sentence for people. Never a token, an address's path, or message text.
+//! What goes wrong on Telegram, as [`galatea_core::Error`]: kind, retry advice, a sentence for
+//! people. Never a token, an address's path, or message text.
 
 use galatea_core::{Error, ErrorKind, Retry, Sent};
 use galatea_http::shorten;
@@ -201,7 +202,8 @@ fn transport(error: Error, method: &str) -> Error {
         .with_source(error)
 }
 
-/// Something else than the Bot API answered: a proxy, a login page, a wrong address. None of them stays for ever.
+/// Something else than the Bot API answered: a proxy, a login page, a wrong address. None of them
+/// stays for ever.
 fn garbage(status: u16) -> Error {
     if status >= 500 {
         return Error::new(
@@ -226,7 +228,8 @@ pub(crate) fn without_number() -> Error {
         .with_fix("check TELEGRAM_API_ROOT: it must be the address of a Bot API server")
 }
 
-/// What is wrong with a token by its shape alone, told by what people paste in its place. The token itself is never repeated.
+/// What is wrong with a token by its shape alone, told by what people paste in its place. The token
+/// itself is never repeated.
 pub(crate) fn token_shape(token: &str) -> Error {
     let (cause, fix) = mistaken(token).unwrap_or_else(|| match token.contains(':') {
         false => ("it has no colon", COPY_IT),
@@ -277,7 +280,8 @@ pub(crate) fn mistaken(token: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Discord's form: three parts with dots, the first the bot's id in Base64 (Discord's documentation, "Authentication").
+/// Discord's form: three parts with dots, the first the bot's id in Base64 (Discord's
+/// documentation, "Authentication").
 fn is_discords(token: &str) -> bool {
     let parts: Vec<&str> = token.split('.').collect();
     let plain =

@@ -1,7 +1,9 @@
-//! Telegram for Galatea: chats become Worlds, chats and forum topics Rooms, people and speaking chats Entities.
+//! Telegram for Galatea: chats become Worlds, chats and forum topics Rooms, people and speaking
+//! chats Entities.
 //!
-//! Updates arrive by long polling or webhook and are stored before Telegram may forget them; answers leave as plain text with entities.
-//! teloxide supplies the types and requests of the Bot API; its `Dispatcher` and its HTTP client are not used (`README.md` says why).
+//! Updates arrive by long polling or webhook and are stored before Telegram may forget them;
+//! answers leave as plain text with entities. teloxide supplies the types and requests of the Bot
+//! API; its `Dispatcher` and its HTTP client are not used (`README.md` says why).
 
 mod config;
 mod connector;

@@ -60,7 +60,8 @@ impl TerminalClient {
     /// Connects and says hello.
     ///
     /// # Errors
-    /// `Unavailable` (`GAL-TERM-CONNECT`) when nobody listens there, `Invalid` for a bad name, `Unsupported` for another protocol version.
+    /// `Unavailable` (`GAL-TERM-CONNECT`) when nobody listens there, `Invalid` for a bad name,
+    /// `Unsupported` for another protocol version.
     pub async fn connect(socket: &Path, name: &str) -> Result<Self> {
         check_name(name)?;
         let stream =
@@ -110,7 +111,8 @@ impl TerminalClient {
         Ok(id)
     }
 
-    /// Says something under an id of one's own; said again after a broken connection, it is stored once.
+    /// Says something under an id of one's own; said again after a broken connection, it is stored
+    /// once.
     ///
     /// # Errors
     /// `Unavailable` when the connection is gone.
@@ -118,8 +120,8 @@ impl TerminalClient {
         self.put(FromClient::Say { id: id.to_owned(), text: text.to_owned() }).await
     }
 
-    /// The next thing the agent's side tells; none when it closed the connection. Cancel safe. Messages are confirmed by
-    /// [`TerminalClient::confirm`], those known already by this itself.
+    /// The next thing the agent's side tells; none when it closed the connection. Cancel safe.
+    /// Messages are confirmed by [`TerminalClient::confirm`], those known already by this itself.
     ///
     /// # Errors
     /// `Unavailable` when the connection broke, `Invalid` for a line that is no frame.

@@ -10,14 +10,16 @@ use crate::error;
 
 /// Longest client name, in code points.
 pub const MAX_NAME: usize = 64;
-/// Longest text either way, in code points: far more than anybody types, small enough to hold in memory many times.
+/// Longest text either way, in code points: far more than anybody types, small enough to hold in
+/// memory many times.
 pub const MAX_TEXT: usize = 100_000;
 /// Longest id of a `say`, in bytes: a UUID has 36.
 const MAX_ID: usize = 64;
 
 /// Everything on this machine is one World.
 const WORLD: &str = "terminal";
-/// Ids of ours are hashed without the platform's name, so a bare client name such as `1234` could meet another platform's id.
+/// Ids of ours are hashed without the platform's name, so a bare client name such as `1234` could
+/// meet another platform's id.
 const PREFIX: &str = "terminal-";
 
 /// Checks a client name.
@@ -99,7 +101,8 @@ fn connection(name: &str) -> Connection {
     }
 }
 
-/// `/name the rest`: letters, digits and underscores, as on the other platforms; a path such as `/etc/hosts` is none.
+/// `/name the rest`: letters, digits and underscores, as on the other platforms; a path such as
+/// `/etc/hosts` is none.
 fn command(text: &str) -> Option<Command> {
     let line = text.trim().strip_prefix('/')?;
     let (name, args) = line.split_once(char::is_whitespace).unwrap_or((line, ""));

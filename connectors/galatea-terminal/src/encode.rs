@@ -7,7 +7,8 @@ use galatea_core::{
 
 use crate::{MAX_TEXT, error, frame::Part};
 
-/// Splits and renders. `agent` turns the platform id of the answered message into the memory it became.
+/// Splits and renders. `agent` turns the platform id of the answered message into the memory it
+/// became.
 pub(crate) fn encode(agent: &AgentIdentity, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
     match outgoing {
         Outgoing::Message { content, reply_to } => parts(agent, content, reply_to.as_ref()),
@@ -83,8 +84,8 @@ fn button(button: &Button) -> String {
     }
 }
 
-/// Text that cannot steer a terminal: control characters other than line break and tab are left out (ECMA-48: C0, DEL and C1),
-/// and so are the Unicode marks that reorder what is read (UAX #9 §2).
+/// Text that cannot steer a terminal: control characters other than line break and tab are left out
+/// (ECMA-48: C0, DEL and C1), and so are the Unicode marks that reorder what is read (UAX #9 §2).
 pub fn printable(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     text.chars()

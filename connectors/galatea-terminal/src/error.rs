@@ -3,8 +3,8 @@
 use galatea_core::{Error, ErrorKind, Retry, error::Sent};
 use std::{io, path::Path, time::Duration};
 
-/// Longest socket path in bytes: `sun_path` holds 108 on Linux (unix(7)) and 104 on macOS and the BSDs (sys/un.h), of which one is the final
-/// zero and one the mark of a socket in the making.
+/// Longest socket path in bytes: `sun_path` holds 108 on Linux (unix(7)) and 104 on macOS and the
+/// BSDs (sys/un.h), of which one is the final zero and one the mark of a socket in the making.
 pub(crate) const MAX_PATH: usize = if cfg!(target_os = "linux") { 106 } else { 102 };
 
 pub(crate) fn broken(source: io::Error) -> Error {
@@ -74,8 +74,9 @@ pub(crate) fn foreign_room() -> Error {
 /// How long an answer waits before it looks again for a terminal that is away.
 const AWAY_PAUSE: Duration = Duration::from_secs(5);
 
-/// A terminal that is away says nothing about the others of this account, so this asks its room to wait (`RateLimited`: no attempt is used
-/// up, no breaker opens) in place of calling the platform unavailable. The answer's time to live ends the waiting.
+/// A terminal that is away says nothing about the others of this account, so this asks its room to
+/// wait (`RateLimited`: no attempt is used up, no breaker opens) in place of calling the platform
+/// unavailable. The answer's time to live ends the waiting.
 fn away(message: &'static str) -> Error {
     Error::new(ErrorKind::RateLimited, message)
         .with_retry(Retry::After(AWAY_PAUSE))

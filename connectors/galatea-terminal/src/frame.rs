@@ -6,10 +6,12 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::error;
 
-/// Version of the protocol. It grows when a frame changes its meaning; new optional fields do not count.
+/// Version of the protocol. It grows when a frame changes its meaning; new optional fields do not
+/// count.
 pub const VERSION: u32 = 1;
 
-/// Longest line, in bytes: a text of [`crate::MAX_TEXT`] code points, each escaped as a surrogate pair (12 bytes, RFC 8259 §7), with room for the rest.
+/// Longest line, in bytes: a text of [`crate::MAX_TEXT`] code points, each escaped as a surrogate
+/// pair (12 bytes, RFC 8259 §7), with room for the rest.
 pub const MAX_LINE: usize = 12 * crate::MAX_TEXT + 64 * 1024;
 
 /// What a client writes.
@@ -25,7 +27,8 @@ pub enum FromClient {
     },
     /// Something was said.
     Say {
-        /// Chosen by the client, unique in its room: said again with the same id, it is stored once.
+        /// Chosen by the client, unique in its room: said again with the same id, it is stored
+        /// once.
         id: String,
         /// The words, as Markdown.
         text: String,
@@ -54,12 +57,14 @@ pub enum ToClient {
     Received {
         /// The `say`'s id.
         id: String,
-        /// The memory it became: what `galatea explain` takes, and what answers name in `in_reply_to`.
+        /// The memory it became: what `galatea explain` takes, and what answers name in
+        /// `in_reply_to`.
         memory: MemoryId,
     },
     /// An answer is being prepared.
     Typing,
-    /// The agent says something. The client answers with `ack`; a key it has shown already is acknowledged and not shown again.
+    /// The agent says something. The client answers with `ack`; a key it has shown already is
+    /// acknowledged and not shown again.
     Message(Message),
     /// A line could not be used. The connection goes on unless it closes after this.
     Error {
@@ -115,10 +120,12 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         Self { reader, line: Vec::new() }
     }
 
-    /// The next line that is not blank; none at the end. A last line without its break is dropped: its writer died within it.
+    /// The next line that is not blank; none at the end. A last line without its break is dropped:
+    /// its writer died within it.
     ///
     /// # Errors
-    /// `Invalid` for a line that is too long, `Unavailable` when the connection breaks. Neither can be read on after.
+    /// `Invalid` for a line that is too long, `Unavailable` when the connection breaks. Neither can
+    /// be read on after.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
         loop {
             let chunk = self.reader.fill_buf().await.map_err(error::broken)?;

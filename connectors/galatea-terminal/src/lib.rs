@@ -1,6 +1,7 @@
 //! Terminal connector: talk to an agent from the machine it runs on, over a Unix socket.
 //!
-//! The protocol is newline-delimited JSON ([`frame`]); `galatea chat` and tests speak it through [`TerminalClient`].
+//! The protocol is newline-delimited JSON ([`frame`]); `galatea chat` and tests speak it through
+//! [`TerminalClient`].
 
 #[cfg(unix)]
 mod client;

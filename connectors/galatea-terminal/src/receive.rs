@@ -32,10 +32,12 @@ const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait after the system refused a connection, usually for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// How long conversations stay open after `stop`, so that answers under way still arrive: somewhat longer than any drain.
+/// How long conversations stay open after `stop`, so that answers under way still arrive: somewhat
+/// longer than any drain.
 const FAREWELL: Duration = Duration::from_secs(30);
 
-/// Listens until `stop`, then removes the socket. Once this returns nothing more is taken in; what is being answered still reaches its client.
+/// Listens until `stop`, then removes the socket. Once this returns nothing more is taken in; what
+/// is being answered still reaches its client.
 pub(crate) async fn run(
     socket: &Path,
     agent_name: &str,
@@ -104,7 +106,8 @@ pub(crate) async fn answers(socket: &Path) -> Result<bool> {
     }
 }
 
-/// Binds under another name first, so that the socket never stands open to other users, and one left behind by a crash is replaced at once.
+/// Binds under another name first, so that the socket never stands open to other users, and one
+/// left behind by a crash is replaced at once.
 async fn listen(socket: &Path) -> Result<UnixListener> {
     if answers(socket).await? {
         return Err(error::socket_taken(socket));
@@ -145,7 +148,8 @@ enum Intake {
 
 impl Session {
     async fn serve(self, stream: UnixStream, stop: CancellationToken) {
-        // Some systems do not ask for write permission on the socket's file (unix(7)), so the peer is asked as well.
+        // Some systems do not ask for write permission on the socket's file (unix(7)), so the peer
+        // is asked as well.
         let allowed =
             stream.peer_cred().is_ok_and(|peer| peer.uid() == self.owner || peer.uid() == 0);
         if !allowed {
@@ -160,7 +164,8 @@ impl Session {
             let _ = frames.try_send(complaint(&error, None));
         }
         drop(frames);
-        // A client that no longer reads must not hold up the end; closing our side ends the writer as soon as its queue is written.
+        // A client that no longer reads must not hold up the end; closing our side ends the writer
+        // as soon as its queue is written.
         let clock = self.gateway.clock().clone();
         let abort = writer.abort_handle();
         tokio::select! {

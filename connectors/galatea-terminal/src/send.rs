@@ -19,9 +19,11 @@ use crate::{
 
 /// How long a client may take to confirm a message: it only has to print it.
 const ACK_TIMEOUT: Duration = Duration::from_secs(10);
-/// Confirmed keys that are remembered, so that a repeated attempt is not shown again to a client that came back.
+/// Confirmed keys that are remembered, so that a repeated attempt is not shown again to a client
+/// that came back.
 const REMEMBERED_KEYS: usize = 4096;
-/// Frames that may wait for one client; one that reads slower is cut off and its messages wait in the outbox.
+/// Frames that may wait for one client; one that reads slower is cut off and its messages wait in
+/// the outbox.
 pub(crate) const QUEUE: usize = 64;
 
 /// The connected clients. Cheap to clone.
@@ -42,7 +44,8 @@ struct Client {
     frames: mpsc::Sender<ToClient>,
 }
 
-/// A message some clients have and none has confirmed. Dropping it tells the sender that all of them left.
+/// A message some clients have and none has confirmed. Dropping it tells the sender that all of
+/// them left.
 struct Waiting {
     clients: HashSet<u64>,
     done: oneshot::Sender<()>,

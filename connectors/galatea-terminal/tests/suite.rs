@@ -1,7 +1,8 @@
 //! The suite every connector passes, with people at real sockets.
 //!
-//! Left out, because a terminal has no such thing: a platform that fails, says "slow down" or "you may not write here", or goes away on its
-//! own, and secrets. A line that breaks is no failure: a message is offered again until it is confirmed. That is tested in `socket.rs`.
+//! Left out, because a terminal has no such thing: a platform that fails, says "slow down" or "you
+//! may not write here", or goes away on its own, and secrets. A line that breaks is no failure: a
+//! message is offered again until it is confirmed. That is tested in `socket.rs`.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -112,7 +113,8 @@ async fn converse(mut client: TerminalClient, page: &Page) {
                     pending = None;
                     page.change(|s| { let done = s.waiting.pop_front().unwrap(); assert_eq!(done.0, id); s.said.push(done); });
                 }
-                // Blank lines are refused in their turn, which tells that everything before them has been heard.
+                // Blank lines are refused in their turn, which tells that everything before them
+                // has been heard.
                 Ok(Some(Heard::Refused { code, id: Some(_), .. })) => {
                     pending = None;
                     if code == "GAL-TERM-SAY" {

@@ -1,4 +1,5 @@
-//! What goes wrong on X, as [`galatea_core::Error`]: kind, retry advice, a sentence for people. Never a key, an address's path, or a post's text.
+//! What goes wrong on X, as [`galatea_core::Error`]: kind, retry advice, a sentence for people.
+//! Never a key, an address's path, or a post's text.
 
 use galatea_core::{Error, ErrorKind, Reach, Retry, Sent};
 use galatea_http::{json, shorten, status_error};
@@ -130,7 +131,8 @@ impl Failure {
     /// As the workspace's error. `call` is the API's name of the call.
     pub(crate) fn into_error(self, call: &'static str) -> Error {
         let error = self.described(call);
-        // Windows are kept for each kind of call (X API, "Rate limits"): what may not be read or uploaded now holds up no other post.
+        // Windows are kept for each kind of call (X API, "Rate limits"): what may not be read or
+        // uploaded now holds up no other post.
         if error.code() == Some(codes::SLOW) && call != POST {
             error.with_reach(Reach::Room)
         } else {
@@ -275,7 +277,8 @@ fn garbage(status: u16, place: &str) -> Error {
     if status >= 500 || matches!(status, 408 | 429) {
         return status_error(status, place, None).with_code(codes::CONNECT).with_fix(PASSES);
     }
-    // Not X's own words, whatever its number: a proxy, a login page, a wall in front. None of them stays for ever.
+    // Not X's own words, whatever its number: a proxy, a login page, a wall in front. None of them
+    // stays for ever.
     Error::new(ErrorKind::Unavailable, "something in front of X refused the call")
         .with_code(codes::GARBAGE)
         .with_sent(Sent::No)

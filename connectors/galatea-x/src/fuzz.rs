@@ -1,4 +1,5 @@
-//! Readers and writers of X's formats, for the fuzzer (`fuzz/`). Compiled with the feature `fuzz` only.
+//! Readers and writers of X's formats, for the fuzzer (`fuzz/`). Compiled with the feature `fuzz`
+//! only.
 
 use galatea_core::{Content, Outgoing};
 

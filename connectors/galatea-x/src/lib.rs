@@ -1,6 +1,8 @@
-//! X for Galatea: conversations become Rooms, people Entities and Worlds; mentions arrive by polling, answers leave as posts and threads.
+//! X for Galatea: conversations become Rooms, people Entities and Worlds; mentions arrive by
+//! polling, answers leave as posts and threads.
 //!
-//! twitter-v2 supplies the types and the PKCE of the API; its HTTP client is not used (`README.md` says why).
+//! twitter-v2 supplies the types and the PKCE of the API; its HTTP client is not used (`README.md`
+//! says why).
 
 mod config;
 mod connector;

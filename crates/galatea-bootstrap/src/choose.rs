@@ -1,4 +1,5 @@
-//! Choose: lines picked by chance, but the same ones for the same message, so that a retry composes the same prompt.
+//! Choose: lines picked by chance, but the same ones for the same message, so that a retry composes
+//! the same prompt.
 
 use galatea_core::MemoryId;
 use rand::{SeedableRng, rngs::StdRng, seq::IndexedRandom};

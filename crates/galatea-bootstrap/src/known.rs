@@ -1,4 +1,5 @@
-//! Known: where facts have been learnt and when a room was last reflected on, so that an ordinary turn asks the store for neither.
+//! Known: where facts have been learnt and when a room was last reflected on, so that an ordinary
+//! turn asks the store for neither.
 
 use galatea_core::{AgentId, MemoryKind, Result, RoomId, Timestamp, Turn, store::MemoryQuery};
 use std::{
@@ -12,7 +13,8 @@ const ROOMS: usize = 20_000;
 /// Says in the store that an agent knows relationships.
 const TIED: &str = "relationships";
 
-/// Which agents and rooms have facts. Once per process an agent is looked up, and then each of its rooms if it has any.
+/// Which agents and rooms have facts. Once per process an agent is looked up, and then each of its
+/// rooms if it has any.
 #[derive(Default)]
 pub(crate) struct Known {
     agents: Mutex<HashMap<AgentId, bool>>,
@@ -54,8 +56,8 @@ impl Known {
         Ok(put_if_new(&self.agents, agent, found))
     }
 
-    /// Whether this room may have relationships: only a reflection learns them. It notes the agent as one that has some; of what was learnt
-    /// before that was noted, facts tell.
+    /// Whether this room may have relationships: only a reflection learns them. It notes the agent
+    /// as one that has some; of what was learnt before that was noted, facts tell.
     pub(crate) async fn may_have_ties(&self, turn: &Turn<'_>) -> Result<bool> {
         let agent = turn.agent.identity.id();
         let any = match get(&self.tied, &agent) {
@@ -77,8 +79,8 @@ impl Known {
         Ok(())
     }
 
-    /// The newest message of the last reflection on this room, as far as this process knows; another may have reflected since. The outer none:
-    /// not known.
+    /// The newest message of the last reflection on this room, as far as this process knows;
+    /// another may have reflected since. The outer none: not known.
     pub(crate) fn reflected(&self, turn: &Turn<'_>) -> Option<Option<Timestamp>> {
         get(&self.reflected, &(turn.agent.identity.id(), turn.room.id))
     }

@@ -1,4 +1,5 @@
-//! The standard plugin (elizaOS `plugin-bootstrap`): what an agent knows and does without any other.
+//! The standard plugin (elizaOS `plugin-bootstrap`): what an agent knows and does without any
+//! other.
 
 mod actions;
 mod choose;

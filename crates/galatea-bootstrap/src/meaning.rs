@@ -16,12 +16,13 @@ use crate::words;
 
 /// The runtime's limit of a turn.
 const TURN: Variable = Variable::new("TURN_TIMEOUT_SECONDS", "The runtime's.").or("120");
-/// Part of a turn's time in which what is being said may be embedded: six seconds of two minutes. The model that answers takes as long.
+/// Part of a turn's time in which what is being said may be embedded: six seconds of two minutes.
+/// The model that answers takes as long.
 const PART: u32 = 20;
 /// However long a turn may take, a person waits for it.
 pub(crate) const LONGEST: Duration = Duration::from_secs(20);
-/// Embeddings of what is being said that are asked for at once. Nobody waits long for one, but each is waited for to its end, so that a service that
-/// hangs is found out.
+/// Embeddings of what is being said that are asked for at once. Nobody waits long for one, but each
+/// is waited for to its end, so that a service that hangs is found out.
 const ASKED_AT_ONCE: usize = 4;
 /// Facts embedded after one reflection at most, with what an outage or another model left.
 const AT_ONCE: u32 = 100;
@@ -94,7 +95,8 @@ impl Meaning {
         }))
     }
 
-    /// Embeds facts of this room that have no embedding, if there is a model for it: those just learnt, and after a change of the model all.
+    /// Embeds facts of this room that have no embedding, if there is a model for it: those just
+    /// learnt, and after a change of the model all.
     pub(crate) async fn embed_facts(&self, turn: &Turn<'_>) -> Result<()> {
         let Some(model) = &turn.models.embedding else { return Ok(()) };
         let (agent, name) = (turn.agent.identity.id(), model.info().full_name());

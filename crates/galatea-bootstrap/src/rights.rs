@@ -6,12 +6,14 @@ pub(crate) use galatea_core::{
     standing::{of_speaker, owns_agent},
 };
 
-/// Whether the speaker may change how the agent behaves in this Room: anybody between two, admins elsewhere.
+/// Whether the speaker may change how the agent behaves in this Room: anybody between two, admins
+/// elsewhere.
 pub(crate) fn may_change_room(turn: &Turn<'_>) -> bool {
     turn.room.kind.is_direct() || of_speaker(turn) >= Role::Admin
 }
 
-/// Whether everybody who asks may have the agent say something in that Room. The act step asks the same again, and the platform too.
+/// Whether everybody who asks may have the agent say something in that Room. The act step asks the
+/// same again, and the platform too.
 pub(crate) async fn may_write(turn: &Turn<'_>, room: &Room, world: &World) -> Result<bool> {
     if room.id == turn.room.id {
         return Ok(true);

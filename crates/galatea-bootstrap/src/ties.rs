@@ -1,4 +1,5 @@
-//! Ties: what a relationship's metadata holds. `interactions` counts; `rooms` says in which room which words for it were learnt.
+//! Ties: what a relationship's metadata holds. `interactions` counts; `rooms` says in which room
+//! which words for it were learnt.
 
 use galatea_core::{Relationship, RoomId};
 use serde_json::{Map, Value, json};

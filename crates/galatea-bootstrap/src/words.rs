@@ -1,4 +1,5 @@
-//! Words: what people wrote, made fit for a prompt. Always data, never instructions; bounded, without control or invisible characters.
+//! Words: what people wrote, made fit for a prompt. Always data, never instructions; bounded,
+//! without control or invisible characters.
 
 use galatea_core::visible::one_line;
 use unicode_segmentation::UnicodeSegmentation;
@@ -7,11 +8,13 @@ use unicode_segmentation::UnicodeSegmentation;
 pub(crate) const LONGEST: usize = 2_000;
 /// Longest name in a prompt, in graphemes.
 const LONGEST_NAME: usize = 64;
-/// Bytes granted per grapheme on average, and on top: one grapheme may carry any number of combining marks (UAX #29), so letters alone bound nothing.
+/// Bytes granted per grapheme on average, and on top: one grapheme may carry any number of
+/// combining marks (UAX #29), so letters alone bound nothing.
 const BYTES_PER_GRAPHEME: usize = 4;
 const SPARE_BYTES: usize = 64;
 
-/// One line of somebody's words: control and invisible characters out, line breaks kept as spaces, bounded.
+/// One line of somebody's words: control and invisible characters out, line breaks kept as spaces,
+/// bounded.
 ///
 /// One line, so that nobody can write a line in somebody else's name.
 pub(crate) fn line(text: &str, most: usize) -> String {

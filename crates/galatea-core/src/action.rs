@@ -18,27 +18,30 @@ use crate::{
 
 pub use crate::action_docs::ActionDocs;
 
-/// Something the model can decide to do. Authors write typed code; JSON stays at the model's edge. See the
-/// [crate's guide](crate#a-plugin) for an example.
+/// Something the model can decide to do. Authors write typed code; JSON stays at the model's edge.
+/// See the [crate's guide](crate#a-plugin) for an example.
 #[async_trait]
 pub trait Action: Send + Sync + 'static {
     /// elizaOS style name, such as `SEND_MESSAGE`.
     const NAME: &'static str;
-    /// It changes something outside of the turn's commit while it runs: at another service, or in the store. Its result is journaled, and a
-    /// turn that is run again after a crash uses that instead of doing it twice. What is returned as drafts and effects needs no journal.
+    /// It changes something outside of the turn's commit while it runs: at another service, or in
+    /// the store. Its result is journaled, and a turn that is run again after a crash uses that
+    /// instead of doing it twice. What is returned as drafts and effects needs no journal.
     const SIDE_EFFECT: bool = false;
-    /// How far it goes: the table of [`crate::rights`] decides by it who may have it done where. Unless declared, only the agent's owners.
+    /// How far it goes: the table of [`crate::rights`] decides by it who may have it done where.
+    /// Unless declared, only the agent's owners.
     const SCOPE: Scope = Scope::Outside;
     /// Arguments, with doc comments for the model.
     type Params: DeserializeOwned + JsonSchema + Send;
 
     /// Name, description and schema for the model. Called once, when the plugin is loaded.
     fn docs(&self) -> ActionDocs;
-    /// Whether the model may call it in this turn. Called before the prompt is made, and again before
-    /// [`Self::run`]. An error counts as no.
+    /// Whether the model may call it in this turn. Called before the prompt is made, and again
+    /// before [`Self::run`]. An error counts as no.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
-    /// Does it. Called after the model asked for it and the table of [`crate::rights`] allowed it. A failure
-    /// becomes a result that the model reads. `earlier` are the results of this turn so far.
+    /// Does it. Called after the model asked for it and the table of [`crate::rights`] allowed it.
+    /// A failure becomes a result that the model reads. `earlier` are the results of this turn so
+    /// far.
     async fn run(
         &self,
         turn: &Turn<'_>,

@@ -17,7 +17,8 @@ pub struct ActionDocs {
     pub parameters: Arc<Value>,
 }
 
-/// A schema without what tells a model nothing: names of Rust types, formats of numbers, null beside what may be left out.
+/// A schema without what tells a model nothing: names of Rust types, formats of numbers, null
+/// beside what may be left out.
 pub(crate) fn lean(schema: Value) -> Value {
     match schema {
         Value::Object(fields) => {

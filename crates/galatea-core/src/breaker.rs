@@ -1,10 +1,13 @@
-//! Breaker: circuit breaker of one dependency: closed → open → half-open. A pure state machine; time and chance are handed in.
+//! Breaker: circuit breaker of one dependency: closed → open → half-open. A pure state machine;
+//! time and chance are handed in.
 //!
-//! Used for every account of a platform and for every (provider, model, key) of a model. Parameters: a 30 s window of at least 10 calls opens
-//! at half failures or 4/5 slow ones; five failures in a row open at once, for dependencies too quiet for the window. Open for 5 s, doubling
-//! to 60 s, ± 20 % so that many do not come back together. Half-open admits 3 probes; three successes close, one failure reopens, and so
-//! does a probe that does not come back (resilience4j#903: half-open for ever). Refused credentials and money that is gone latch it,
-//! for good or for a growing while.
+//! Used for every account of a platform and for every (provider, model, key) of a model.
+//! Parameters: a 30 s window of at least 10 calls opens at half failures or 4/5 slow ones; five
+//! failures in a row open at once, for dependencies too quiet for the window. Open for 5 s,
+//! doubling to 60 s, ± 20 % so that many do not come back together. Half-open admits 3 probes;
+//! three successes close, one failure reopens, and so does a probe that does not come back
+//! (resilience4j#903: half-open for ever). Refused credentials and money that is gone latch it, for
+//! good or for a growing while.
 
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, time::Duration};
@@ -36,7 +39,8 @@ pub struct BreakerLimits {
 pub enum Call {
     /// It succeeded after this long.
     Done(Duration),
-    /// It was refused for a reason of its own (4xx), or asked to slow down (429, the limiter's): the other side works.
+    /// It was refused for a reason of its own (4xx), or asked to slow down (429, the limiter's):
+    /// the other side works.
     Refused,
     /// Timeout, no connection, 5xx.
     Failed {
@@ -50,8 +54,8 @@ pub enum Call {
         /// When it is worth another look; none means never, until the configuration changes.
         again: Option<Timestamp>,
     },
-    /// Refused like that, but what people repair without a restart, such as a key or a bill: it is looked at again after 5 s, then after twice
-    /// as long each time, up to 5 min.
+    /// Refused like that, but what people repair without a restart, such as a key or a bill: it is
+    /// looked at again after 5 s, then after twice as long each time, up to 5 min.
     Barred {
         /// For people.
         cause: String,
@@ -191,7 +195,8 @@ impl Breaker {
                 return self.admit(now, chance);
             }
             Stage::Closed { .. } => return Admission::Go(Pass { epoch: self.epoch, started: now }),
-            // A wait beyond the longest one that `open` sets means that the machine's clock was set back.
+            // A wait beyond the longest one that `open` sets means that the machine's clock was set
+            // back.
             Stage::Open { until, pause }
                 if *until > now && until.since(now) <= pause.mul_f64(1.2) =>
             {

@@ -42,7 +42,8 @@ impl Timestamp {
     }
 }
 
-/// A moment that is waited for. It keeps when it was set: whoever looks before that looks at a clock that was set back, and has waited enough.
+/// A moment that is waited for. It keeps when it was set: whoever looks before that looks at a
+/// clock that was set back, and has waited enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Deadline {
     set: Timestamp,
@@ -76,13 +77,15 @@ impl Deadline {
 pub trait Clock: Send + Sync + 'static {
     /// Wall clock time, as all processes agree on it that share a store.
     fn now(&self) -> Timestamp;
-    /// What this machine's own clock shows: for signatures that a platform compares with its own time.
+    /// What this machine's own clock shows: for signatures that a platform compares with its own
+    /// time.
     fn machine(&self) -> Timestamp {
         self.now()
     }
     /// Completes after `duration` of this clock's time.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
-    /// How far wall clock time was set forward since this clock began; zero for a clock that nobody sets, or that cannot tell.
+    /// How far wall clock time was set forward since this clock began; zero for a clock that nobody
+    /// sets, or that cannot tell.
     fn ahead(&self) -> Duration {
         Duration::ZERO
     }
@@ -103,8 +106,9 @@ impl Clock for SystemClock {
     }
 }
 
-/// How far the clock of a store that several machines share is ahead of this one's, in milliseconds; negative when it is behind. All clones are
-/// one. Whoever compares the clocks writes it.
+/// How far the clock of a store that several machines share is ahead of this one's, in
+/// milliseconds; negative when it is behind. All clones are one. Whoever compares the clocks writes
+/// it.
 #[derive(Debug, Clone, Default)]
 pub struct Skew(Arc<(AtomicI64, AtomicI64)>);
 
@@ -112,7 +116,8 @@ impl Skew {
     /// Less is what a comparison over a network cannot tell.
     const TELLING: i64 = 500;
 
-    /// What a comparison showed. Followed only when it differs from before by more than such a comparison can err, so that time does not jitter.
+    /// What a comparison showed. Followed only when it differs from before by more than such a
+    /// comparison can err, so that time does not jitter.
     pub fn measured(&self, millis: i64) {
         let (last, followed) = &*self.0;
         last.store(millis, Ordering::Relaxed);

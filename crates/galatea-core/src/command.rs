@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Commands with what they do, in the order people see them. Discord takes 100 characters of description, Telegram 256.
+/// Commands with what they do, in the order people see them. Discord takes 100 characters of
+/// description, Telegram 256.
 pub const COMMANDS: &[(&str, &str)] = &[
     ("ask", "Ask me something, also where I am not addressed"),
     ("reset", "Forget this conversation and start afresh"),
@@ -12,7 +13,8 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("help", "What I can do"),
 ];
 
-/// Commands that change a room for everybody in it: outside of direct messages only its admins may use them.
+/// Commands that change a room for everybody in it: outside of direct messages only its admins may
+/// use them.
 pub const ADMIN_COMMANDS: &[&str] = &["reset", "mute", "unmute"];
 
 /// A slash command with its arguments, the same set on every platform.

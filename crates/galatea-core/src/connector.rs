@@ -22,27 +22,29 @@ pub use crate::{
 /// The inbound side of a platform, for one account.
 #[async_trait]
 pub trait Connector: Send + Sync {
-    /// Source, account and capabilities. Called at any time, before and during [`Self::run`]. No I/O.
+    /// Source, account and capabilities. Called at any time, before and during [`Self::run`]. No
+    /// I/O.
     fn info(&self) -> &ConnectorInfo;
 
-    /// Asks the platform whether the configuration works, without starting anything. Called by `galatea
-    /// doctor`, `galatea connector check` and `galatea init`, also while [`Self::run`] runs.
+    /// Asks the platform whether the configuration works, without starting anything. Called by
+    /// `galatea doctor`, `galatea connector check` and `galatea init`, also while [`Self::run`]
+    /// runs.
     async fn check(&self) -> Vec<Finding>;
 
-    /// What [`Self::check`] costs, as a sentence: `This makes one paid read (about $0.01).` Called before a
-    /// check, so that a person can agree first; none where it is free.
+    /// What [`Self::check`] costs, as a sentence: `This makes one paid read (about $0.01).` Called
+    /// before a check, so that a person can agree first; none where it is free.
     fn check_cost(&self) -> Option<String> {
         None
     }
 
-    /// What is known without a call to the platform, such as money that is spent. Called in place of a
-    /// [`Self::check`] that costs money and was not agreed to.
+    /// What is known without a call to the platform, such as money that is spent. Called in place
+    /// of a [`Self::check`] that costs money and was not agreed to.
     fn remarks(&self) -> Vec<Finding> {
         Vec::new()
     }
 
-    /// Does what [`Finding::repair`] of one of its own findings announces. Called by `galatea connector
-    /// check --fix`, only after a person agreed.
+    /// Does what [`Finding::repair`] of one of its own findings announces. Called by
+    /// `galatea connector check --fix`, only after a person agreed.
     ///
     /// # Errors
     /// `Invalid` for a finding that cannot be repaired from here; otherwise the platform's failure.
@@ -50,25 +52,27 @@ pub trait Connector: Send + Sync {
         Err(Error::invalid("this cannot be repaired from here").with("finding", &finding.id))
     }
 
-    /// The outbound side before and without [`Self::run`]. Called by a process that answers while another
-    /// process holds the account: it encodes, shows typing and downloads with it. None for a platform of
-    /// this machine alone, such as its terminal.
+    /// The outbound side before and without [`Self::run`]. Called by a process that answers while
+    /// another process holds the account: it encodes, shows typing and downloads with it. None for
+    /// a platform of this machine alone, such as its terminal.
     fn send_handler(&self) -> Option<Arc<dyn SendHandler>> {
         None
     }
 
-    /// Receives until `stop` or a failure. Called once the process holds the account, and again after it
-    /// returned an error, with backoff.
+    /// Receives until `stop` or a failure. Called once the process holds the account, and again
+    /// after it returned an error, with backoff.
     ///
     /// # Behaviour
     /// - Registers its send handler on the gateway before the first event.
     /// - Advances the platform's offset only after [`Gateway::receive`] returned Ok.
-    /// - Does not retry a failed start: it returns the error and is restarted with backoff. `Retry::Never` parks it until the configuration changes.
+    /// - Does not retry a failed start: it returns the error and is restarted with backoff.
+    ///   `Retry::Never` parks it until the configuration changes.
     /// - Returns Ok soon after `stop` is cancelled.
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()>;
 }
 
-/// Builds a connector from its typed configuration. The program calls it once per agent and account.
+/// Builds a connector from its typed configuration. The program calls it once per agent and
+/// account.
 pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
     /// Its platform.
     const SOURCE: Source;
@@ -77,8 +81,8 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
     /// What its error codes mean, for `galatea explain` and the reference.
     const PAGES: &'static [Explanation] = &[];
 
-    /// Reads the agent's settings. Called at each start and by `galatea doctor`. `Ok(None)` when nothing of
-    /// this platform is configured; the reason is in [`Variable::required`].
+    /// Reads the agent's settings. Called at each start and by `galatea doctor`. `Ok(None)` when
+    /// nothing of this platform is configured; the reason is in [`Variable::required`].
     ///
     /// # Errors
     /// `Invalid` with the setting's place, without its value.
@@ -86,8 +90,9 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
     where
         Self: Sized;
 
-    /// Settings of other programs for the same platform, in the words of the runtime's gate (`<SOURCE>_ALLOWED_CHATS`, …), which applies
-    /// and explains them; a setting of the gate's own name is stronger. Empty unless the platform has such.
+    /// Settings of other programs for the same platform, in the words of the runtime's gate
+    /// (`<SOURCE>_ALLOWED_CHATS`, …), which applies and explains them; a setting of the gate's own
+    /// name is stronger. Empty unless the platform has such.
     fn policy(_: &crate::settings::Settings) -> Result<Vec<(&'static str, String)>>
     where
         Self: Sized,
@@ -95,8 +100,8 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Whether a person of this platform can have this id: tells a handle written without `@` in a list of people from an id. Unless a
-    /// platform says how its ids look, any text may be one.
+    /// Whether a person of this platform can have this id: tells a handle written without `@` in a
+    /// list of people from an id. Unless a platform says how its ids look, any text may be one.
     fn is_person_id(_: &str) -> bool
     where
         Self: Sized,
@@ -104,12 +109,12 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
         true
     }
 
-    /// Assembles the connector. Called after [`Self::from_settings`], before any other method. No network
-    /// calls.
+    /// Assembles the connector. Called after [`Self::from_settings`], before any other method. No
+    /// network calls.
     fn build(self, host: &Host) -> Result<Arc<dyn Connector>>;
 
-    /// Begins a login with a browser. Called by `galatea connector login`; none where the settings are all
-    /// it takes. No network calls.
+    /// Begins a login with a browser. Called by `galatea connector login`; none where the settings
+    /// are all it takes. No network calls.
     fn login(self, _: &Host) -> Result<Option<Box<dyn BrowserLogin>>>
     where
         Self: Sized,
@@ -127,8 +132,9 @@ pub trait BrowserLogin: Send + Sync {
     /// Where the platform sends the browser afterwards. One on this machine can be listened on.
     fn redirect(&self) -> &str;
 
-    /// Exchanges the address that the browser was sent to, or the code in it, for a login and stores that.
-    /// Called once, after the person agreed. Returns the name of the account, for people.
+    /// Exchanges the address that the browser was sent to, or the code in it, for a login and
+    /// stores that. Called once, after the person agreed. Returns the name of the account, for
+    /// people.
     async fn finish(&self, answer: &str) -> Result<String>;
 }
 

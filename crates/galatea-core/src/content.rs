@@ -6,7 +6,8 @@ use std::borrow::Cow;
 
 use crate::{ids::MemoryId, visible::visible};
 
-/// What a message says. Text is Markdown (CommonMark with fences); connectors render it for their platform.
+/// What a message says. Text is Markdown (CommonMark with fences); connectors render it for their
+/// platform.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Content {
@@ -36,7 +37,8 @@ pub struct Content {
     /// Rows of buttons under the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<Vec<Button>>,
-    /// What it refers to, as the platform shows it beside the words: the message it replies to, what it forwards.
+    /// What it refers to, as the platform shows it beside the words: the message it replies to,
+    /// what it forwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quotes: Vec<Quote>,
     /// Anything else elizaOS clients or plugins keep here.
@@ -75,10 +77,12 @@ impl Content {
     }
 }
 
-/// Longest text of a [`Quote`] that is kept, in characters: a few paragraphs. The message itself may be stored besides.
+/// Longest text of a [`Quote`] that is kept, in characters: a few paragraphs. The message itself
+/// may be stored besides.
 const LONGEST_QUOTE: usize = 4_000;
 
-/// Another message that a message refers to, with the words the platform sent along: it need not be stored here.
+/// Another message that a message refers to, with the words the platform sent along: it need not be
+/// stored here.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Quote {
@@ -146,7 +150,8 @@ pub struct Button {
 pub enum Press {
     /// Opens this address.
     Url(String),
-    /// Returns this data to us; at most 64 bytes (Telegram Bot API, InlineKeyboardButton.callback_data).
+    /// Returns this data to us; at most 64 bytes (Telegram Bot API,
+    /// InlineKeyboardButton.callback_data).
     Data(String),
 }
 
@@ -156,7 +161,8 @@ pub enum Press {
 pub struct Media {
     /// Identifies it within its message.
     pub id: String,
-    /// Where the bytes are: `https:`, `data:`, `file:` (local, ours) or a connector's own scheme such as `telegram:<file_id>`. Never holds a token.
+    /// Where the bytes are: `https:`, `data:`, `file:` (local, ours) or a connector's own scheme
+    /// such as `telegram:<file_id>`. Never holds a token.
     pub url: String,
     /// File name or title.
     pub title: String,

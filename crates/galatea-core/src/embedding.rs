@@ -2,19 +2,22 @@
 
 use crate::error::{Error, Result};
 
-/// Most numbers of an embedding: as many as pgvector's `vector` takes (<https://github.com/pgvector/pgvector#vector-type>); today's models have
-/// 256 to 4,096.
+/// Most numbers of an embedding: as many as pgvector's `vector` takes
+/// (<https://github.com/pgvector/pgvector#vector-type>); today's models have 256 to 4,096.
 const WIDEST: usize = 16_000;
 
-/// What a text means, as a model's vector of length 1. Only embeddings of the same model and width can be compared.
+/// What a text means, as a model's vector of length 1. Only embeddings of the same model and width
+/// can be compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedding(Vec<f32>);
 
 impl Embedding {
-    /// A model's vector, brought to length 1, so that all similarities are computed alike however long a model's vectors are.
+    /// A model's vector, brought to length 1, so that all similarities are computed alike however
+    /// long a model's vectors are.
     ///
     /// # Errors
-    /// `Invalid` for a vector that points nowhere: without numbers, of zeros only, with something that is no number; or one that is too wide.
+    /// `Invalid` for a vector that points nowhere: without numbers, of zeros only, with something
+    /// that is no number; or one that is too wide.
     pub fn new(mut vector: Vec<f32>) -> Result<Self> {
         if vector.len() > WIDEST {
             return Err(Error::invalid("the model's vector is too wide to be stored")

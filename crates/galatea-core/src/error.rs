@@ -7,13 +7,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Source = Box<dyn std::error::Error + Send + Sync + 'static>;
 
-/// What went wrong, in terms every layer understands. Layers, outbox and HTTP answers branch on this, never on a platform.
+/// What went wrong, in terms every layer understands. Layers, outbox and HTTP answers branch on
+/// this, never on a platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// The input breaks a rule; sending it again cannot help.
     Invalid,
-    /// More than the other side takes at once, such as a prompt beyond a model's window: less of the same may pass.
+    /// More than the other side takes at once, such as a prompt beyond a model's window: less of
+    /// the same may pass.
     TooLong,
     /// The thing asked for does not exist (any more).
     NotFound,
@@ -25,7 +27,8 @@ pub enum ErrorKind {
     RateLimited,
     /// The other side is down or unreachable.
     Unavailable,
-    /// This machine has no more of something of its own, such as open files or ports: the other side was not asked, and says nothing by it.
+    /// This machine has no more of something of its own, such as open files or ports: the other
+    /// side was not asked, and says nothing by it.
     Exhausted,
     /// No answer within the time allowed; the work may have been done.
     Timeout,
@@ -37,7 +40,8 @@ pub enum ErrorKind {
     Unexpected,
 }
 
-/// Retry advice carried by the error, so that the one retrying layer needs no knowledge of platforms.
+/// Retry advice carried by the error, so that the one retrying layer needs no knowledge of
+/// platforms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Retry {
@@ -49,9 +53,11 @@ pub enum Retry {
     After(Duration),
 }
 
-/// One failure: kind, retry advice, a sentence for people, context pairs, an optional stable code and the source.
+/// One failure: kind, retry advice, a sentence for people, context pairs, an optional stable code
+/// and the source.
 ///
-/// `Display` prints the sentence and the context, never the source: what a chat user reads must not contain it.
+/// `Display` prints the sentence and the context, never the source: what a chat user reads must not
+/// contain it.
 ///
 /// ```
 /// use galatea_core::{Error, ErrorKind, Retry, Sent};
@@ -102,7 +108,8 @@ pub enum Reach {
 }
 
 impl Error {
-    /// A failure with the usual retry advice of its kind: `RateLimited`, `Unavailable`, `Exhausted` and `Timeout` soon, others never.
+    /// A failure with the usual retry advice of its kind: `RateLimited`, `Unavailable`, `Exhausted`
+    /// and `Timeout` soon, others never.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         let retry = match kind {
             ErrorKind::RateLimited

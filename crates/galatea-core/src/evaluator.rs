@@ -34,7 +34,7 @@ pub trait Evaluator: Send + Sync {
     fn name(&self) -> &'static str;
     /// What it learns.
     fn description(&self) -> &'static str;
-    /// Looks at a finished turn. Called once per answered turn, with a deadline of two minutes; a failure is
-    /// logged and changes nothing.
+    /// Looks at a finished turn. Called once per answered turn, with a deadline of two minutes; a
+    /// failure is logged and changes nothing.
     async fn evaluate(&self, turn: &FinishedTurn<'_>) -> Result<()>;
 }

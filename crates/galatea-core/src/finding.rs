@@ -22,7 +22,8 @@ pub struct Finding {
     pub origin: Option<String>,
     /// The next action.
     pub fix: Option<String>,
-    /// What `--fix` would do about it, as a question: `Remove the webhook to example.com?`. None: only a person can.
+    /// What `--fix` would do about it, as a question: `Remove the webhook to example.com?`. None:
+    /// only a person can.
     pub repair: Option<String>,
 }
 
@@ -53,7 +54,8 @@ impl Finding {
             repair: None,
         }
     }
-    /// A failure, from an error's own code, message and fix; its context `cause` and `where` are the cause and the origin.
+    /// A failure, from an error's own code, message and fix; its context `cause` and `where` are
+    /// the cause and the origin.
     pub fn failure(subject: impl Into<String>, error: &Error) -> Self {
         let told =
             |key: &str| error.context().iter().find(|(k, _)| *k == key).map(|(_, v)| v.clone());

@@ -1,4 +1,5 @@
-//! Gap: a stretch of what people wrote that cannot be read back any more. It is kept and shown, never passed over in silence.
+//! Gap: a stretch of what people wrote that cannot be read back any more. It is kept and shown,
+//! never passed over in silence.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -38,7 +39,8 @@ impl Gap {
         state.and_then(|gaps| Vec::deserialize(gaps).ok()).unwrap_or_default()
     }
 
-    /// These and one more, as the value of [`GAPS`]; none when it is known already (it was noted before a crash, and met again).
+    /// These and one more, as the value of [`GAPS`]; none when it is known already (it was noted
+    /// before a crash, and met again).
     pub fn noted(mut known: Vec<Self>, gap: Self) -> Option<Value> {
         if known.iter().any(|k| Self { noticed: gap.noticed, ..k.clone() } == gap) {
             return None;

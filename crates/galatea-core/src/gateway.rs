@@ -104,20 +104,21 @@ impl Gateway {
         &self.clock
     }
 
-    /// Makes sure that World, Room, Entity and both Participants exist and are up to date. [`Self::receive`]
-    /// does so for each event; a connector calls it for places without an event. Idempotent, also under
-    /// concurrency; a known, unchanged connection costs no SQL.
+    /// Makes sure that World, Room, Entity and both Participants exist and are up to date.
+    /// [`Self::receive`] does so for each event; a connector calls it for places without an event.
+    /// Idempotent, also under concurrency; a known, unchanged connection costs no SQL.
     pub async fn ensure_connection(&self, connection: &Connection) -> Result<Place> {
         self.backend.ensure_connection(&self.info, connection).await
     }
 
-    /// The same for a whole guild or chat with its members; called after joining and after a reconnect.
+    /// The same for a whole guild or chat with its members; called after joining and after a
+    /// reconnect.
     pub async fn ensure_connections(&self, world: WorldSync) -> Result<()> {
         self.backend.ensure_connections(&self.info, world).await
     }
 
-    /// Stores events and cursor in one commit; called for each batch that was read. Ok means durable, so the
-    /// platform's offset may advance. Known events are counted, not stored twice.
+    /// Stores events and cursor in one commit; called for each batch that was read. Ok means
+    /// durable, so the platform's offset may advance. Known events are counted, not stored twice.
     ///
     /// # Errors
     /// Nothing of the batch was stored, or its outcome is unknown: pass the same batch again.
@@ -127,12 +128,14 @@ impl Gateway {
         Ok(received)
     }
 
-    /// The cursor stored last for this account's stream; called at the start of [`crate::Connector::run`].
+    /// The cursor stored last for this account's stream; called at the start of
+    /// [`crate::Connector::run`].
     pub async fn cursor(&self, stream: &str) -> Result<Option<Cursor>> {
         self.backend.cursor(&self.info, stream).await
     }
 
-    /// The value stored last under this key of the account's state, whichever process stored it. A connector reads it when it starts.
+    /// The value stored last under this key of the account's state, whichever process stored it. A
+    /// connector reads it when it starts.
     ///
     /// # Errors
     /// What the store says.
@@ -140,7 +143,8 @@ impl Gateway {
         self.backend.state(&self.info, key).await
     }
 
-    /// Stores a value of the account's state; null removes the key. A value that belongs to events goes with them, in [`Batch::state`].
+    /// Stores a value of the account's state; null removes the key. A value that belongs to events
+    /// goes with them, in [`Batch::state`].
     ///
     /// # Errors
     /// What the store says, and `Conflict` when another process has the account by now.
@@ -150,8 +154,8 @@ impl Gateway {
         Ok(())
     }
 
-    /// Records that messages are missing and cannot be read back, for `audit`, `status`, events and the log.
-    /// Called before the connector moves past them. Ok means durable.
+    /// Records that messages are missing and cannot be read back, for `audit`, `status`, events and
+    /// the log. Called before the connector moves past them. Ok means durable.
     pub async fn note_gap(&self, gap: Gap) -> Result<()> {
         self.backend.note_gap(&self.info, gap).await
     }

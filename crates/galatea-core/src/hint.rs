@@ -1,5 +1,5 @@
-//! Hint: "something new is stored", told to other processes that share the store. A hint may get lost: everybody looks now and then anyway,
-//! so that losing one costs a pause and never a message.
+//! Hint: "something new is stored", told to other processes that share the store. A hint may get
+//! lost: everybody looks now and then anyway, so that losing one costs a pause and never a message.
 
 use std::fmt;
 use tokio::sync::watch;
@@ -42,7 +42,8 @@ pub trait Hints: fmt::Debug + Send + Sync {
     /// Whether others hear right now; otherwise everybody has to look often.
     fn is_up(&self) -> bool;
 
-    /// Tells the other processes. Returns at once, and nobody learns whether it arrived; several may arrive as one.
+    /// Tells the other processes. Returns at once, and nobody learns whether it arrived; several
+    /// may arrive as one.
     fn tell(&self, hint: Hint);
 
     /// Changes when another process has told, or may have while nobody could hear.

@@ -77,8 +77,9 @@ typed_id! {
 
 /// elizaOS `stringToUuid`, bit for bit.
 ///
-/// Text already shaped like a UUID (8-4-4-4-12 hex digits, any version) is returned unchanged, case kept. Anything else is
-/// percent-encoded as JavaScript's `encodeURIComponent`, hashed with SHA-1, cut to 16 bytes, given variant bits and version nibble 0.
+/// Text already shaped like a UUID (8-4-4-4-12 hex digits, any version) is returned unchanged, case
+/// kept. Anything else is percent-encoded as JavaScript's `encodeURIComponent`, hashed with SHA-1,
+/// cut to 16 bytes, given variant bits and version nibble 0.
 pub fn string_to_uuid(input: &str) -> String {
     if is_uuid_shaped(input) { input.to_owned() } else { derive(input).to_string() }
 }
@@ -148,7 +149,8 @@ fn encode_uri_component(text: &str) -> String {
     out
 }
 
-/// Who an agent is for id derivation: its id and the exact text it was written as (elizaOS hashes the text, so case matters).
+/// Who an agent is for id derivation: its id and the exact text it was written as (elizaOS hashes
+/// the text, so case matters).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentIdentity {
     id: AgentId,
@@ -167,13 +169,14 @@ impl AgentIdentity {
         self.id
     }
 
-    /// The same for what only one of several accounts on a platform sees under this id: its Rooms and messages. The account that came
-    /// first has the plain ids.
+    /// The same for what only one of several accounts on a platform sees under this id: its Rooms
+    /// and messages. The account that came first has the plain ids.
     pub fn swizzle_for(&self, account: &Account, base: &str) -> Uuid {
         self.swizzle(&format!("{account}/{base}"))
     }
 
-    /// elizaOS `createUniqueUuid`: the base itself when it is the agent's id, else `stringToUuid("base:agentId")`.
+    /// elizaOS `createUniqueUuid`: the base itself when it is the agent's id, else
+    /// `stringToUuid("base:agentId")`.
     pub fn swizzle(&self, base: &str) -> Uuid {
         if base == &*self.text {
             return self.id.0;

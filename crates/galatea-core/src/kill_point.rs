@@ -1,7 +1,10 @@
-//! Kill points: named places at which a test lets the program die, so that every step of a message's way is crashed at on purpose.
+//! Kill points: named places at which a test lets the program die, so that every step of a
+//! message's way is crashed at on purpose.
 
-/// Dies here, as by `kill -9` (no destructors, nothing flushed), when `FAILPOINTS` says so: `FAILPOINTS="commit.after=1*off->return"` is the
-/// second time here (syntax of the crate `fail`). Without `fail`'s feature `failpoints`, which only tests of the program switch on, this is nothing.
+/// Dies here, as by `kill -9` (no destructors, nothing flushed), when `FAILPOINTS` says so:
+/// `FAILPOINTS="commit.after=1*off->return"` is the second time here (syntax of the crate `fail`).
+/// Without `fail`'s feature `failpoints`, which only tests of the program switch on, this is
+/// nothing.
 #[inline(always)]
 pub fn kill_point(name: &'static str) {
     fail::fail_point!(name, |_| std::process::abort());

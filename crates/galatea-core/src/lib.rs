@@ -1,26 +1,28 @@
-//! The contract of Galatea: what a connector or a plugin implements, and the values they exchange with
-//! the runtime. The crate contains no SQL, no HTTP, no platform and no runtime.
+//! The contract of Galatea: what a connector or a plugin implements, and the values they exchange
+//! with the runtime. The crate contains no SQL, no HTTP, no platform and no runtime.
 //!
 //! # What happens to a message
 //!
 //! 1. A [`Connector`] reads an event of its platform, decodes it into an [`Incoming`] and passes a
 //!    [`Batch`] of them with its [`Cursor`] to [`Gateway::receive`].
 //! 2. The runtime maps the platform's ids to a [`World`], a [`Room`] and an [`Entity`], and commits
-//!    messages, changes and cursor together. `receive` returns after that commit, so the connector may
-//!    acknowledge the event to the platform.
+//!    messages, changes and cursor together. `receive` returns after that commit, so the connector
+//!    may acknowledge the event to the platform.
 //! 3. The gate decides whether the agent answers. Each step is recorded in a [`Verdict`], which
 //!    `galatea explain` prints. [`Middleware`] may change it.
-//! 4. Every [`Provider`] contributes a [`Fragment`] to the prompt. A [`TextModel`] answers, and may call
-//!    an [`Action`].
+//! 4. Every [`Provider`] contributes a [`Fragment`] to the prompt. A [`TextModel`] answers, and may
+//!    call an [`Action`].
 //! 5. The answer is encoded by [`SendHandler::encode`] and committed as one [`Delivery`] per part,
-//!    together with everything the actions asked for. Each [`Evaluator`] then looks at the finished turn.
-//! 6. The runtime calls [`SendHandler::send_with`] for each delivery, retries what may be retried, and
-//!    asks [`SendHandler::find`] after a send with an unknown outcome, so that no answer is sent twice.
+//!    together with everything the actions asked for. Each [`Evaluator`] then looks at the finished
+//!    turn.
+//! 6. The runtime calls [`SendHandler::send_with`] for each delivery, retries what may be retried,
+//!    and asks [`SendHandler::find`] after a send with an unknown outcome, so that no answer is
+//!    sent twice.
 //!
 //! # A connector
 //!
-//! The inbound side is a [`Connector`], the outbound side a [`SendHandler`], and a [`ConnectorConfig`]
-//! builds both from the settings. The smallest one that works:
+//! The inbound side is a [`Connector`], the outbound side a [`SendHandler`], and a
+//! [`ConnectorConfig`] builds both from the settings. The smallest one that works:
 //!
 //! ```
 //! use async_trait::async_trait;
@@ -102,13 +104,13 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! `galatea connector new NAME` writes a whole one with its tests, and `docs/add-a-connector.md` goes
-//! through its files.
+//! `galatea connector new NAME` writes a whole one with its tests, and `docs/add-a-connector.md`
+//! goes through its files.
 //!
 //! # A plugin
 //!
-//! A [`Plugin`] is a value that bundles actions, providers, evaluators, services and middleware. Plugin
-//! code sees the [`Turn`] and never the runtime.
+//! A [`Plugin`] is a value that bundles actions, providers, evaluators, services and middleware.
+//! Plugin code sees the [`Turn`] and never the runtime.
 //!
 //! ```
 //! use async_trait::async_trait;
@@ -152,8 +154,8 @@
 //!
 //! # Failures
 //!
-//! Every function returns an [`Error`]. It carries a kind, advice for the one layer that retries, and
-//! whether a request may have taken effect. See its page for how to make one.
+//! Every function returns an [`Error`]. It carries a kind, advice for the one layer that retries,
+//! and whether a request may have taken effect. See its page for how to make one.
 
 pub mod action;
 mod action_docs;

@@ -1,11 +1,13 @@
-//! What every platform's renderer of Markdown has to agree on: which stars are arithmetic, and how a table looks as plain text.
+//! What every platform's renderer of Markdown has to agree on: which stars are arithmetic, and how
+//! a table looks as plain text.
 
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Whether the emphasis at a range of the source is arithmetic: `2*3*4`, `x**2 + y**2`. CommonMark sees emphasis there and takes the stars
-/// away. Both ends stand between signs of a term without a space, and one of those signs is a digit or a bracket, or all are words of one
-/// letter; `un*frigging*believable` stays emphasis.
+/// Whether the emphasis at a range of the source is arithmetic: `2*3*4`, `x**2 + y**2`. CommonMark
+/// sees emphasis there and takes the stars away. Both ends stand between signs of a term without a
+/// space, and one of those signs is a digit or a bracket, or all are words of one letter;
+/// `un*frigging*believable` stays emphasis.
 pub fn is_arithmetic(text: &str, range: &Range<usize>) -> bool {
     let Some(inside) = text.get(range.clone()) else { return false };
     let stars = inside.bytes().take_while(|b| *b == b'*').count();
@@ -39,7 +41,8 @@ pub fn is_arithmetic(text: &str, range: &Range<usize>) -> bool {
             .all(letter)
 }
 
-/// A table as plain text for a monospaced block: columns padded to the same width (in graphemes), a line under the first `heads` rows.
+/// A table as plain text for a monospaced block: columns padded to the same width (in graphemes), a
+/// line under the first `heads` rows.
 pub fn table(rows: &[Vec<String>], heads: usize) -> String {
     let width = |cell: &String| cell.graphemes(true).count();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -63,7 +66,8 @@ pub fn table(rows: &[Vec<String>], heads: usize) -> String {
     lines.join("\n")
 }
 
-/// The head of a [`table`] at the beginning of a text, with the line under it and its line break: what a part that goes on with the table repeats.
+/// The head of a [`table`] at the beginning of a text, with the line under it and its line break:
+/// what a part that goes on with the table repeats.
 pub fn table_head(text: &str) -> Option<&str> {
     let head = text.find('\n')? + 1;
     let rule = text[head..].find('\n')?;

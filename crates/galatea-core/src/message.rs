@@ -1,4 +1,5 @@
-//! Incoming, Outgoing, Delivery, Receipt, Address: what comes in, what to do, what is queued, what the platform answered.
+//! Incoming, Outgoing, Delivery, Receipt, Address: what comes in, what to do, what is queued, what
+//! the platform answered.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,9 +14,11 @@ use crate::{
     world::Role,
 };
 
-/// Where something was said: everything `ensure_connection` needs. Ids are the platform's; the runtime derives ours.
+/// Where something was said: everything `ensure_connection` needs. Ids are the platform's; the
+/// runtime derives ours.
 ///
-/// Field names of elizaOS: `world.remote` is `messageServerId` before hashing, `room.remote` is `channelId`, `entity.remote` is `userId`.
+/// Field names of elizaOS: `world.remote` is `messageServerId` before hashing, `room.remote` is
+/// `channelId`, `entity.remote` is `userId`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Connection {
     /// The container.
@@ -125,7 +128,8 @@ pub enum IncomingEvent {
         id: RemoteId,
         /// Its new content.
         content: Content,
-        /// How it is addressed now. One that addressed nobody before and mentions the account now is a question, once.
+        /// How it is addressed now. One that addressed nobody before and mentions the account now
+        /// is a question, once.
         addressed: Addressed,
     },
     /// Messages were removed.
@@ -189,7 +193,8 @@ pub enum OwnStatus {
 /// A message from a platform.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IncomingMessage {
-    /// Platform id, unique within the account: it includes the room where the platform numbers per room.
+    /// Platform id, unique within the account: it includes the room where the platform numbers per
+    /// room.
     pub id: RemoteId,
     /// The id elizaOS would have hashed, where it differs; recognised as the same message.
     pub legacy_id: Option<RemoteId>,
@@ -215,14 +220,16 @@ pub struct Addressed {
     pub reply: bool,
 }
 
-/// A batch as a connector hands it over: events, and how far the platform has been read once they are stored.
+/// A batch as a connector hands it over: events, and how far the platform has been read once they
+/// are stored.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     /// In the platform's order.
     pub events: Vec<Incoming>,
     /// Stored in the same commit as the events.
     pub cursor: Option<Cursor>,
-    /// Values of the account's state, each with its key, stored in the same commit; null removes a key.
+    /// Values of the account's state, each with its key, stored in the same commit; null removes a
+    /// key.
     pub state: Vec<(String, serde_json::Value)>,
 }
 
@@ -344,7 +351,8 @@ pub struct Delivery {
     pub attempt: u32,
     /// When the row was committed.
     pub created_at: Timestamp,
-    /// What the part before it became, where that is known: an answer in several parts goes on there. Told with each attempt, not stored here.
+    /// What the part before it became, where that is known: an answer in several parts goes on
+    /// there. Told with each attempt, not stored here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<RemoteId>,
 }
@@ -364,7 +372,8 @@ pub struct Receipt {
     pub moved_to: Option<RemoteId>,
 }
 
-/// What is stored around a delivery whose outcome is unknown: where a read-back has to look, and what it need not take for the lost one.
+/// What is stored around a delivery whose outcome is unknown: where a read-back has to look, and
+/// what it need not take for the lost one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadBackContext {
     /// The newest messages received in the Room before the delivery was committed, newest first.
@@ -373,9 +382,11 @@ pub struct ReadBackContext {
     pub sent: Vec<RemoteId>,
     /// Messages of ours around it on this account, in any Room, whose outcome is known.
     pub ours: Vec<RemoteId>,
-    /// Messages received on this account about then and lately, in any Room: where several Rooms share one count of messages, these lie between.
+    /// Messages received on this account about then and lately, in any Room: where several Rooms
+    /// share one count of messages, these lie between.
     pub others: Vec<RemoteId>,
-    /// Rooms of this account in which another delivery's outcome is unknown; its own Room once for each earlier one that came to no clear end.
+    /// Rooms of this account in which another delivery's outcome is unknown; its own Room once for
+    /// each earlier one that came to no clear end.
     pub doubtful: Vec<RemoteId>,
     /// So much was sent since that not all of ours is here.
     pub cut: bool,

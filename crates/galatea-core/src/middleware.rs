@@ -9,7 +9,7 @@ use crate::{error::Result, turn::Turn, verdict::Verdict};
 pub trait Middleware: Send + Sync {
     /// For logs and `explain`.
     fn name(&self) -> &'static str;
-    /// Called once per turn, after the gate and before its verdict takes effect. May turn an answer into a
-    /// skip by changing the verdict; an error skips with its message as the reason.
+    /// Called once per turn, after the gate and before its verdict takes effect. May turn an answer
+    /// into a skip by changing the verdict; an error skips with its message as the reason.
     async fn before(&self, turn: &Turn<'_>, verdict: &mut Verdict) -> Result<()>;
 }

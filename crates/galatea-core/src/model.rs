@@ -13,8 +13,8 @@ pub trait TextModel: Send + Sync {
     /// Name and provider, for logs and badges. No I/O.
     fn info(&self) -> &ModelInfo;
 
-    /// One call: no retry and no fallback in here. `on_text` is called with each piece of visible text as it arrives when
-    /// `request.stream` is set, and never otherwise.
+    /// One call: no retry and no fallback in here. `on_text` is called with each piece of visible
+    /// text as it arrives when `request.stream` is set, and never otherwise.
     async fn generate(
         &self,
         request: &TextRequest,
@@ -83,7 +83,8 @@ pub struct Price {
 }
 
 impl Price {
-    /// What these tokens cost, in micro-dollars, rounded up: many small calls must not count as free.
+    /// What these tokens cost, in micro-dollars, rounded up: many small calls must not count as
+    /// free.
     pub fn of(&self, usage: Usage) -> u64 {
         let cached = usage.cached.min(usage.input);
         let parts = [
@@ -107,7 +108,8 @@ pub enum Tier {
     TextLarge,
 }
 
-/// The models of one agent. A configured model that fails says so; an answer of a fallback names it ([`TextAnswer::by`]).
+/// The models of one agent. A configured model that fails says so; an answer of a fallback names it
+/// ([`TextAnswer::by`]).
 #[derive(Clone)]
 pub struct Models {
     /// For decisions.
@@ -135,7 +137,8 @@ impl Models {
 pub struct TextRequest {
     /// Instructions.
     pub system: Option<String>,
-    /// The conversation, oldest first. Shared, since each layer that asks on may change something else of the request.
+    /// The conversation, oldest first. Shared, since each layer that asks on may change something
+    /// else of the request.
     pub messages: Arc<Vec<ChatMessage>>,
     /// Tools it may call. Shared, too.
     pub tools: Arc<Vec<ToolSpec>>,
@@ -146,7 +149,8 @@ pub struct TextRequest {
     /// Whoever asks does not wait longer: no attempt and no fallback begins or goes on after it.
     #[serde(skip)]
     pub deadline: Option<Timestamp>,
-    /// The first piece of a streamed answer has to come within this, where that is less than usual: another model of the service has just hung.
+    /// The first piece of a streamed answer has to come within this, where that is less than usual:
+    /// another model of the service has just hung.
     #[serde(skip)]
     pub first_within: Option<std::time::Duration>,
 }
@@ -165,7 +169,8 @@ pub struct ChatMessage {
     pub role: ChatRole,
     /// Text and pictures.
     pub parts: Vec<ChatPart>,
-    /// Who of the user's side, where several speak: 1 to 64 of `a-zA-Z0-9_-`. Written by wire formats that have a field for it.
+    /// Who of the user's side, where several speak: 1 to 64 of `a-zA-Z0-9_-`. Written by wire
+    /// formats that have a field for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -337,7 +342,8 @@ pub struct TextAnswer {
     /// The model that really answered, where the service says that it was another than asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<String>,
-    /// What the tokens of this answer cost: the price of the model that answered. None where that is unknown.
+    /// What the tokens of this answer cost: the price of the model that answered. None where that
+    /// is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }

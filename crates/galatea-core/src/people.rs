@@ -1,4 +1,5 @@
-//! People: lists of people in settings. An id matches ids, `@handle` matches handles, and neither matches the other.
+//! People: lists of people in settings. An id matches ids, `@handle` matches handles, and neither
+//! matches the other.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -8,8 +9,9 @@ use std::fmt;
 pub enum Listed {
     /// The platform's id of a person, compared as it is. It never changes hands.
     Id(String),
-    /// A handle, written with `@` and kept without it, in lower case: platforms do not tell `@Ann` from `@ann`. A handle can be given up and
-    /// taken by another person, so an id is the safer entry.
+    /// A handle, written with `@` and kept without it, in lower case: platforms do not tell `@Ann`
+    /// from `@ann`. A handle can be given up and taken by another person, so an id is the safer
+    /// entry.
     Handle(String),
 }
 
@@ -75,7 +77,8 @@ impl People {
         self.0.iter()
     }
 
-    /// Ids that no person of a platform can have, most often handles written without `@`. Such an entry matches no one.
+    /// Ids that no person of a platform can have, most often handles written without `@`. Such an
+    /// entry matches no one.
     pub fn unmatchable(&self, is_id: fn(&str) -> bool) -> Vec<&str> {
         let wrong = |listed: &'_ Listed| matches!(listed, Listed::Id(id) if !is_id(id));
         self.0.iter().filter(|listed| wrong(listed)).map(Listed::text).collect()

@@ -10,7 +10,8 @@ use crate::{
     service::Service,
 };
 
-/// A bundle of extensions. Order of loading: dependencies first, then lower priority first (elizaOS: databases -100, models -50, core 0, features 50, platforms 100).
+/// A bundle of extensions. Order of loading: dependencies first, then lower priority first
+/// (elizaOS: databases -100, models -50, core 0, features 50, platforms 100).
 #[derive(Clone, Default)]
 pub struct Plugin {
     /// Name, also the one elizaOS character files list.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::{error::Result, rights::Words, state::Fragment, turn::Turn};
 
-/// Supplies one part of the prompt. Read-only; all providers of a turn run at the same time, each with a
-/// deadline. One that fails or is late is left out, and the verdict says so.
+/// Supplies one part of the prompt. Read-only; all providers of a turn run at the same time, each
+/// with a deadline. One that fails or is late is left out, and the verdict says so.
 ///
 /// ```
 /// use async_trait::async_trait;
@@ -47,14 +47,16 @@ pub trait Provider: Send + Sync {
     fn description(&self) -> &'static str;
     /// Place in the prompt: lower comes first.
     fn position(&self) -> i32;
-    /// How long it may take, of the time that providers usually have: one that asks a model may need more.
+    /// How long it may take, of the time that providers usually have: one that asks a model may
+    /// need more.
     fn patience(&self, usual: Duration) -> Duration {
         usual
     }
     /// When it takes part.
     fn when(&self) -> ProviderUse;
-    /// Whose words its part holds, besides those of the conversation and its files, which the runtime looks at itself. Others' unless the
-    /// provider says so: an action that goes beyond the Room has to be confirmed then.
+    /// Whose words its part holds, besides those of the conversation and its files, which the
+    /// runtime looks at itself. Others' unless the provider says so: an action that goes beyond the
+    /// Room has to be confirmed then.
     fn words(&self) -> Words {
         Words::Others
     }

@@ -1,5 +1,5 @@
-//! Rights: what an action may do for whom, where, and whose words may have moved the model. Structural, from the World as the platform told
-//! it; never from text.
+//! Rights: what an action may do for whom, where, and whose words may have moved the model.
+//! Structural, from the World as the platform told it; never from text.
 
 mod table;
 
@@ -14,13 +14,15 @@ use crate::{
     world::{Role, World},
 };
 
-/// People whose agent it is: platforms know owners of their places only, and no person is the same on two of them.
+/// People whose agent it is: platforms know owners of their places only, and no person is the same
+/// on two of them.
 pub const OWNERS: Variable = Variable::new(
     "AGENT_OWNERS",
     "Whose agent it is, by platform and id, such as telegram:5000000001,discord:80351110224678912: they may have it speak in any room of any platform. Ids only: a handle may change its owner.",
 );
 
-/// Key of a memory's metadata: the agent said it while other people's words were before it, so they may speak out of it.
+/// Key of a memory's metadata: the agent said it while other people's words were before it, so they
+/// may speak out of it.
 pub const TAINTED: &str = "othersWords";
 
 /// The owners of the agent on one platform.
@@ -40,7 +42,8 @@ pub fn owners(settings: &Settings, source: &str) -> Result<People> {
         .collect())
 }
 
-/// What is odd about `AGENT_OWNERS`, a sentence each. `ids` tells of a platform which ids people have there; none for an unknown platform.
+/// What is odd about `AGENT_OWNERS`, a sentence each. `ids` tells of a platform which ids people
+/// have there; none for an unknown platform.
 ///
 /// # Errors
 /// `Invalid` for a list that cannot be read.

@@ -12,21 +12,21 @@ use crate::{
     split::Weight,
 };
 
-/// The outbound side of a platform, for one account. Registered by [`crate::Gateway::register_send_handler`];
-/// see the [crate's guide](crate) for an example. Methods run at the same time for several Rooms; deliveries
-/// of one Room come one after another.
+/// The outbound side of a platform, for one account. Registered by
+/// [`crate::Gateway::register_send_handler`]; see the [crate's guide](crate) for an example.
+/// Methods run at the same time for several Rooms; deliveries of one Room come one after another.
 #[async_trait]
 pub trait SendHandler: Send + Sync {
-    /// Splits and renders for the platform. Called while a turn is committed, before its deliveries exist.
-    /// Pure: no I/O, same result for the same input; each result fits one call. Typing encodes to nothing
-    /// when the platform cannot show it.
+    /// Splits and renders for the platform. Called while a turn is committed, before its deliveries
+    /// exist. Pure: no I/O, same result for the same input; each result fits one call. Typing
+    /// encodes to nothing when the platform cannot show it.
     ///
     /// # Errors
     /// `Invalid` or `Unsupported` for what the platform cannot show.
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>>;
 
-    /// Which call goes first when calls compete for a rate limit. Called before each attempt. Pure; decided
-    /// by what [`Self::encode`] wrote.
+    /// Which call goes first when calls compete for a rate limit. Called before each attempt. Pure;
+    /// decided by what [`Self::encode`] wrote.
     fn priority(&self, _: &Encoded) -> Priority {
         Priority::Answer
     }
@@ -35,63 +35,65 @@ pub trait SendHandler: Send + Sync {
     /// [`Self::send_with`]; each calls the other where only that one is written.
     ///
     /// # Errors
-    /// A rate limit is `RateLimited` with `Retry::After`. [`crate::error::Sent`] states whether the platform
-    /// may have done it, and must be accurate: the runtime resends what is `No` and reads back what is
-    /// `Maybe`.
+    /// A rate limit is `RateLimited` with `Retry::After`. [`crate::error::Sent`] states whether the
+    /// platform may have done it, and must be accurate: the runtime resends what is `No` and reads
+    /// back what is `Maybe`.
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
         self.send_with(delivery, &SendPermit::always()).await
     }
 
-    /// The method the runtime calls, once per attempt, after the attempt was stored. A platform that would
-    /// show a repeated send twice implements it in place of [`Self::send`]: it checks the permit when the
-    /// bytes go out, and sends nothing once the permit is withdrawn.
+    /// The method the runtime calls, once per attempt, after the attempt was stored. A platform
+    /// that would show a repeated send twice implements it in place of [`Self::send`]: it checks
+    /// the permit when the bytes go out, and sends nothing once the permit is withdrawn.
     async fn send_with(&self, delivery: &Delivery, _permit: &SendPermit) -> Result<Receipt> {
         self.send(delivery).await
     }
 
-    /// Reads back whether a delivery with an unknown outcome arrived. Called after an attempt ended with
-    /// `Sent::Maybe`, and for deliveries that a crash interrupted, when the platform's
+    /// Reads back whether a delivery with an unknown outcome arrived. Called after an attempt ended
+    /// with `Sent::Maybe`, and for deliveries that a crash interrupted, when the platform's
     /// [`Capabilities::read_back`] is [`ReadBack::Find`].
     async fn find(&self, delivery: &Delivery, context: &ReadBackContext) -> Result<ReadBackResult>;
 
-    /// Why nothing can be said there in answer to this message, as far as that is known without asking the platform: a permission that is
-    /// missing, money that is spent. Asked before a model is; the message is then skipped, and its verdict carries message, code and fix.
-    /// Pure but for the clock.
+    /// Why nothing can be said there in answer to this message, as far as that is known without
+    /// asking the platform: a permission that is missing, money that is spent. Asked before a model
+    /// is; the message is then skipped, and its verdict carries message, code and fix. Pure but for
+    /// the clock.
     fn barred(&self, _: &Address, _: &RemoteId) -> Option<Error> {
         None
     }
 
-    /// Shows that an answer is being prepared. Called every few seconds until the answer is committed.
+    /// Shows that an answer is being prepared. Called every few seconds until the answer is
+    /// committed.
     async fn typing(&self, address: &Address) -> Result<()>;
 
-    /// The account's user name, without `@`. Called for each prompt. None where there is none, or it is not
-    /// known yet. Pure.
+    /// The account's user name, without `@`. Called for each prompt. None where there is none, or
+    /// it is not known yet. Pure.
     fn handle(&self) -> Option<String> {
         None
     }
 
-    /// Whether the platform shows that an answer to this message is coming (`is thinking…`). Called for each
-    /// message that may be answered. Its answer is then a reply to it, or [`Self::unanswered`] is called.
-    /// Pure.
+    /// Whether the platform shows that an answer to this message is coming (`is thinking…`). Called
+    /// for each message that may be answered. Its answer is then a reply to it, or
+    /// [`Self::unanswered`] is called. Pure.
     fn awaits(&self, _: &RemoteId) -> bool {
         false
     }
 
-    /// Ends the sign that an answer is coming. Called when a message that [`Self::awaits`] an answer gets
-    /// none, with the reason. Tried once; nothing is lost when it fails.
+    /// Ends the sign that an answer is coming. Called when a message that [`Self::awaits`] an
+    /// answer gets none, with the reason. Tried once; nothing is lost when it fails.
     async fn unanswered(&self, _: &Address, _: &RemoteId, _why: &str) -> Result<()> {
         Ok(())
     }
 
-    /// Whether the platform lets this person write there now: they have not left, are not banned, muted or
-    /// restricted. Called before the agent says something there in their name. With [`Speak::Unknown`]
-    /// nothing is said.
+    /// Whether the platform lets this person write there now: they have not left, are not banned,
+    /// muted or restricted. Called before the agent says something there in their name. With
+    /// [`Speak::Unknown`] nothing is said.
     async fn may_speak(&self, _: &Address, _person: &RemoteId) -> Result<Speak> {
         Ok(Speak::Unknown)
     }
 
-    /// Downloads a file of a received message whose address only this connector can open. Called when a turn
-    /// looks at the file. At most `limit` bytes.
+    /// Downloads a file of a received message whose address only this connector can open. Called
+    /// when a turn looks at the file. At most `limit` bytes.
     ///
     /// # Errors
     /// `Invalid` for a larger file.
@@ -182,7 +184,8 @@ pub enum TextUnit {
 }
 
 impl TextUnit {
-    /// What one character weighs, for [`crate::split`]; none where a character has no weight of its own.
+    /// What one character weighs, for [`crate::split`]; none where a character has no weight of its
+    /// own.
     pub fn weight(self) -> Option<Weight> {
         match self {
             Self::Utf16 => Some(char::len_utf16),

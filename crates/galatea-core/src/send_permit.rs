@@ -2,8 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-/// SendPermit to send, which can be withdrawn at any moment. A process that is paused in the middle of a call (a suspended machine) goes on with it
-/// when it wakes up, long after another one has taken its place; only a look right before the bytes are written tells it.
+/// SendPermit to send, which can be withdrawn at any moment. A process that is paused in the middle
+/// of a call (a suspended machine) goes on with it when it wakes up, long after another one has
+/// taken its place; only a look right before the bytes are written tells it.
 #[derive(Clone)]
 pub struct SendPermit(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
 

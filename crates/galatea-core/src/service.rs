@@ -11,7 +11,8 @@ use crate::error::Result;
 pub trait Service: Send + Sync + Any {
     /// Service type name, by which `get_service` finds it.
     fn name(&self) -> &'static str;
-    /// Runs until `stop` or a failure. Called at the agent's start, and again with backoff after a failure.
+    /// Runs until `stop` or a failure. Called at the agent's start, and again with backoff after a
+    /// failure.
     async fn run(self: Arc<Self>, stop: CancellationToken) -> Result<()>;
 }
 

@@ -1,8 +1,9 @@
 //! Settings of one agent: layered, each value with its origin, secrets wrapped.
 //!
-//! Order, first wins: flags, `character.secrets`, `character.settings`, `character.settings.secrets` (elizaOS `getSetting`),
-//! per-character environment, environment, `.env`, `galatea.toml`, defaults. A stored `false` or `0` counts.
-//! The environment is never copied into a character or a database.
+//! Order, first wins: flags, `character.secrets`, `character.settings`,
+//! `character.settings.secrets` (elizaOS `getSetting`), per-character environment, environment,
+//! `.env`, `galatea.toml`, defaults. A stored `false` or `0` counts. The environment is never
+//! copied into a character or a database.
 
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, sync::Arc};
@@ -144,7 +145,8 @@ impl Settings {
         &self.layers
     }
 
-    /// The strongest value under exactly this name. An empty string counts as unset (as `KEY=` in a `.env` template means).
+    /// The strongest value under exactly this name. An empty string counts as unset (as `KEY=` in a
+    /// `.env` template means).
     pub fn raw(&self, name: &str) -> Option<&Setting> {
         self.layers
             .iter()
@@ -152,7 +154,8 @@ impl Settings {
             .find(|s| s.value != Value::String(String::new()) && !s.value.is_null())
     }
 
-    /// The strongest value under a variable's name or aliases; within one layer the name beats its aliases.
+    /// The strongest value under a variable's name or aliases; within one layer the name beats its
+    /// aliases.
     pub fn find(&self, variable: &Variable) -> Option<&Setting> {
         self.layers.iter().find_map(|layer| {
             std::iter::once(&variable.name)

@@ -24,7 +24,8 @@ impl fmt::Debug for SharedBreaker {
     }
 }
 
-/// SendPermit to make one call; must be settled. Dropped unsettled (a cancelled call), its probe place is given back.
+/// SendPermit to make one call; must be settled. Dropped unsettled (a cancelled call), its probe
+/// place is given back.
 #[derive(Debug)]
 pub struct Permit<'a> {
     breaker: &'a SharedBreaker,

@@ -1,4 +1,5 @@
-//! Speakers: what each of a conversation is called in prompts. Two people of one name are told apart, and nobody goes by the agent's name.
+//! Speakers: what each of a conversation is called in prompts. Two people of one name are told
+//! apart, and nobody goes by the agent's name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use unicode_segmentation::UnicodeSegmentation;
@@ -70,7 +71,8 @@ impl Speakers {
         )
     }
 
-    /// What somebody is called: one line without `:`, brackets, quotation marks and `#`, but for the suffix that tells two of one name apart.
+    /// What somebody is called: one line without `:`, brackets, quotation marks and `#`, but for
+    /// the suffix that tells two of one name apart.
     pub fn name(&self, entity: EntityId) -> String {
         self.names.get(&entity).cloned().unwrap_or_else(|| format!("someone {}", suffix(entity)))
     }
@@ -80,7 +82,8 @@ impl Speakers {
         self.name(memory.entity_id)
     }
 
-    /// The name for a provider's `name` field: 1 to 64 of `a-zA-Z0-9_-`, different for different people.
+    /// The name for a provider's `name` field: 1 to 64 of `a-zA-Z0-9_-`, different for different
+    /// people.
     pub fn field(&self, entity: EntityId) -> String {
         let mut field = String::new();
         for c in self.name(entity).chars() {
@@ -145,7 +148,8 @@ fn key(name: &str) -> String {
         .collect()
 }
 
-/// The Latin letter that a Greek or Cyrillic one looks like (Unicode, confusables: those that are the same in most typefaces).
+/// The Latin letter that a Greek or Cyrillic one looks like (Unicode, confusables: those that are
+/// the same in most typefaces).
 fn confusable(c: char) -> char {
     match c {
         'а' | 'α' => 'a',

@@ -1,6 +1,8 @@
-//! Splitting text for platforms with a length limit: at the best place near the limit, code blocks closed and opened again, no character lost.
+//! Splitting text for platforms with a length limit: at the best place near the limit, code blocks
+//! closed and opened again, no character lost.
 //!
-//! What a length counts differs per platform, so every function takes the weight of a character: [`crate::TextUnit::weight`].
+//! What a length counts differs per platform, so every function takes the weight of a character:
+//! [`crate::TextUnit::weight`].
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -24,7 +26,8 @@ pub fn length(text: &str, weight: Weight) -> usize {
 pub struct Piece {
     /// What fits one message.
     pub text: String,
-    /// Bytes in front that are not the text's: a code block opened again, with the head of a table in it.
+    /// Bytes in front that are not the text's: a code block opened again, with the head of a table
+    /// in it.
     pub opened: usize,
     /// Bytes at the end that are not the text's: a code block closed.
     pub closed: usize,
@@ -37,10 +40,12 @@ impl Piece {
     }
 }
 
-/// Cuts Markdown into pieces of at most `limit`. Put together, [`Piece::own`] of all is exactly the text. A fenced code block (CommonMark
-/// §4.5) that goes over the end of a piece is closed there and opened again in the next, with its language; one left open is closed at the end.
+/// Cuts Markdown into pieces of at most `limit`. Put together, [`Piece::own`] of all is exactly the
+/// text. A fenced code block (CommonMark §4.5) that goes over the end of a piece is closed there
+/// and opened again in the next, with its language; one left open is closed at the end.
 ///
-/// `limit` has to leave room for a fence and its language; below 160 pieces may be longer than asked for.
+/// `limit` has to leave room for a fence and its language; below 160 pieces may be longer than
+/// asked for.
 ///
 /// ```
 /// use galatea_core::{TextUnit, split};
@@ -69,7 +74,8 @@ pub fn fenced(text: &str, limit: usize, weight: Weight) -> Vec<Piece> {
             within_lines(rest, cut(rest, room.saturating_sub(MAX_FENCE + 1).max(1), weight))
         };
         if let Some(at) = opened_at(open, &rest[..end]) {
-            // A table goes on under its head, unless the cut is inside of that, or it takes more than a quarter of the room.
+            // A table goes on under its head, unless the cut is inside of that, or it takes more
+            // than a quarter of the room.
             table = table_head(&rest[at..])
                 .filter(|head| at + head.len() < end && length(head, weight) * 4 <= limit)
                 .unwrap_or_default();
@@ -152,7 +158,8 @@ fn marks(line: &str) -> &str {
 
 /// How many bytes of `rest` go into a part of `room`: at least one character, at most all.
 ///
-/// Preferred places: after a blank line, a line, a sentence, a word, a grapheme; none that would waste more than three quarters of a part.
+/// Preferred places: after a blank line, a line, a sentence, a word, a grapheme; none that would
+/// waste more than three quarters of a part.
 pub fn cut(rest: &str, room: usize, weight: Weight) -> usize {
     let window = prefix(rest, room, weight);
     if window == rest.len() {

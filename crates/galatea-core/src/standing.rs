@@ -1,4 +1,5 @@
-//! Standing: who is being answered in a turn, where a Room lies for them, and whose words are in the prompt.
+//! Standing: who is being answered in a turn, where a Room lies for them, and whose words are in
+//! the prompt.
 
 use crate::{
     error::Result,
@@ -27,7 +28,8 @@ pub fn speakers<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = EntityId> + 'a {
     turn.merged.iter().chain(std::iter::once(turn.message)).map(|m| m.entity_id)
 }
 
-/// The role of everybody who is being answered. When several are answered together, the least of theirs.
+/// The role of everybody who is being answered. When several are answered together, the least of
+/// theirs.
 pub fn of_speaker(turn: &Turn<'_>) -> Role {
     speakers(turn).map(|speaker| role(turn.world, speaker)).min().unwrap_or(Role::None)
 }
@@ -73,8 +75,9 @@ pub async fn site(turn: &Turn<'_>, room: &Room) -> Result<Site> {
     Ok(if speakers().all(alone) { Site::OwnPrivate } else { Site::OthersPrivate })
 }
 
-/// Whose words are in the prompt besides those of the one person who is being answered and the agent's own: other speakers, what the
-/// conversation holds of others, what is quoted, files, facts and documents. In a group always others': names and titles are theirs.
+/// Whose words are in the prompt besides those of the one person who is being answered and the
+/// agent's own: other speakers, what the conversation holds of others, what is quoted, files, facts
+/// and documents. In a group always others': names and titles are theirs.
 pub fn words(turn: &Turn<'_>) -> Words {
     let (speaker, itself) = (turn.message.entity_id, turn.agent.identity.entity());
     let others = |m: &Memory| {
@@ -104,7 +107,8 @@ pub fn words(turn: &Turn<'_>) -> Words {
     }
 }
 
-/// A message that carries another one in it, as connectors keep it: what it replies to, quotes or forwards.
+/// A message that carries another one in it, as connectors keep it: what it replies to, quotes or
+/// forwards.
 fn quotes(memory: &Memory) -> bool {
     let carries =
         |key: &String| ["quote", "forward", "replyTo"].iter().any(|start| key.starts_with(start));

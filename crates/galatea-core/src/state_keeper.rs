@@ -1,4 +1,5 @@
-//! Keeper of one key of a connector's state: restores it at the start and stores it after each change.
+//! Keeper of one key of a connector's state: restores it at the start and stores it after each
+//! change.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -7,12 +8,13 @@ use tokio::sync::Notify;
 
 use crate::{error::Result, gateway::Gateway};
 
-/// One key of an account's state that changes while the connector runs, such as what was spent today. The connector calls
-/// [`Self::restore`] when it starts, [`Self::changed`] after each change, polls [`Self::keep`] beside its work, and calls
-/// [`Self::keep_now`] before it ends.
+/// One key of an account's state that changes while the connector runs, such as what was spent
+/// today. The connector calls [`Self::restore`] when it starts, [`Self::changed`] after each
+/// change, polls [`Self::keep`] beside its work, and calls [`Self::keep_now`] before it ends.
 ///
-/// Losing the last change must be bearable: a failure to store it is logged, and the next change stores both. What must not be lost
-/// goes through [`Gateway::save_state`] or [`crate::Batch::state`].
+/// Losing the last change must be bearable: a failure to store it is logged, and the next change
+/// stores both. What must not be lost goes through [`Gateway::save_state`] or
+/// [`crate::Batch::state`].
 #[derive(Debug)]
 pub struct StateKeeper {
     key: &'static str,

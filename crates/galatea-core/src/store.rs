@@ -1,4 +1,5 @@
-//! The small store traits and their sum. Stores take whole changes, so a transaction never leaks out of them.
+//! The small store traits and their sum. Stores take whole changes, so a transaction never leaks
+//! out of them.
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -51,8 +52,9 @@ pub use usage::{
     Amount, Block, BlockKind, BlockStore, Day, Holder, Standing, UsageRow, UsageStore,
 };
 
-/// The part of a store that plugin code sees: memories, people and places, relationships, tasks, and small values of its own. Queues, leases, the
-/// ledger and the journal are the engine's: plugin code can neither settle a delivery nor claim a lease. Blanket implementation.
+/// The part of a store that plugin code sees: memories, people and places, relationships, tasks,
+/// and small values of its own. Queues, leases, the ledger and the journal are the engine's: plugin
+/// code can neither settle a delivery nor claim a lease. Blanket implementation.
 pub trait PluginStore:
     WorldStore
     + RoomStore
@@ -76,7 +78,8 @@ impl<T> PluginStore for T where
 {
 }
 
-/// Keys of [`CacheStore`] under which the engine keeps decisions of its own, such as who was approved; each ends at a colon.
+/// Keys of [`CacheStore`] under which the engine keeps decisions of its own, such as who was
+/// approved; each ends at a colon.
 const ENGINE_KEYS: [&str; 6] =
     ["budget", "first-account", "pairing", "pause", "readiness", "window"];
 
@@ -186,7 +189,8 @@ pub trait RoomStore: Send + Sync {
     async fn room(&self, id: RoomId) -> Result<Option<Room>>;
     /// Every Room of a World.
     async fn rooms(&self, world: WorldId) -> Result<Vec<Room>>;
-    /// Private Rooms that an agent has with a person, in the order of their ids. Called rarely: it may read every participant.
+    /// Private Rooms that an agent has with a person, in the order of their ids. Called rarely: it
+    /// may read every participant.
     async fn private_rooms(&self, agent: AgentId, person: EntityId) -> Result<Vec<Room>>;
     /// Inserts or replaces.
     async fn save_room(&self, room: &Room) -> Result<()>;

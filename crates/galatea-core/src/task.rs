@@ -8,7 +8,8 @@ use crate::{
     ids::{AgentId, EntityId, RoomId, TaskId, WorldId},
 };
 
-/// elizaOS task: tag `queue` is picked up by the task worker, `repeat` with `updateInterval` recurs.
+/// elizaOS task: tag `queue` is picked up by the task worker, `repeat` with `updateInterval`
+/// recurs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {

@@ -1,15 +1,17 @@
 //! Tokens: a careful estimate of how many a text has for a model, without its tokenizer.
 //!
-//! The rule is meant to be too high rather than too low: bytes of UTF-8 by 3 (measured tokenizers of OpenAI, Google, Meta and Alibaba need one
-//! token for 3.5 to 4.5 bytes of prose and 3 of code), by 2.5 for Anthropic's (whose tokenizer since Opus 4.7 makes about a third more: "1M
-//! tokens ≈ 2.5M characters"), 1.5 for each Chinese, Japanese or Korean character, 8 for each message's frame. What a provider reports to have
-//! counted corrects it ([`Scale`]).
+//! The rule is meant to be too high rather than too low: bytes of UTF-8 by 3 (measured tokenizers
+//! of OpenAI, Google, Meta and Alibaba need one token for 3.5 to 4.5 bytes of prose and 3 of code),
+//! by 2.5 for Anthropic's (whose tokenizer since Opus 4.7 makes about a third more: "1M tokens ≈
+//! 2.5M characters"), 1.5 for each Chinese, Japanese or Korean character, 8 for each message's
+//! frame. What a provider reports to have counted corrects it ([`Scale`]).
 
 use crate::model::{ChatMessage, ChatPart, TextRequest, ToolSpec};
 
 /// Tokens of a message's frame: role, separators, name.
 const FRAME: u64 = 8;
-/// Tokens of a picture: the most that Anthropic ("Vision": 1,568) and OpenAI (1,445 in high detail) count for one that they shrink.
+/// Tokens of a picture: the most that Anthropic ("Vision": 1,568) and OpenAI (1,445 in high detail)
+/// count for one that they shrink.
 const PICTURE: u64 = 1_600;
 
 /// Tokenizers that count alike.
@@ -88,7 +90,8 @@ impl Default for Scale {
 }
 
 impl Scale {
-    /// Smallest and largest factor believed: what lies outside counts something else, such as a prompt that the service cut off by itself.
+    /// Smallest and largest factor believed: what lies outside counts something else, such as a
+    /// prompt that the service cut off by itself.
     const BOUNDS: (u64, u64) = (600, 3_000);
 
     /// The estimate, corrected.
@@ -96,8 +99,9 @@ impl Scale {
         estimate.saturating_mul(self.0).div_ceil(1_000)
     }
 
-    /// Learns from what was reported for a request of this estimate: at once when it was more, slowly when it was less. Short requests tell
-    /// little, and zero means that nothing was reported.
+    /// Learns from what was reported for a request of this estimate: at once when it was more,
+    /// slowly when it was less. Short requests tell little, and zero means that nothing was
+    /// reported.
     pub fn learn(&mut self, estimate: u64, reported: u64) {
         if estimate < 200 || reported == 0 {
             return;

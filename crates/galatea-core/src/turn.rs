@@ -51,8 +51,9 @@ pub struct Turn<'a> {
     pub envelope: &'a Envelope,
     /// Earlier messages answered together with it, oldest first.
     pub merged: &'a [Memory],
-    /// Recent messages of the room, oldest first, without `message` and `merged`; nothing older than the room's `resetAt`.
-    /// Loaded once per turn by the runtime, so that providers need no SQL for it.
+    /// Recent messages of the room, oldest first, without `message` and `merged`; nothing older
+    /// than the room's `resetAt`. Loaded once per turn by the runtime, so that providers need no
+    /// SQL for it.
     pub recent: &'a [Arc<Memory>],
     /// The composed context; empty while it is being composed.
     pub state: &'a State,
@@ -90,8 +91,9 @@ pub struct Catalog {
     pub evaluators: Vec<(String, String)>,
 }
 
-/// Sends to any room from any other: elizaOS `sendMessageToTarget`. For what a service or evaluator says by itself. An action returns what it
-/// says in `elsewhere`, which is judged; one that calls this declares `SIDE_EFFECT` and [`crate::rights::Scope::Elsewhere`].
+/// Sends to any room from any other: elizaOS `sendMessageToTarget`. For what a service or evaluator
+/// says by itself. An action returns what it says in `elsewhere`, which is judged; one that calls
+/// this declares `SIDE_EFFECT` and [`crate::rights::Scope::Elsewhere`].
 #[async_trait::async_trait]
 pub trait Outbound: Send + Sync {
     /// Puts it into the outbox; Ok means durable.

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-/// One environment variable or setting, declared once by the crate that reads it. `.env.example`, the
-/// reference, `galatea init` and the suggestions for misspelt names are made from the declarations.
+/// One environment variable or setting, declared once by the crate that reads it. `.env.example`,
+/// the reference, `galatea init` and the suggestions for misspelt names are made from the
+/// declarations.
 ///
 /// ```
 /// use galatea_core::Variable;

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, fmt};
 
-/// The decision about one message with every step that led to it. Stored with the message; `galatea explain` prints it.
+/// The decision about one message with every step that led to it. Stored with the message;
+/// `galatea explain` prints it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {

@@ -1,9 +1,11 @@
-//! Visible: text without what no reader sees. What models read and what goes out to platforms passes through here, so that nobody can hide
-//! words in a message, turn its direction around, or break a line where none is shown.
+//! Visible: text without what no reader sees. What models read and what goes out to platforms
+//! passes through here, so that nobody can hide words in a message, turn its direction around, or
+//! break a line where none is shown.
 
 use std::borrow::Cow;
 
-/// Letters of the three flags that are made of tag characters (Unicode, emoji-sequences: England, Scotland, Wales).
+/// Letters of the three flags that are made of tag characters (Unicode, emoji-sequences: England,
+/// Scotland, Wales).
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 /// The black flag those begin with, and the tag that ends them.
 const BLACK_FLAG: char = '\u{1f3f4}';
@@ -11,9 +13,10 @@ const END_OF_TAGS: char = '\u{e007f}';
 const JOINER: char = '\u{200d}';
 const NON_JOINER: char = '\u{200c}';
 
-/// The text as a reader sees it: without control characters, direction overrides, tag characters, zero-width and filling characters.
-/// Every kind of line break becomes `\n`. Joined emoji, their variation selectors and flags stay whole, and so do the joiners that some
-/// scripts write words with.
+/// The text as a reader sees it: without control characters, direction overrides, tag characters,
+/// zero-width and filling characters. Every kind of line break becomes `\n`. Joined emoji, their
+/// variation selectors and flags stay whole, and so do the joiners that some scripts write words
+/// with.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
@@ -41,7 +44,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
 }
 
-/// [`visible`] in one line: line breaks and tabs become single spaces, and nothing stands at either end.
+/// [`visible`] in one line: line breaks and tabs become single spaces, and nothing stands at either
+/// end.
 pub fn one_line(text: &str) -> String {
     let seen = visible(text);
     let mut out = String::with_capacity(seen.len());
@@ -69,7 +73,8 @@ fn flag(ahead: &str) -> Option<&str> {
     FLAGS.contains(&letters.as_str()).then(|| &ahead[..end.0 + END_OF_TAGS.len_utf8()])
 }
 
-/// A joiner joins two visible things: emoji, or letters of scripts that are written with it. Never letters of ASCII, and never twice.
+/// A joiner joins two visible things: emoji, or letters of scripts that are written with it. Never
+/// letters of ASCII, and never twice.
 fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
     let joined = |c: char| {
         !c.is_ascii() && !is_hidden(c) && !matches!(c, JOINER | NON_JOINER) && !c.is_whitespace()

@@ -29,14 +29,17 @@ pub struct HttpOptions {
     pub user_agent: String,
     /// How long an unused connection is kept.
     pub idle_connection: Duration,
-    /// How many unused connections are kept to one host. Each takes some 30 KiB here, and a place at the other end;
-    /// where more are busy at once than are kept, each question beyond needs a new one.
+    /// How many unused connections are kept to one host. Each takes some 30 KiB here, and a place
+    /// at the other end; where more are busy at once than are kept, each question beyond needs a
+    /// new one.
     pub idle_connections: usize,
     /// Longest answer read, in bytes after decompression.
     pub max_body: usize,
-    /// Obey `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. Loopback addresses never go through a proxy.
+    /// Obey `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. Loopback addresses never go
+    /// through a proxy.
     pub proxy_from_environment: bool,
-    /// Addresses the operator exempts from the guard of [`HttpClient::fetch_untrusted`], such as an internal file server.
+    /// Addresses the operator exempts from the guard of [`HttpClient::fetch_untrusted`], such as an
+    /// internal file server.
     pub untrusted_exceptions: Vec<IpAddr>,
     /// Tells the time for `Retry-After` dates.
     pub clock: Arc<dyn Clock>,
@@ -76,7 +79,8 @@ pub struct HttpClient(Arc<Inner>);
 struct Inner {
     options: HttpOptions,
     through_proxy: bool,
-    /// Each is made by its first request: many programs need one of them only, and none before they are ready.
+    /// Each is made by its first request: many programs need one of them only, and none before they
+    /// are ready.
     direct: OnceLock<reqwest::Client>,
     proxied: OnceLock<reqwest::Client>,
     guarded: OnceLock<reqwest::Client>,
@@ -89,7 +93,8 @@ impl fmt::Debug for HttpClient {
 }
 
 impl HttpClient {
-    /// Prepares the pool. No network calls; TLS is set up by the first request, which reports what is wrong with it.
+    /// Prepares the pool. No network calls; TLS is set up by the first request, which reports what
+    /// is wrong with it.
     ///
     /// # Errors
     /// `Invalid` when the user agent is no header value or a proxy variable is no URL.
@@ -164,8 +169,9 @@ impl HttpClient {
     /// Fetches an address that a stranger named: see [`crate::untrusted`].
     ///
     /// # Errors
-    /// `Forbidden` with [`codes::SSRF`] for an address inside our network, `Invalid` for another scheme or too many bytes,
-    /// `Timeout`, `Unavailable`, or the kind that belongs to the HTTP status.
+    /// `Forbidden` with [`codes::SSRF`] for an address inside our network, `Invalid` for another
+    /// scheme or too many bytes, `Timeout`, `Unavailable`, or the kind that belongs to the HTTP
+    /// status.
     pub async fn fetch_untrusted(&self, url: &str, limits: &FetchLimits) -> Result<Fetched> {
         untrusted::fetch(self, self.guarded()?, url, limits).await
     }
@@ -177,7 +183,8 @@ impl HttpClient {
 }
 
 fn base(options: &HttpOptions) -> reqwest::ClientBuilder {
-    // Redirects are not followed: custom key headers would travel to the new host, and no API we call redirects.
+    // Redirects are not followed: custom key headers would travel to the new host, and no API we
+    // call redirects.
     reqwest::Client::builder()
         .redirect(Policy::none())
         .referer(false)

@@ -1,4 +1,5 @@
-//! The choke point where failures of the HTTP library and HTTP statuses become [`galatea_core::Error`].
+//! The choke point where failures of the HTTP library and HTTP statuses become
+//! [`galatea_core::Error`].
 
 use std::{error::Error as StdError, io, time::Duration};
 
@@ -80,7 +81,8 @@ pub fn exhausted() -> Error {
         .with_fix("raise the limit of open files (`ulimit -n`, LimitNOFILE= of the unit), or look at what else uses them; it is tried again meanwhile")
 }
 
-/// Whether a failure is for want of something on this machine: open files of the process or of the system, ports, buffers, memory.
+/// Whether a failure is for want of something on this machine: open files of the process or of the
+/// system, ports, buffers, memory.
 pub fn is_local(error: &(dyn StdError + 'static)) -> bool {
     // ENOMEM, ENFILE and EMFILE of every Unix; EADDRNOTAVAIL and ENOBUFS, which differ.
     const WANTS: [i32; 5] =
@@ -110,7 +112,8 @@ pub(crate) fn timed_out(what: &'static str, place: &str, after: Duration) -> Err
 
 /// The failure that an HTTP status stands for (RFC 9110 §15; 529 is Anthropic's "overloaded").
 ///
-/// 4xx are refusals, so nothing took effect; after 5xx and 408 it is unknown, since a proxy may have answered for a server that did the work.
+/// 4xx are refusals, so nothing took effect; after 5xx and 408 it is unknown, since a proxy may
+/// have answered for a server that did the work.
 pub fn status_error(status: u16, place: &str, retry_after: Option<Duration>) -> Error {
     let (kind, message, sent) = match status {
         401 => (ErrorKind::Unauthorized, "the credentials were refused", Sent::No),

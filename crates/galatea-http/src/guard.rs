@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IPv4 blocks that are not the public internet: the IANA special-purpose registry (RFC 6890 and successors), multicast,
-/// and addresses where clouds keep their metadata.
+/// IPv4 blocks that are not the public internet: the IANA special-purpose registry (RFC 6890 and
+/// successors), multicast, and addresses where clouds keep their metadata.
 const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8, "this network (RFC 791)"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private (RFC 1918)"),
@@ -23,7 +23,8 @@ const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved or broadcast (RFC 1112)"),
 ];
 
-/// IPv6 blocks that are refused. What lies outside 2000::/3 (global unicast, RFC 4291) is refused anyway.
+/// IPv6 blocks that are refused. What lies outside 2000::/3 (global unicast, RFC 4291) is refused
+/// anyway.
 const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::UNSPECIFIED, 128, "unspecified"),
     (Ipv6Addr::LOCALHOST, 128, "loopback"),

@@ -1,12 +1,15 @@
-//! JSON from outside, read as far as it can be. One half of a surrogate pair, deep nesting or one broken item makes a strict reader refuse a
-//! whole answer; a connector that asks again for the same answer then never gets past it. Here such places are replaced, and lists are
-//! taken apart without reading their items.
+//! JSON from outside, read as far as it can be. One half of a surrogate pair, deep nesting or one
+//! broken item makes a strict reader refuse a whole answer; a connector that asks again for the
+//! same answer then never gets past it. Here such places are replaced, and lists are taken apart
+//! without reading their items.
 //!
-//! Platforms send strict JSON nearly always, so [`read`] is strict first and pays for leniency only after a failure.
+//! Platforms send strict JSON nearly always, so [`read`] is strict first and pays for leniency only
+//! after a failure.
 
 use serde::de::DeserializeOwned;
 
-/// Deepest nesting kept, in arrays and objects. `serde_json` refuses more than 127; what platforms send has fewer than 20.
+/// Deepest nesting kept, in arrays and objects. `serde_json` refuses more than 127; what platforms
+/// send has fewer than 20.
 pub const DEEPEST: usize = 100;
 
 /// Reads a value, and after a failure once more with the body [mended](mend).
@@ -17,8 +20,9 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
     serde_json::from_slice(body).or_else(|_| serde_json::from_slice(&mend(body)))
 }
 
-/// The same JSON with what a strict reader refuses replaced: half a surrogate pair and broken UTF-8 by U+FFFD, raw control characters in
-/// strings by spaces, arrays and objects nested deeper than [`DEEPEST`] by `null`. What is no JSON at all stays none.
+/// The same JSON with what a strict reader refuses replaced: half a surrogate pair and broken UTF-8
+/// by U+FFFD, raw control characters in strings by spaces, arrays and objects nested deeper than
+/// [`DEEPEST`] by `null`. What is no JSON at all stays none.
 pub fn mend(body: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(body);
     let body = text.as_bytes();
@@ -50,13 +54,14 @@ pub fn mend(body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The value of an object's member as it stands in the text, the first of that name. Also of an object whose end is missing, as long as
-/// the member itself is whole.
+/// The value of an object's member as it stands in the text, the first of that name. Also of an
+/// object whose end is missing, as long as the member itself is whole.
 pub fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object).find(|(key, _)| *key == name.as_bytes()).map(|(_, value)| value)
 }
 
-/// What follows a member's colon in an object whose end may be missing, the member's own included. Only the members before it have to be whole.
+/// What follows a member's colon in an object whose end may be missing, the member's own included.
+/// Only the members before it have to be whole.
 pub fn opened<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let mut at = inside(object, b'{')?;
     loop {
@@ -74,7 +79,8 @@ pub fn opened<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     }
 }
 
-/// Names and values of an object as they stand in the text; ends where the object does or stops being one.
+/// Names and values of an object as they stand in the text; ends where the object does or stops
+/// being one.
 pub fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut at = inside(object, b'{');
     std::iter::from_fn(move || {
@@ -164,7 +170,8 @@ fn value(text: &[u8], at: usize) -> Option<usize> {
             _ => {
                 let word = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
                 let long = text[at..].iter().take_while(word).count();
-                // A number at the very end may have lost digits; every value stands before a comma or a bracket.
+                // A number at the very end may have lost digits; every value stands before a comma
+                // or a bracket.
                 return (long > 0 && at + long < text.len()).then_some(at + long);
             }
         }

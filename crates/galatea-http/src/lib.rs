@@ -1,6 +1,8 @@
-//! HTTP at the edges. The one outgoing client: timeouts, proxy, redaction, status → [`galatea_core::Error`], Retry-After, and a guard for addresses that strangers name.
+//! HTTP at the edges. The one outgoing client: timeouts, proxy, redaction, status →
+//! [`galatea_core::Error`], Retry-After, and a guard for addresses that strangers name.
 //!
-//! Errors made here never contain a URL's path or query, a header or a body: platform tokens live there. They name the host.
+//! Errors made here never contain a URL's path or query, a header or a body: platform tokens live
+//! there. They name the host.
 
 pub mod client;
 pub mod error;

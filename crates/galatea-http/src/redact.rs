@@ -5,7 +5,8 @@ use galatea_core::{ExposeSecret, SecretString};
 /// Shortest secret that is searched for; anything shorter would blank out ordinary words.
 const MIN_SECRET: usize = 6;
 
-/// Text that may be logged: addresses cut to scheme and host, control characters removed, the given secrets replaced.
+/// Text that may be logged: addresses cut to scheme and host, control characters removed, the given
+/// secrets replaced.
 pub fn redact(text: &str, secrets: &[&SecretString]) -> String {
     let mut clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     for secret in secrets {
@@ -28,7 +29,8 @@ pub fn shorten(text: &str, max: usize) -> String {
     }
 }
 
-/// A name that a stranger chose, for a log: letters, digits and `_ - . /` of ASCII, at most `max` of them; everything else is a question mark.
+/// A name that a stranger chose, for a log: letters, digits and `_ - . /` of ASCII, at most `max`
+/// of them; everything else is a question mark.
 pub fn plain(name: &str, max: usize) -> String {
     let safe = |c: char| {
         if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/') { c } else { '?' }

@@ -105,7 +105,8 @@ impl Request {
         self.map(|builder| Ok(builder.query(pairs)))
     }
 
-    /// Lets a [`Request::json`] body that is set after this go out only while `leave` is given, looked at when it is written.
+    /// Lets a [`Request::json`] body that is set after this go out only while `leave` is given,
+    /// looked at when it is written.
     pub fn only_with(mut self, permit: &SendPermit) -> Self {
         self.permit = permit.clone();
         self
@@ -121,7 +122,8 @@ impl Request {
             if !permit.can_end() {
                 return Ok(builder.body(bytes));
             }
-            // A body of which the length is told, so that without it the request is incomplete and nobody acts on it (RFC 9112 §6.3).
+            // A body of which the length is told, so that without it the request is incomplete and
+            // nobody acts on it (RFC 9112 §6.3).
             let builder = builder.header(CONTENT_LENGTH, bytes.len());
             let written = async move {
                 if permit.is_valid() {
@@ -181,8 +183,8 @@ impl Request {
     /// Sends it and waits for the headers. Any status is Ok here; see [`Response::ok`].
     ///
     /// # Errors
-    /// `Invalid` for what cannot be sent, `Unavailable` when no connection could be made ([`galatea_core::Sent::No`]) or it broke
-    /// ([`galatea_core::Sent::Maybe`]), `Timeout`.
+    /// `Invalid` for what cannot be sent, `Unavailable` when no connection could be made
+    /// ([`galatea_core::Sent::No`]) or it broke ([`galatea_core::Sent::Maybe`]), `Timeout`.
     pub async fn send(self) -> Result<Response> {
         let builder = self.builder?;
         let start = Instant::now();

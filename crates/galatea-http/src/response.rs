@@ -67,7 +67,8 @@ impl Response {
         media_type(self.header("content-type").unwrap_or_default())
     }
 
-    /// How long the server asks us to wait. A date is counted from the server's own `Date`, so that clocks need not agree.
+    /// How long the server asks us to wait. A date is counted from the server's own `Date`, so that
+    /// clocks need not agree.
     pub fn retry_after(&self) -> Option<Duration> {
         let ours = self.clock.now();
         let now = self.header("date").and_then(|date| parse_http_date(date, ours)).unwrap_or(ours);
@@ -82,7 +83,8 @@ impl Response {
     /// The answer itself if its status is 2xx.
     ///
     /// # Errors
-    /// What [`status_error`] makes of any other status, with the server's `Retry-After`. The body is not read.
+    /// What [`status_error`] makes of any other status, with the server's `Retry-After`. The body
+    /// is not read.
     pub fn ok(self) -> Result<Self> {
         if self.is_success() {
             Ok(self)
@@ -94,7 +96,8 @@ impl Response {
     /// The body, in pieces as they arrive.
     ///
     /// # Errors
-    /// Each piece can be `Timeout`, `Unavailable` (the connection broke) or `Invalid` (too long); none follows an error.
+    /// Each piece can be `Timeout`, `Unavailable` (the connection broke) or `Invalid` (too long);
+    /// none follows an error.
     pub fn stream(self) -> BoxStream<'static, Result<Bytes>> {
         let reader = Reader {
             deadline: self.start + self.total,
@@ -138,7 +141,8 @@ impl Response {
     /// The whole body as JSON.
     ///
     /// # Errors
-    /// As [`Response::stream`], and `Unexpected` with line and column when it is not the JSON expected. The body is never repeated.
+    /// As [`Response::stream`], and `Unexpected` with line and column when it is not the JSON
+    /// expected. The body is never repeated.
     pub async fn json<T: DeserializeOwned>(self) -> Result<T> {
         let place = self.place.clone();
         let bytes = self.bytes().await?;

@@ -24,7 +24,8 @@ const RFC_850: &[BorrowedFormatItem<'static>] = format_description!(
     "[weekday], [day]-[month repr:short]-[year repr:last_two] [hour]:[minute]:[second] GMT"
 );
 
-/// How long to wait from `now`, at most [`MAX_RETRY_AFTER`]; none when the value is neither seconds nor a date.
+/// How long to wait from `now`, at most [`MAX_RETRY_AFTER`]; none when the value is neither seconds
+/// nor a date.
 pub fn parse_retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {

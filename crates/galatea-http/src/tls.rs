@@ -1,4 +1,5 @@
-//! The TLS set-up that all clients of a process share. Reading the system's certificates costs tens of milliseconds and megabytes each time.
+//! The TLS set-up that all clients of a process share. Reading the system's certificates costs tens
+//! of milliseconds and megabytes each time.
 
 use galatea_core::{Error, Result};
 use native_tls::TlsConnector;
@@ -9,7 +10,8 @@ use crate::error::codes;
 // Written once and then the same for good: the certificates of the machine.
 static CONNECTOR: OnceLock<std::result::Result<TlsConnector, String>> = OnceLock::new();
 
-/// The shared connector. The first call reads the system's certificates (`SSL_CERT_FILE` and `SSL_CERT_DIR` are obeyed); others wait for it.
+/// The shared connector. The first call reads the system's certificates (`SSL_CERT_FILE` and
+/// `SSL_CERT_DIR` are obeyed); others wait for it.
 ///
 /// # Errors
 /// `Unexpected` when TLS cannot be set up.
@@ -31,6 +33,7 @@ pub(crate) fn connector() -> Result<TlsConnector> {
 
 /// Reads the certificates on a thread of their own, so that nobody has to wait for them later.
 pub fn warm_up() {
-    // Whoever needs the connector meets the failure and reports it; without a thread it is read when it is needed.
+    // Whoever needs the connector meets the failure and reports it; without a thread it is read
+    // when it is needed.
     let _ = std::thread::Builder::new().name("certificates".to_owned()).spawn(connector);
 }

@@ -1,6 +1,8 @@
-//! Tunnel: a TCP connection for a WebSocket, through the environment's proxy where reqwest would use it too.
+//! Tunnel: a TCP connection for a WebSocket, through the environment's proxy where reqwest would
+//! use it too.
 //!
-//! A proxy carries a WebSocket inside CONNECT, whether it is encrypted or not (RFC 6455 §4.1, RFC 9110 §9.3.6).
+//! A proxy carries a WebSocket inside CONNECT, whether it is encrypted or not (RFC 6455 §4.1, RFC
+//! 9110 §9.3.6).
 
 use galatea_core::{Error, ErrorKind, Result};
 use hyper_util::client::{
@@ -40,10 +42,12 @@ impl Tunnels {
         Self(Arc::new(Matcher::builder().all(proxy).no(except).build()))
     }
 
-    /// Connects to the host and port of an address. Loopback addresses never go through a proxy, as with [`crate::HttpClient`].
+    /// Connects to the host and port of an address. Loopback addresses never go through a proxy, as
+    /// with [`crate::HttpClient`].
     ///
     /// # Errors
-    /// `Invalid` for a proxy that cannot carry it, `Unavailable` when it or the host cannot be reached; they name the hosts.
+    /// `Invalid` for a proxy that cannot carry it, `Unavailable` when it or the host cannot be
+    /// reached; they name the hosts.
     pub async fn connect(&self, url: &Url) -> Result<TcpStream> {
         let wrong =
             || Error::invalid("an address without a host and a port").with_code(codes::SETUP);

@@ -1,8 +1,9 @@
 //! Fetching addresses that strangers name, without letting them reach into our network.
 //!
-//! The check sits in the resolver that the connection itself uses, so the address checked is the address connected to, and a name that
-//! changes its address between two look-ups gains nothing. Literal addresses bypass resolvers, so they are checked before each hop.
-//! No proxy is used: it would resolve names on its own, unchecked.
+//! The check sits in the resolver that the connection itself uses, so the address checked is the
+//! address connected to, and a name that changes its address between two look-ups gains nothing.
+//! Literal addresses bypass resolvers, so they are checked before each hop. No proxy is used: it
+//! would resolve names on its own, unchecked.
 
 use std::{
     error::Error as StdError,

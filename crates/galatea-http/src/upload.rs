@@ -1,4 +1,5 @@
-//! Bytes of attachments that go along with a call: `data:` addresses, and files of the connector's own folder.
+//! Bytes of attachments that go along with a call: `data:` addresses, and files of the connector's
+//! own folder.
 
 use base64::Engine;
 use bytes::Bytes;
@@ -9,7 +10,8 @@ use url::Url;
 /// Reads what an outgoing attachment names: at most `limit` bytes, at least one.
 ///
 /// # Errors
-/// `Invalid`, without a code, for a file that is missing, too large or outside `folder`, or a broken `data:` address.
+/// `Invalid`, without a code, for a file that is missing, too large or outside `folder`, or a
+/// broken `data:` address.
 pub async fn read_attachment(url: &str, folder: &Path, limit: usize) -> Result<Bytes> {
     let bytes = match url.get(..5) {
         Some(scheme) if scheme.eq_ignore_ascii_case("data:") => data(&url[5..])
@@ -28,7 +30,8 @@ fn too_large(limit: usize) -> Error {
         .with("megabytes", limit >> 20)
 }
 
-/// A file of ours. What a model or a stranger wrote must not name any file of the machine, so it has to lie in the connector's folder.
+/// A file of ours. What a model or a stranger wrote must not name any file of the machine, so it
+/// has to lie in the connector's folder.
 async fn local(url: &str, folder: &Path, limit: usize) -> Result<Bytes> {
     let missing = || Error::invalid("an attachment's file cannot be read");
     let path = Url::parse(url).ok().and_then(|u| u.to_file_path().ok()).ok_or_else(missing)?;

@@ -1,5 +1,5 @@
-//! The guarded listener under callers that send half a request, drip, or say nothing. Deadlines that must not matter are an hour long, so a
-//! verdict never hangs on how busy the machine is.
+//! The guarded listener under callers that send half a request, drip, or say nothing. Deadlines
+//! that must not matter are an hour long, so a verdict never hangs on how busy the machine is.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

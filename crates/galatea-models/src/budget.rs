@@ -1,7 +1,9 @@
-//! Retry budget of one dependency: retries must not multiply the load of a service that is in trouble. A pure count; time is handed in.
+//! Retry budget of one dependency: retries must not multiply the load of a service that is in
+//! trouble. A pure count; time is handed in.
 //!
-//! Retries are at most a tenth of the calls of the last 10 s, and 3 a second where there are few (Google, "Site Reliability Engineering",
-//! "Handling Overload": a tenth per client; the floor is for bots that make a call a minute).
+//! Retries are at most a tenth of the calls of the last 10 s, and 3 a second where there are few
+//! (Google, "Site Reliability Engineering", "Handling Overload": a tenth per client; the floor is
+//! for bots that make a call a minute).
 
 use std::{
     collections::VecDeque,

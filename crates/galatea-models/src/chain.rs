@@ -1,9 +1,11 @@
-//! Chain: the models that can answer in place of each other, asked in order: another key, a sibling model, another provider.
+//! Chain: the models that can answer in place of each other, asked in order: another key, a sibling
+//! model, another provider.
 //!
-//! One deadline bounds the whole chain. What cannot help is passed over: a refused key refuses every model, a conversation that is too long for
-//! a model is so with every key, an address where nobody listens is the same for all. Whoever has others behind it leaves them half of the
-//! time, so that one that hangs does not use up everybody's. When nobody could be asked, because all are left alone by their breakers or
-//! want to be for a while, the first of them is waited for.
+//! One deadline bounds the whole chain. What cannot help is passed over: a refused key refuses
+//! every model, a conversation that is too long for a model is so with every key, an address where
+//! nobody listens is the same for all. Whoever has others behind it leaves them half of the time,
+//! so that one that hangs does not use up everybody's. When nobody could be asked, because all are
+//! left alone by their breakers or want to be for a while, the first of them is waited for.
 
 use std::{
     borrow::Cow,
@@ -24,10 +26,12 @@ use crate::{retry::PATIENCE, wire::codes};
 
 /// Times the whole chain is gone through; a time when everybody was left alone does not count.
 const ROUNDS: u32 = 3;
-/// A breaker is waited for so long at most at a time: whoever asked would rather read that nobody answers.
+/// A breaker is waited for so long at most at a time: whoever asked would rather read that nobody
+/// answers.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// Of the time that a model was waited for in vain, another of the same service has this part to begin.
+/// Of the time that a model was waited for in vain, another of the same service has this part to
+/// begin.
 const HURRY: u32 = 4;
 /// Even a healthy model needs about so long for its first word.
 const LEAST_HURRY: Duration = Duration::from_secs(1);
@@ -55,7 +59,8 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The first link and those that stand in for it, in order. `total` bounds a call that has no deadline of its own.
+    /// The first link and those that stand in for it, in order. `total` bounds a call that has no
+    /// deadline of its own.
     pub fn new(first: Link, others: Vec<Link>, total: Duration, clock: Arc<dyn Clock>) -> Self {
         let info = first.model.info().clone();
         let links = std::iter::once(first).chain(others).collect();
@@ -133,7 +138,8 @@ impl Chain {
         sees && !misses.rules_out(&self.links, at) && !misses.is_spent(at)
     }
 
-    /// Until when a link may take. Who hangs like it would not be asked after it, so nothing is kept for those.
+    /// Until when a link may take. Who hangs like it would not be asked after it, so nothing is
+    /// kept for those.
     fn share(
         &self,
         at: usize,
@@ -171,7 +177,8 @@ impl TextModel for Chain {
         loop {
             match self.round(request, deadline, &mut misses, on_text).await {
                 Round::Over(outcome) => return *outcome,
-                // After an outage everybody waits for the first few who may look whether it works again.
+                // After an outage everybody waits for the first few who may look whether it works
+                // again.
                 Round::Paused => {}
                 Round::Missed => left -= 1,
             }
@@ -251,8 +258,8 @@ impl Misses {
         }
     }
 
-    /// How long the first word of a link is waited for, where another model of its service has kept silent: most likely all of it hangs, and
-    /// whoever asked must not wait as long again.
+    /// How long the first word of a link is waited for, where another model of its service has kept
+    /// silent: most likely all of it hangs, and whoever asked must not wait as long again.
     fn hurry(&self, links: &[Link], at: usize) -> Option<Duration> {
         let waited = self
             .hung
@@ -271,7 +278,8 @@ impl Misses {
         })
     }
 
-    /// Whether it has been tried as often as can help; what asked for a longer wait than it is given there has been tried once.
+    /// Whether it has been tried as often as can help; what asked for a longer wait than it is
+    /// given there has been tried once.
     fn is_spent(&self, at: usize) -> bool {
         self.last[at].as_ref().is_some_and(|error| {
             !is_paused(error) && !matches!(error.retry(), Retry::After(wait) if wait > PATIENCE)
@@ -306,7 +314,8 @@ impl Misses {
             .collect()
     }
 
-    /// The first link's failure, for that is the one to be repaired, and those of the others in a few words.
+    /// The first link's failure, for that is the one to be repaired, and those of the others in a
+    /// few words.
     fn sum_up(&self, links: &[Link]) -> Error {
         let mut told = self.told(links).into_iter();
         let Some(first) = self.last.iter().flatten().next() else {
@@ -336,7 +345,8 @@ fn rules_out(error: &Error, failed: &Link, other: &Link) -> bool {
         _ if error.kind() == ErrorKind::Exhausted => true,
         Some(codes::KEY | codes::QUOTA) => same_site && failed.key == other.key,
         Some(codes::CONNECT | codes::URL) => same_site,
-        // The same model with another key would find the request too long or invalid, too, and an overloaded one hangs for everybody.
+        // The same model with another key would find the request too long or invalid, too, and an
+        // overloaded one hangs for everybody.
         Some(codes::TOO_LONG | codes::INVALID | codes::TOOLS | codes::TIMEOUT) => {
             is_alike(failed, other)
         }

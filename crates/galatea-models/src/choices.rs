@@ -1,8 +1,11 @@
-//! Choices: which model stands for a purpose where nobody names one, so that a built-in name cannot rot.
+//! Choices: which model stands for a purpose where nobody names one, so that a built-in name cannot
+//! rot.
 //!
-//! The provider's own list is read in the background, never before a start. The newest generally available model of a preferred family
-//! ([`crate::families`]) is chosen once and remembered in a small file in the data folder; it changes only when it is gone from the list, when
-//! the provider refuses it as unknown, or on command. What the list tells of models in use (window, longest answer, price) is kept with it.
+//! The provider's own list is read in the background, never before a start. The newest generally
+//! available model of a preferred family ([`crate::families`]) is chosen once and remembered in a
+//! small file in the data folder; it changes only when it is gone from the list, when the provider
+//! refuses it as unknown, or on command. What the list tells of models in use (window, longest
+//! answer, price) is kept with it.
 
 mod choose;
 mod file;
@@ -36,7 +39,8 @@ pub struct Choices(Arc<Inner>);
 struct Inner {
     path: Option<PathBuf>,
     kept: Mutex<Kept>,
-    /// Not in the file: what the lists named when they were last read, and what was refused though it is listed.
+    /// Not in the file: what the lists named when they were last read, and what was refused though
+    /// it is listed.
     seen: Mutex<Seen>,
 }
 
@@ -116,13 +120,15 @@ pub(crate) struct Reading<'a> {
     pub(crate) open: &'a [Role],
     /// Models in use, chosen or named.
     pub(crate) in_use: &'a [String],
-    /// Where no preferred family is listed, any model that writes will do: a server of one's own has what its owner put there.
+    /// Where no preferred family is listed, any model that writes will do: a server of one's own
+    /// has what its owner put there.
     pub(crate) any: bool,
     pub(crate) today: time::Date,
 }
 
 impl Choices {
-    /// Those of a file, which need not exist. One that cannot be read counts as empty: what is lost is chosen again.
+    /// Those of a file, which need not exist. One that cannot be read counts as empty: what is lost
+    /// is chosen again.
     pub fn open(path: PathBuf) -> Self {
         let kept = file::read(&path);
         Self(Arc::new(Inner { path: Some(path), kept: Mutex::new(kept), seen: Mutex::default() }))
@@ -170,7 +176,8 @@ impl Choices {
         }
     }
 
-    /// Names like one that the list did not have when it was last read; none where it had it, or was never read.
+    /// Names like one that the list did not have when it was last read; none where it had it, or
+    /// was never read.
     pub(crate) fn missing(&self, service: &str, name: &str) -> Option<Vec<String>> {
         lock(&self.0.kept).services.get(service)?.missing.get(name).cloned()
     }

@@ -44,7 +44,8 @@ pub struct Configured {
     pub uses: Vec<Use>,
     /// What a person should know about the choice.
     pub notes: Vec<String>,
-    /// What is amiss with it, as far as that can be told without asking anybody: announced ends, parameters that are left out, old data.
+    /// What is amiss with it, as far as that can be told without asking anybody: announced ends,
+    /// parameters that are left out, old data.
     pub findings: Vec<Finding>,
     /// The offline script may also answer where strangers read it.
     pub offline_public: bool,
@@ -71,8 +72,9 @@ impl Configured {
             .unwrap_or_default()
     }
 
-    /// Reads the lists of models of all services in use, chooses what is needed and sees what is gone. Each has a deadline of 10 s; a start never
-    /// waits for it. What was chosen counts from the next [`build`] on.
+    /// Reads the lists of models of all services in use, chooses what is needed and sees what is
+    /// gone. Each has a deadline of 10 s; a start never waits for it. What was chosen counts from
+    /// the next [`build`] on.
     pub async fn look(&self, choices: &Choices, today: time::Date, when: When) -> Looked {
         let mut looked = Looked::default();
         for asking in &self.asking {
@@ -81,14 +83,16 @@ impl Configured {
         looked
     }
 
-    /// Whether a model stands for something that nobody named one for: then there is something to choose.
+    /// Whether a model stands for something that nobody named one for: then there is something to
+    /// choose.
     pub fn chooses(&self) -> bool {
         // A name that was missing may be there by now.
         self.uses.iter().any(|one| !one.named.is_set())
             || self.findings.iter().any(|finding| finding.id == codes::UNKNOWN)
     }
 
-    /// Whether there is something to read from a service: a model to choose, or a window that its server tells.
+    /// Whether there is something to read from a service: a model to choose, or a window that its
+    /// server tells.
     pub fn asks(&self) -> bool {
         self.chooses() || self.asking.iter().any(asking::Asking::asks_each)
     }
@@ -118,11 +122,13 @@ impl Configured {
 
 /// Chooses and builds the models. No network calls.
 ///
-/// `GALATEA_MODEL_PROVIDER` decides; else the `modelProvider` of an older character if that provider is configured; else the first
-/// configured of anthropic, openrouter, openai, google, groq, ollama; else the offline script answers.
+/// `GALATEA_MODEL_PROVIDER` decides; else the `modelProvider` of an older character if that
+/// provider is configured; else the first configured of anthropic, openrouter, openai, google,
+/// groq, ollama; else the offline script answers.
 ///
 /// # Errors
-/// `Invalid` with the variable and its place for a value that cannot be used, or for a chosen provider that is not configured.
+/// `Invalid` with the variable and its place for a value that cannot be used, or for a chosen
+/// provider that is not configured.
 pub fn build(
     settings: &Settings,
     http: &HttpClient,

@@ -1,4 +1,5 @@
-//! Dependencies: what all models of one process share. Two agents with one key have one breaker and one retry budget.
+//! Dependencies: what all models of one process share. Two agents with one key have one breaker and
+//! one retry budget.
 
 use std::{
     collections::BTreeMap,
@@ -51,7 +52,8 @@ impl Dependencies {
         &self.0.choices
     }
 
-    /// What has been learnt of models by asking them: names the service does not know, answers given by another model.
+    /// What has been learnt of models by asking them: names the service does not know, answers
+    /// given by another model.
     pub fn remarks(&self) -> Vec<Finding> {
         self.0.remarks.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }

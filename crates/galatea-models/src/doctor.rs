@@ -1,11 +1,15 @@
-//! The offline responder: Weizenbaum's ELIZA (Communications of the ACM 9/1, 1966) with rules of our own.
+//! The offline responder: Weizenbaum's ELIZA (Communications of the ACM 9/1, 1966) with rules of
+//! our own.
 //!
-//! Its algorithm is the published one: keywords are ranked and stacked, decomposition patterns take the sentence apart, reassembly rules
-//! used in turn put an answer together, a rule may hand over to another keyword (`goto`), to the next on the stack (`next`) or restate the
-//! sentence first (`restate`, PRE in the paper), and a memory brings back earlier topics when nothing matches. One thing differs: of several
-//! clauses the one with the best keyword is answered, not the first. The rules are a text file; its format is described in [`script`].
+//! Its algorithm is the published one: keywords are ranked and stacked, decomposition patterns take
+//! the sentence apart, reassembly rules used in turn put an answer together, a rule may hand over
+//! to another keyword (`goto`), to the next on the stack (`next`) or restate the sentence first
+//! (`restate`, PRE in the paper), and a memory brings back earlier topics when nothing matches. One
+//! thing differs: of several clauses the one with the best keyword is answered, not the first. The
+//! rules are a text file; its format is described in [`script`].
 //!
-//! A request carries the whole conversation, so nothing is kept here: the user's turns are replayed, and a restart changes no answer.
+//! A request carries the whole conversation, so nothing is kept here: the user's turns are
+//! replayed, and a restart changes no answer.
 
 mod engine;
 mod pattern;

@@ -1,4 +1,5 @@
-//! Families: what is known of models by their names: windows, prices, parameters, and which to prefer. The data is one file, compiled in.
+//! Families: what is known of models by their names: windows, prices, parameters, and which to
+//! prefer. The data is one file, compiled in.
 
 mod data;
 pub mod pattern;
@@ -12,7 +13,8 @@ pub use pattern::{Pattern, Version};
 
 const DATA: &str = include_str!("../data/models.toml");
 
-/// The data file is worth a warning when it is older: providers announce ends of models at least half a year ahead.
+/// The data file is worth a warning when it is older: providers announce ends of models at least
+/// half a year ahead.
 pub const OLD_AFTER: time::Duration = time::Duration::days(180);
 
 /// What the data file says.
@@ -188,7 +190,8 @@ pub fn day(now: galatea_core::Timestamp) -> time::Date {
 /// What is known. Read once.
 pub fn known() -> &'static Families {
     static KNOWN: OnceLock<Families> = OnceLock::new();
-    // A test reads the file, so a faulty one never gets this far; a program without the table would still answer with configured names.
+    // A test reads the file, so a faulty one never gets this far; a program without the table would
+    // still answer with configured names.
     KNOWN.get_or_init(|| data::parse(DATA).unwrap_or_else(|_| Families::nothing()))
 }
 

@@ -36,7 +36,8 @@ pub fn ollama(body: &[u8]) {
     let _ = ollama::decode_whole(body);
 }
 
-/// Feeds a stream frame by frame. What was said piece by piece is the beginning of the answer's text.
+/// Feeds a stream frame by frame. What was said piece by piece is the beginning of the answer's
+/// text.
 fn stream(mut gather: impl Gather, body: &[u8]) {
     let said = std::sync::Mutex::new(String::new());
     let on_text = |piece: &str| {

@@ -1,4 +1,5 @@
-//! Guarded: one model behind its circuit breaker, its answer streamed inside so that silence is noticed early.
+//! Guarded: one model behind its circuit breaker, its answer streamed inside so that silence is
+//! noticed early.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +24,8 @@ const LONGEST_WISH: Duration = Duration::from_secs(600);
 pub(crate) struct Allowed {
     /// At most.
     pub(crate) total: Duration,
-    /// Given less than this by a deadline, even a healthy model may not have begun, so silence says nothing about it.
+    /// Given less than this by a deadline, even a healthy model may not have begun, so silence says
+    /// nothing about it.
     pub(crate) fair: Duration,
 }
 
@@ -35,7 +37,8 @@ pub(crate) struct Guarded<M: ?Sized> {
     stream: bool,
     /// Why it is latched, for everybody who asks meanwhile.
     locked: Mutex<Option<Error>>,
-    /// Until when the service asked to be left alone, and how: whoever asks meanwhile would be refused, too, and add to what is counted there.
+    /// Until when the service asked to be left alone, and how: whoever asks meanwhile would be
+    /// refused, too, and add to what is counted there.
     alone: Mutex<Option<(Deadline, Error)>>,
     inner: Arc<M>,
 }
@@ -77,7 +80,8 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         let permit = self.breaker.admit(started, rand::random()).map_err(|held| self.held(held))?;
         let patience =
             deadline.map_or(self.allowed.total, |end| end.since(started).min(self.allowed.total));
-        // Counted in here: a model that hangs longer than anybody waits would otherwise never be found out.
+        // Counted in here: a model that hangs longer than anybody waits would otherwise never be
+        // found out.
         let outcome = match select(Box::pin(work), self.clock.sleep(patience)).await {
             Either::Left((outcome, _)) => outcome,
             Either::Right(((), _)) => {

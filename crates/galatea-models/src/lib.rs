@@ -1,7 +1,8 @@
 //! Models: one folder per wire format, one place that retries, and a script for when there is none.
 //!
-//! [`config::build`] reads an agent's settings and returns the [`galatea_core::Models`] it uses. From the outside in, each is a
-//! [`chain`] of links, and a link is `retry(breaker(stream(wire format)))`. Nothing falls back silently: an answer names who gave it.
+//! [`config::build`] reads an agent's settings and returns the [`galatea_core::Models`] it uses.
+//! From the outside in, each is a [`chain`] of links, and a link is
+//! `retry(breaker(stream(wire format)))`. Nothing falls back silently: an answer names who gave it.
 
 pub mod anthropic;
 pub mod budget;

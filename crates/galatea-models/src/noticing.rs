@@ -1,4 +1,5 @@
-//! Noticing: what a service's answers say about the model asked: that there is none of that name, or that another one answered.
+//! Noticing: what a service's answers say about the model asked: that there is none of that name,
+//! or that another one answered.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Chat Completions and embeddings: OpenAI, and everything that speaks its API (OpenRouter, Groq, LM Studio, vLLM, llama.cpp, …). Responses:
-//! OpenAI's own newer models.
+//! Chat Completions and embeddings: OpenAI, and everything that speaks its API (OpenRouter, Groq,
+//! LM Studio, vLLM, llama.cpp, …). Responses: OpenAI's own newer models.
 
 mod decode;
 mod embed;
@@ -29,7 +29,8 @@ use crate::wire::{
 pub enum Dialect {
     /// OpenAI itself and Groq: unknown parameters are refused, reasoning models take fewer.
     Strict,
-    /// OpenRouter, vLLM and other servers, which also take `top_k`, `min_p` and `repetition_penalty`.
+    /// OpenRouter, vLLM and other servers, which also take `top_k`, `min_p` and
+    /// `repetition_penalty`.
     Extended,
 }
 

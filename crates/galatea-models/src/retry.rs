@@ -36,7 +36,8 @@ pub struct RetryPolicy {
     pub base: Duration,
     /// Upper bound of any wait of our own choosing.
     pub cap: Duration,
-    /// No wait goes beyond this since the start, and nothing runs longer; a request's own deadline may come before it.
+    /// No wait goes beyond this since the start, and nothing runs longer; a request's own deadline
+    /// may come before it.
     pub total: Duration,
     /// Others can answer instead: a longer wait than this is theirs, and so is what took too long.
     pub patience: Option<Duration>,
@@ -57,8 +58,9 @@ impl Default for RetryPolicy {
 
 /// A model that is asked again when that can help.
 ///
-/// Which failures those are is written in the error ([`Error::retry`]). A server's `Retry-After` is the least wait. Once a piece of the
-/// answer has been shown nothing is repeated, for the reader would see it twice.
+/// Which failures those are is written in the error ([`Error::retry`]). A server's `Retry-After` is
+/// the least wait. Once a piece of the answer has been shown nothing is repeated, for the reader
+/// would see it twice.
 pub struct Retrying<M: ?Sized> {
     policy: RetryPolicy,
     clock: Arc<dyn Clock>,
@@ -77,7 +79,8 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
         Self { policy, clock, budget, inner }
     }
 
-    /// Boxed, since the compiler cannot prove `Send` through the generic layers from within an async trait method.
+    /// Boxed, since the compiler cannot prove `Send` through the generic layers from within an
+    /// async trait method.
     fn run<'a, T: Send + 'a>(
         &'a self,
         shown: &'a AtomicBool,
@@ -129,7 +132,8 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
             && !(others && error.kind() == ErrorKind::Timeout)
     }
 
-    /// The wait before the next attempt; none when it would end after the deadline, others can answer sooner, or the budget is spent.
+    /// The wait before the next attempt; none when it would end after the deadline, others can
+    /// answer sooner, or the budget is spent.
     fn wait(
         &self,
         start: Timestamp,
@@ -186,7 +190,8 @@ fn sleep(clock: Arc<dyn Clock>, wait: Duration) -> BoxFuture<'static, ()> {
     Box::pin(async move { clock.sleep(wait).await })
 }
 
-/// Full jitter: anything from nothing to a ceiling that doubles (AWS Architecture Blog, "Exponential Backoff And Jitter").
+/// Full jitter: anything from nothing to a ceiling that doubles (AWS Architecture Blog,
+/// "Exponential Backoff And Jitter").
 struct FullJitter {
     left: u32,
     ceiling: Duration,

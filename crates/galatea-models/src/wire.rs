@@ -1,4 +1,5 @@
-//! What the wire formats share: where and how to call, how failures read, how streams are taken apart.
+//! What the wire formats share: where and how to call, how failures read, how streams are taken
+//! apart.
 
 pub mod codes;
 mod endpoint;
@@ -58,7 +59,8 @@ pub(crate) fn require_answer(
     Ok(answer)
 }
 
-/// A call without arguments has an empty object of them; but the last one of an answer that was cut off may have ended before its first.
+/// A call without arguments has an empty object of them; but the last one of an answer that was cut
+/// off may have ended before its first.
 pub(crate) fn complete_arguments(answer: &mut TextAnswer) {
     let torn = usize::from(matches!(answer.finish, Finish::Length | Finish::Filtered));
     let whole = answer.tool_calls.len().saturating_sub(torn);
@@ -88,8 +90,9 @@ pub(crate) fn extend_vectors(
     Ok(())
 }
 
-/// Shows a piece of an answer. As written today, the contract gives `on_text` one lifetime that begins before the answer exists
-/// (`async_trait` names the one in `Fn(&str)`), so only text that lives for ever can be shown.
+/// Shows a piece of an answer. As written today, the contract gives `on_text` one lifetime that
+/// begins before the answer exists (`async_trait` names the one in `Fn(&str)`), so only text that
+/// lives for ever can be shown.
 pub(crate) fn show(on_text: &(dyn Fn(&str) + Send + Sync), text: &str) {
     on_text(text);
 }

@@ -1,4 +1,5 @@
-//! The real clients against strict loopback servers: every wire format, every failure, and no secret anywhere.
+//! The real clients against strict loopback servers: every wire format, every failure, and no
+//! secret anywhere.
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 #[path = "providers/ask.rs"]
@@ -129,7 +130,8 @@ async fn a_model_is_asked_for_its_window_once_per_look_and_a_failure_keeps_what_
     ];
     let again = with_choices(&choices, &named);
     assert_eq!(again.models.large.info().limits.window, Some(20_000));
-    // A running program reads it though every model is named, and sees that there is something to go on with.
+    // A running program reads it though every model is named, and sees that there is something to
+    // go on with.
     let start = with_choices(&Choices::default(), &named);
     assert!(start.asks() && !again.is_as(&start) && again.is_as(&with_choices(&choices, &named)));
 }

@@ -1,4 +1,5 @@
-//! Backlog: what is stored goes first. While it is being read, new rows stay in the store behind it.
+//! Backlog: what is stored goes first. While it is being read, new rows stay in the store behind
+//! it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -82,7 +82,8 @@ pub struct ExplainedDelivery {
     pub remote: Option<RemoteId>,
     /// Last failure.
     pub error: Option<String>,
-    /// Not sent before then, as the platform or the pause between attempts wants it; none once it is settled.
+    /// Not sent before then, as the platform or the pause between attempts wants it; none once it
+    /// is settled.
     pub waits_until: Option<galatea_core::Timestamp>,
 }
 

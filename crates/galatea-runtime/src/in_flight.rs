@@ -1,9 +1,11 @@
-//! In flight: which rows this process works on, so that a row found in the store is not taken up twice.
+//! In flight: which rows this process works on, so that a row found in the store is not taken up
+//! twice.
 
 use dashmap::DashMap;
 use std::{hash::Hash, sync::Arc};
 
-/// Rows in flight, by id. One is there before it can be found in the store, and until its end is stored.
+/// Rows in flight, by id. One is there before it can be found in the store, and until its end is
+/// stored.
 #[derive(Debug)]
 pub(crate) struct InFlight<K: Eq + Hash>(Arc<DashMap<K, ()>>);
 

@@ -1,4 +1,5 @@
-//! Intake: Incoming → World, Room, Entity, Participant, stored Memory and inbox row. `ensure_connection` lives here.
+//! Intake: Incoming → World, Room, Entity, Participant, stored Memory and inbox row.
+//! `ensure_connection` lives here.
 
 mod attach;
 mod connect;
@@ -240,9 +241,12 @@ impl Intake {
         Ok(())
     }
 
-    /// The question that an edit asks, when it mentions the agent and the original neither addressed the agent nor was answered. Where the original
-    /// still waits, the turn of the edit, which comes after it in the same lane, decides ([`Engine::run_turn`](crate::turn::Engine::run_turn)). Its id
-    /// is made of the message's, so that a second edit asks nothing. Where the message is of the same batch, the edit is what it says.
+    /// The question that an edit asks, when it mentions the agent and the original neither
+    /// addressed the agent nor was answered. Where the original still waits, the turn of the edit,
+    /// which comes after it in the same lane, decides
+    /// ([`Engine::run_turn`](crate::turn::Engine::run_turn)). Its id is made of the message's, so
+    /// that a second edit asks nothing. Where the message is of the same batch, the edit is what it
+    /// says.
     async fn asked_by_edit(
         &self,
         info: &ConnectorInfo,

@@ -1,4 +1,5 @@
-//! Lanes: one ordered queue per key. Items of one lane are handled one after another, lanes run side by side.
+//! Lanes: one ordered queue per key. Items of one lane are handled one after another, lanes run
+//! side by side.
 //!
 //! Used twice: turns of a Room, and sends to a Room. A lane has a task only while it has items.
 
@@ -31,7 +32,8 @@ struct Shared<K, T> {
 }
 
 struct Queue<T> {
-    /// Boxed: a queue keeps the room of four items as long as its lane lives, and there are as many lanes as busy Rooms.
+    /// Boxed: a queue keeps the room of four items as long as its lane lives, and there are as many
+    /// lanes as busy Rooms.
     items: VecDeque<Box<T>>,
     arrival: Arc<Notify>,
     spilled: bool,
@@ -49,8 +51,8 @@ pub(crate) enum Pushed {
 }
 
 impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
-    /// `work` is started for a lane that has items, and has to take them until [`Lane::take`] gives none.
-    /// At most `capacity` items wait in memory per lane.
+    /// `work` is started for a lane that has items, and has to take them until [`Lane::take`] gives
+    /// none. At most `capacity` items wait in memory per lane.
     pub(crate) fn new<F>(
         capacity: usize,
         tasks: TaskTracker,
@@ -67,7 +69,8 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
     pub(crate) fn push(&self, key: K, item: T) -> Pushed {
         let mut queues = self.shared.lock();
         if let Some(queue) = queues.get_mut(&key) {
-            // Once spilled, later items stay behind those in the store, or they would overtake them.
+            // Once spilled, later items stay behind those in the store, or they would overtake
+            // them.
             if queue.spilled || queue.items.len() >= self.shared.capacity {
                 queue.spilled = true;
                 queue.spilled_again = true;
@@ -120,18 +123,20 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
 
 impl<K, T> Shared<K, T> {
     fn lock(&self) -> MutexGuard<'_, HashMap<K, Queue<T>>> {
-        // A panic while holding the lock cannot leave the map half changed: every change is one call.
+        // A panic while holding the lock cannot leave the map half changed: every change is one
+        // call.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One lane, as its task sees it. Dropping it (also by a panic) frees the lane; items left are dropped with it and
-/// remain in the store.
+/// One lane, as its task sees it. Dropping it (also by a panic) frees the lane; items left are
+/// dropped with it and remain in the store.
 pub(crate) struct Lane<K: Eq + Hash, T> {
     key: K,
     shared: Arc<Shared<K, T>>,
     arrival: Arc<Notify>,
-    // Once closed, the same key may already belong to a new lane, which a late drop must not remove.
+    // Once closed, the same key may already belong to a new lane, which a late drop must not
+    // remove.
     closed: AtomicBool,
 }
 
@@ -167,8 +172,9 @@ impl<K: Eq + Hash, T> Lane<K, T> {
         Taken::Closed
     }
 
-    /// Adds items read back from the store. `complete` says that the read found everything; what spilled after [`Taken::ReadBack`]
-    /// was given may have come too late for it and is read next time.
+    /// Adds items read back from the store. `complete` says that the read found everything; what
+    /// spilled after [`Taken::ReadBack`] was given may have come too late for it and is read next
+    /// time.
     pub(crate) fn put_back(&self, items: Vec<T>, complete: bool) {
         let mut queues = self.shared.lock();
         if let Some(queue) = queues.get_mut(&self.key) {
@@ -184,7 +190,8 @@ impl<K: Eq + Hash, T> Lane<K, T> {
         }
     }
 
-    /// Takes out all that waits; it is read back from the store, and what is pushed meanwhile stays there behind it.
+    /// Takes out all that waits; it is read back from the store, and what is pushed meanwhile stays
+    /// there behind it.
     pub(crate) fn spill(&self) -> Vec<T> {
         let mut queues = self.shared.lock();
         let Some(queue) = queues.get_mut(&self.key) else { return Vec::new() };
@@ -202,7 +209,8 @@ impl<K: Eq + Hash, T> Lane<K, T> {
         }
     }
 
-    /// Looks at waiting items from the front until `seen` breaks with an answer; false when it never does.
+    /// Looks at waiting items from the front until `seen` breaks with an answer; false when it
+    /// never does.
     pub(crate) fn scan(&self, mut seen: impl FnMut(&T) -> ControlFlow<bool>) -> bool {
         let queues = self.shared.lock();
         let found = queues

@@ -1,7 +1,8 @@
 //! Pairing: a stranger gets a code; the owner approves it; from then on the stranger is answered.
 //!
-//! Each person who waits is a row of their own, so several processes never overwrite each other's. The list of a platform is bounded, and the
-//! longest wait makes room for the next one, so strangers cannot close the door for others.
+//! Each person who waits is a row of their own, so several processes never overwrite each other's.
+//! The list of a platform is bounded, and the longest wait makes room for the next one, so
+//! strangers cannot close the door for others.
 
 use galatea_core::{
     AgentId, Clock, EntityId, Result, Source, Store, Task, TaskId, Timestamp, ids::uuid_of,
@@ -16,7 +17,8 @@ const LIFE: Duration = Duration::from_secs(60 * 60);
 const MOST: usize = 50;
 /// A code is good for so long however many others come.
 const SURE: Duration = Duration::from_secs(10 * 60);
-/// At most one notice per person in this time: a person who sends a hundred messages is answered once.
+/// At most one notice per person in this time: a person who sends a hundred messages is answered
+/// once.
 const AGAIN: Duration = Duration::from_secs(10 * 60);
 /// People of one platform who are asked to come back later, per [`SURE`].
 const REFUSALS: u64 = 20;
@@ -98,7 +100,8 @@ pub(crate) async fn welcome(
     Ok(Welcome::Code(new.code))
 }
 
-/// Says once to a person that they may come back later, and not to more people than the platform lets us write to anyway.
+/// Says once to a person that they may come back later, and not to more people than the platform
+/// lets us write to anyway.
 async fn later(
     store: &Arc<dyn Store>,
     agent: AgentId,

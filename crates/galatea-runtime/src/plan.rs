@@ -1,6 +1,8 @@
-//! The plan parser: whatever a model answers (tool calls, JSON, elizaOS XML, plain words, damaged or cut off) → one typed [`Plan`].
+//! The plan parser: whatever a model answers (tool calls, JSON, elizaOS XML, plain words, damaged
+//! or cut off) → one typed [`Plan`].
 //!
-//! Pure and total: no input makes it fail or panic. What had to be mended is named in [`Parsed::repairs`], so that `explain` can show it.
+//! Pure and total: no input makes it fail or panic. What had to be mended is named in
+//! [`Parsed::repairs`], so that `explain` can show it.
 
 mod coerce;
 mod envelope;

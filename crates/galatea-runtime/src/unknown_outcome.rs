@@ -1,4 +1,5 @@
-//! Unknown outcome: the store's answer to a commit was lost, so the store is asked whether the commit stands.
+//! Unknown outcome: the store's answer to a commit was lost, so the store is asked whether the
+//! commit stands.
 
 use galatea_core::{Clock, Error, ErrorKind, MemoryId, Result, Sent, Store, TurnId};
 use std::time::Duration;
@@ -6,8 +7,9 @@ use std::time::Duration;
 /// Until the store is asked again.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Waits until the store can tell whether a failed commit stands: only then the rows it holds go on in their order, and once. A turn's commit is
-/// recognised by a message that it finishes, or by its deliveries when it finishes none.
+/// Waits until the store can tell whether a failed commit stands: only then the rows it holds go on
+/// in their order, and once. A turn's commit is recognised by a message that it finishes, or by its
+/// deliveries when it finishes none.
 ///
 /// # Errors
 /// The failure itself, when nothing was written.

@@ -1,4 +1,5 @@
-//! Prints how many turns a second the store carries: ingest, begin, read a page, finish and settle, in many rooms at once.
+//! Prints how many turns a second the store carries: ingest, begin, read a page, finish and settle,
+//! in many rooms at once.
 //!
 //! `cargo run --release -p galatea-store --example throughput -- [rooms] [turns per room] [full|normal] [readers]`
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]

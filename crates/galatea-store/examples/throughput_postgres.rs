@@ -1,8 +1,8 @@
-//! Prints how many turns a second the store carries: ingest, begin, read a page, finish and settle, in many rooms at once; and how many
-//! messages it takes in durably.
+//! Prints how many turns a second the store carries: ingest, begin, read a page, finish and settle,
+//! in many rooms at once; and how many messages it takes in durably.
 //!
-//! `cargo run --release -p galatea-store --example throughput_postgres -- [rooms] [turns per room] [readers]`, on the server that
-//! `DATABASE_URL` names (an empty database), or on one of its own with `fsync`.
+//! `cargo run --release -p galatea-store --example throughput_postgres -- [rooms] [turns per room] [readers]`,
+//! on the server that `DATABASE_URL` names (an empty database), or on one of its own with `fsync`.
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 use galatea_core::{

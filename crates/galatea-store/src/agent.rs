@@ -37,7 +37,8 @@ impl AgentStore for Database {
     }
 }
 
-/// Endings of setting names that hold a secret by elizaOS's naming (`DISCORD_API_TOKEN`, `OPENAI_API_KEY`, …).
+/// Endings of setting names that hold a secret by elizaOS's naming (`DISCORD_API_TOKEN`,
+/// `OPENAI_API_KEY`, …).
 const SECRET_ENDINGS: &[&str] =
     &["secrets", "secret", "token", "key", "password", "passphrase", "salt", "credentials"];
 

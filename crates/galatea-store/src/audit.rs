@@ -15,7 +15,8 @@ use crate::{
     inbox, outbox,
 };
 
-/// One statement, so one snapshot. `received` counts rows, the others count rows by what became of them.
+/// One statement, so one snapshot. `received` counts rows, the others count rows by what became of
+/// them.
 pub(crate) const AUDIT: Dialects = Dialects::same(
     "WITH answers AS ( \
         SELECT turn_id, max(CASE WHEN state IN ('pending', 'sending') THEN 1 ELSE 0 END) AS open, \

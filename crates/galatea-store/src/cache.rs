@@ -12,7 +12,8 @@ use crate::{
     dialect::{Dialects, Value, values},
 };
 
-/// What expired before the latest moment a reader named goes with the next write, so the table cannot grow for ever.
+/// What expired before the latest moment a reader named goes with the next write, so the table
+/// cannot grow for ever.
 pub(crate) const EXPIRE: Dialects = Dialects::same("DELETE FROM cache WHERE expires_at <= $1");
 pub(crate) const SAVE: Dialects = Dialects::same(
     "INSERT INTO cache (agent_id, key, value, expires_at) VALUES ($1, $2, $3, $4) \

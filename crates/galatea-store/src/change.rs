@@ -10,11 +10,12 @@ use crate::{
     },
 };
 
-/// Largest change in bytes: a group of changes is one transaction, so a single one stays well below what memory holds.
+/// Largest change in bytes: a group of changes is one transaction, so a single one stays well below
+/// what memory holds.
 const LARGEST: usize = 64 << 20;
 
-/// One thing to write. All but the last are on the way of every message; PostgreSQL takes those of a group together
-/// (`migrations/postgres/0010_commit.sql`), SQLite one after another.
+/// One thing to write. All but the last are on the way of every message; PostgreSQL takes those of
+/// a group together (`migrations/postgres/0010_commit.sql`), SQLite one after another.
 #[derive(Debug)]
 pub(crate) enum Write {
     /// Refuses the change when another process holds the partition by now.
@@ -67,7 +68,8 @@ impl Write {
     }
 }
 
-/// One caller's change. Its writes take effect together, in their order, or not at all; each returns the number of rows it touched.
+/// One caller's change. Its writes take effect together, in their order, or not at all; each
+/// returns the number of rows it touched.
 #[derive(Debug, Default)]
 pub(crate) struct Change {
     pub(crate) writes: Vec<Write>,

@@ -12,8 +12,9 @@ use crate::{
     dialect::{Dialects, Value, values},
 };
 
-// In SQLite `json_patch(old, patch)` is RFC 7396: null removes a key, objects are merged at every depth; the last value first takes out what is
-// to be replaced. In PostgreSQL `merged` and `newest` are functions (`migrations/postgres/0010_commit.sql`).
+// In SQLite `json_patch(old, patch)` is RFC 7396: null removes a key, objects are merged at every
+// depth; the last value first takes out what is to be replaced. In PostgreSQL `merged` and `newest`
+// are functions (`migrations/postgres/0010_commit.sql`).
 
 const WORLD: Dialects = Dialects {
     sqlite: "INSERT INTO worlds (id, agent_id, source, remote, name, metadata) VALUES ($1, $2, $3, $4, coalesce($5, $4), json_patch('{}', $6)) \

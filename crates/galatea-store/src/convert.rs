@@ -44,7 +44,8 @@ fn depth(text: &str) -> usize {
     most
 }
 
-/// Reads a JSON column. Text with a key twice, which a plugin's free keys can cause, is read with the later one.
+/// Reads a JSON column. Text with a key twice, which a plugin's free keys can cause, is read with
+/// the later one.
 pub(crate) fn from_json<T: DeserializeOwned>(what: &'static str, text: &str) -> Result<T> {
     serde_json::from_str(text).or_else(|first| {
         let value: Value = serde_json::from_str(text).map_err(|e| error::unreadable(what, e))?;
@@ -80,8 +81,9 @@ pub(crate) fn width(width: usize) -> i64 {
     i64::try_from(width).unwrap_or(i64::MAX)
 }
 
-/// A merge patch that removes what must be replaced as a whole. SQLite's `json_patch` (RFC 7396) merges objects at every depth;
-/// metadata is merged one level deep, so objects further down are taken out first. PostgreSQL's function `merged` needs none.
+/// A merge patch that removes what must be replaced as a whole. SQLite's `json_patch` (RFC 7396)
+/// merges objects at every depth; metadata is merged one level deep, so objects further down are
+/// taken out first. PostgreSQL's function `merged` needs none.
 pub(crate) fn replaced(patch: &Map<String, Value>) -> Map<String, Value> {
     let inner = |value: &Value| -> Option<Map<String, Value>> {
         let inner: Map<String, Value> = value

@@ -1,4 +1,5 @@
-//! Statements: their text in both dialects side by side, with bound values. Placeholders are `$1`, `$2`, …, which both databases take.
+//! Statements: their text in both dialects side by side, with bound values. Placeholders are `$1`,
+//! `$2`, …, which both databases take.
 
 use galatea_core::{Error, Result};
 use sqlx::{
@@ -41,7 +42,8 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// One that is put together for SQLite only; its conditions depend on a query, its values are bound.
+    /// One that is put together for SQLite only; its conditions depend on a query, its values are
+    /// bound.
     pub(crate) fn for_sqlite(text: String, values: Vec<Value>) -> Self {
         Self { sqlite: text.into(), postgres: Cow::Borrowed(""), values }
     }
@@ -98,7 +100,8 @@ pub(crate) enum Value {
     Text(Option<String>),
     /// A JSON document that is kept to the letter; `json`.
     Json(Option<String>),
-    /// A JSON document that statements look into; `jsonb`, which cannot hold U+0000 and gets U+FFFD.
+    /// A JSON document that statements look into; `jsonb`, which cannot hold U+0000 and gets
+    /// U+FFFD.
     Jsonb(String),
     /// A JSON array of hexadecimal ids, read by `SELECT unhex(value) FROM json_each($1)`; `uuid[]`.
     Ids(Vec<Uuid>),

@@ -1,4 +1,5 @@
-//! Effects: what actions and commands change when their turn commits. They reach only what belongs to the turn's agent.
+//! Effects: what actions and commands change when their turn commits. They reach only what belongs
+//! to the turn's agent.
 
 use galatea_core::{
     AgentId, EntityId, ParticipantState, Result, RoomId, Timestamp, store::RequestedChange,
@@ -45,8 +46,9 @@ const MERGE_ROOM: Dialects = merge!("rooms");
 const MERGE_ENTITY: Dialects = merge!("entities");
 const MERGE_WORLD: Dialects = merge!("worlds");
 
-// What a person wrote, and what the agent answered them: answers name their turn, which the person's inbox rows name too. Those rows stay, as
-// with a deleted message: they tell a replayed message apart from a new one, and no message drops out of the count.
+// What a person wrote, and what the agent answered them: answers name their turn, which the
+// person's inbox rows name too. Those rows stay, as with a deleted message: they tell a replayed
+// message apart from a new one, and no message drops out of the count.
 macro_rules! forgotten {
     (sqlite) => {
         "(SELECT id FROM memories WHERE entity_id = $2 AND agent_id = $1 \
@@ -151,7 +153,8 @@ fn push_merge(
     change.push(Write::one(statement.with(values))).map(drop)
 }
 
-/// Adds the removal of all that a person wrote. The inbox rows come last but for the names: they tell which answers were theirs.
+/// Adds the removal of all that a person wrote. The inbox rows come last but for the names: they
+/// tell which answers were theirs.
 fn push_forget(change: &mut Change, agent: AgentId, entity: EntityId, at: Timestamp) -> Result<()> {
     let values = values![agent.0, entity.0, at.0];
     let steps = [

@@ -13,8 +13,9 @@ use crate::{
     dialect::{Dialects, Value, values},
 };
 
-/// Only for the text it was made of. PostgreSQL locks the memory, so that a process that replaces the text or deletes the memory comes before or
-/// after; text with U+0000, which cannot be compared there, is taken as it is.
+/// Only for the text it was made of. PostgreSQL locks the memory, so that a process that replaces
+/// the text or deletes the memory comes before or after; text with U+0000, which cannot be compared
+/// there, is taken as it is.
 pub(crate) const SAVE: Dialects = Dialects {
     sqlite: "INSERT INTO embeddings (seq, model, width, vector) SELECT seq, $4, $5, $6 FROM memories \
              WHERE id = $1 AND agent_id = $2 AND coalesce(content ->> '$.text', '') = $3 \

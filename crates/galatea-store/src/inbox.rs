@@ -37,8 +37,8 @@ macro_rules! item {
     };
 }
 
-// A limit is written `LIMIT +$1`: while it plans, SQLite looks at the value of a bare parameter there (`sqlite3ExprIsInteger`), and so would
-// prepare the statement again for every execution.
+// A limit is written `LIMIT +$1`: while it plans, SQLite looks at the value of a bare parameter
+// there (`sqlite3ExprIsInteger`), and so would prepare the statement again for every execution.
 pub(crate) const UNFINISHED: Dialects = Dialects::same(item!(
     "WHERE i.agent_id = $1 AND i.source = $2 AND i.account = $3 AND i.state = 'new' ORDER BY i.seq LIMIT +$4"
 ));
@@ -66,12 +66,14 @@ pub(crate) const COUNTS: Dialects = Dialects::same(
 );
 pub(crate) const TROUBLED: Dialects =
     Dialects::same(item!("WHERE i.state IN ('expired', 'dead') ORDER BY i.seq LIMIT +$1"));
-/// A message that was deleted, or its person forgotten, before it was answered has a verdict and no turn.
+/// A message that was deleted, or its person forgotten, before it was answered has a verdict and no
+/// turn.
 pub(crate) const UNEXPLAINED: Dialects = Dialects::same(item!(
     "WHERE i.state <> 'new' AND (i.verdict IS NULL OR i.turn_id IS NULL AND i.state <> 'skipped') ORDER BY i.seq LIMIT +$1"
 ));
 
-/// Every statement that reads the inbox on a message's way; counts and lists for an operator may take their time.
+/// Every statement that reads the inbox on a message's way; counts and lists for an operator may
+/// take their time.
 #[cfg(test)]
 pub(crate) const READS: &[Dialects] =
     &[UNFINISHED, UNFINISHED_IN_ROOM, UNFINISHED_IN_PARTS, OLDEST_UNSTARTED, BY_ID, BY_REMOTE];
@@ -102,7 +104,8 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// A row whose memory has been deleted shows an empty one: why it was (not) answered stays explicable.
+    /// A row whose memory has been deleted shows an empty one: why it was (not) answered stays
+    /// explicable.
     pub(crate) fn decode(self) -> Result<InboxItem> {
         let memory = Memory {
             id: MemoryId(self.id),
@@ -161,7 +164,8 @@ fn check(record: &TurnRecord) -> Result<()> {
     Ok(())
 }
 
-/// Adds a mutation to a change. The numbers of the writes that tell whether it changed something; none where every outcome is fine.
+/// Adds a mutation to a change. The numbers of the writes that tell whether it changed something;
+/// none where every outcome is fine.
 fn mutate(change: &mut Change, mutation: Mutation, at: Timestamp) -> Result<Option<Range<usize>>> {
     let from = change.writes.len();
     match mutation {

@@ -20,7 +20,8 @@ impl Database {
         }
     }
 
-    /// Adds the check of a lease to a change, before everything else. Where there is one process it always holds.
+    /// Adds the check of a lease to a change, before everything else. Where there is one process it
+    /// always holds.
     pub(crate) fn push_fence(&self, change: &mut Change, fence: Option<&Fence>) -> Result<()> {
         match (&self.0.backend, fence) {
             (Backend::Postgres(_), Some(fence)) => {

@@ -1,7 +1,8 @@
 //! The store, in a SQLite file or in a PostgreSQL database.
 //!
-//! One file per store trait holds its rows, their decoding and the statements of both dialects side by side; `sqlite/` and `postgres/` hold what
-//! differs: opening, the writer, pages of memories, leases. Reads are [`dialect::Statement`]s. Writes are [`change::Change`]s: whole values that a
+//! One file per store trait holds its rows, their decoding and the statements of both dialects side
+//! by side; `sqlite/` and `postgres/` hold what differs: opening, the writer, pages of memories,
+//! leases. Reads are [`dialect::Statement`]s. Writes are [`change::Change`]s: whole values that a
 //! writer commits in groups, each of which takes effect whole or not at all.
 
 mod agent;
@@ -59,7 +60,8 @@ pub struct Database(Arc<Inner>);
 struct Inner {
     backend: Backend,
     clock: Arc<dyn Clock>,
-    /// The latest `now` a reader of the cache named: what expired before it is removed with the next write to the cache.
+    /// The latest `now` a reader of the cache named: what expired before it is removed with the
+    /// next write to the cache.
     cache_now: AtomicI64,
 }
 
@@ -79,11 +81,13 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// Opens a SQLite file, making it (mode 0600) and its folder when missing, and brings its tables up to date.
+    /// Opens a SQLite file, making it (mode 0600) and its folder when missing, and brings its
+    /// tables up to date.
     ///
     /// # Errors
-    /// `GAL-DB-OPEN` when file or folder cannot be written or the file is another program's, `GAL-DB-LOCKED` when another process
-    /// holds it, `GAL-DB-CORRUPT` when it is damaged or no database, `GAL-DB-NEWER` when a later version wrote it.
+    /// `GAL-DB-OPEN` when file or folder cannot be written or the file is another program's,
+    /// `GAL-DB-LOCKED` when another process holds it, `GAL-DB-CORRUPT` when it is damaged or no
+    /// database, `GAL-DB-NEWER` when a later version wrote it.
     pub async fn sqlite(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
         let sqlite = Sqlite::open(path.as_ref(), &options).await?;
         Ok(Self::over(Backend::Sqlite(Box::new(sqlite)), options.clock))
@@ -99,20 +103,23 @@ impl Database {
         Ok(Self::over(Backend::Sqlite(Box::new(sqlite)), options.clock))
     }
 
-    /// Connects to `postgres://user:password@host:port/database`, works in its schema `galatea` and brings its tables up to date. What the address
-    /// leaves out comes from the usual `PG…` variables and the password file.
+    /// Connects to `postgres://user:password@host:port/database`, works in its schema `galatea` and
+    /// brings its tables up to date. What the address leaves out comes from the usual `PG…`
+    /// variables and the password file.
     ///
     /// # Errors
-    /// `GAL-DB-URL` for an address that cannot be read, `GAL-DB-HOST` when no server answers there, `GAL-DB-PASSWORD`, `GAL-DB-MISSING` (no
-    /// such database), `GAL-DB-RIGHTS`, `GAL-DB-TLS`, `GAL-DB-BUSY`, `GAL-DB-POOLER` (a pooler in transaction mode), `GAL-DB-OLD` for a server
-    /// before version 14, `GAL-DB-NEWER` when a later version of this program wrote the tables, `GAL-DB-CORRUPT` when they were changed by
-    /// somebody else. None holds the password.
+    /// `GAL-DB-URL` for an address that cannot be read, `GAL-DB-HOST` when no server answers there,
+    /// `GAL-DB-PASSWORD`, `GAL-DB-MISSING` (no such database), `GAL-DB-RIGHTS`, `GAL-DB-TLS`,
+    /// `GAL-DB-BUSY`, `GAL-DB-POOLER` (a pooler in transaction mode), `GAL-DB-OLD` for a server
+    /// before version 14, `GAL-DB-NEWER` when a later version of this program wrote the tables,
+    /// `GAL-DB-CORRUPT` when they were changed by somebody else. None holds the password.
     pub async fn postgres(url: &SecretString, options: PostgresOptions) -> Result<Self> {
         let postgres = Postgres::open(url, &options).await?;
         Ok(Self::over(Backend::Postgres(Box::new(postgres)), options.clock))
     }
 
-    /// Looks at a PostgreSQL database without making or changing anything: what would keep it from opening, and whether tables are there.
+    /// Looks at a PostgreSQL database without making or changing anything: what would keep it from
+    /// opening, and whether tables are there.
     ///
     /// # Errors
     /// As [`Database::postgres`].
@@ -124,8 +131,8 @@ impl Database {
         Self(Arc::new(Inner { backend, clock, cache_now: AtomicI64::new(i64::MIN) }))
     }
 
-    /// Finishes every write handed over before and closes all connections; SQLite writes its log back into the main file.
-    /// Calls made later fail with `Unavailable`. Closing twice is fine.
+    /// Finishes every write handed over before and closes all connections; SQLite writes its log
+    /// back into the main file. Calls made later fail with `Unavailable`. Closing twice is fine.
     pub async fn close(&self) {
         match &self.0.backend {
             Backend::Sqlite(sqlite) => sqlite.close().await,
@@ -141,7 +148,8 @@ impl Database {
         }
     }
 
-    /// Where a PostgreSQL database is, for people: host, port and name, never user or password. None for a SQLite file.
+    /// Where a PostgreSQL database is, for people: host, port and name, never user or password.
+    /// None for a SQLite file.
     pub fn place(&self) -> Option<&str> {
         match &self.0.backend {
             Backend::Sqlite(_) => None,
@@ -165,8 +173,9 @@ impl Database {
         }
     }
 
-    /// Waits until the disk could not keep what was written (`GAL-DB-SYNC`). From then on nothing is stored any more: only a new process,
-    /// which reads back what is there and writes it again before anything else, may go on. A server sees to that by itself.
+    /// Waits until the disk could not keep what was written (`GAL-DB-SYNC`). From then on nothing
+    /// is stored any more: only a new process, which reads back what is there and writes it again
+    /// before anything else, may go on. A server sees to that by itself.
     pub async fn broken(&self) -> Error {
         match &self.0.backend {
             Backend::Sqlite(sqlite) => sqlite.broken().await,

@@ -36,8 +36,9 @@ pub(crate) const REINDEX: Dialects = Dialects {
              WHERE m.id = $1 AND m.agent_id = $2 AND m.seq <= (SELECT seq FROM search_progress)",
     postgres: "",
 };
-/// A message that is taken back before its turn is not answered; what was typed goes from its inbox row too, and the row itself stays: it tells
-/// a replayed message apart from a new one, and no message drops out of the count.
+/// A message that is taken back before its turn is not answered; what was typed goes from its inbox
+/// row too, and the row itself stays: it tells a replayed message apart from a new one, and no
+/// message drops out of the count.
 pub(crate) const SKIP_DELETED: Dialects = Dialects {
     sqlite: "UPDATE inbox SET envelope = json_remove(envelope, '$.command', '$.pressed'), finished_at = coalesce(finished_at, $3), \
              verdict = CASE state WHEN 'new' THEN $4 ELSE verdict END, state = CASE state WHEN 'new' THEN 'skipped' ELSE state END \

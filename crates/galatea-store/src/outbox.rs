@@ -63,15 +63,16 @@ pub(crate) const SELECTED: Dialects = Dialects {
 };
 pub(crate) const TROUBLED: Dialects =
     Dialects::same(item!("WHERE state IN ('ambiguous', 'expired', 'dead') ORDER BY seq LIMIT +$1"));
-// A memory names its Room through an index, an inbox row does not.
-// Earlier by the order of commits, where what was said is a memory as well: the clock may have been set back in between.
+// A memory names its Room through an index, an inbox row does not. Earlier by the order of commits,
+// where what was said is a memory as well: the clock may have been set back in between.
 pub(crate) const RECEIVED: Dialects = Dialects::same(
     "SELECT i.remote, i.seq FROM memories m JOIN inbox i ON i.id = m.id \
      WHERE m.room_id = $1 AND m.type = 'messages' AND coalesce( \
         m.seq < (SELECT said.seq FROM outbox d JOIN memories said ON said.id = d.memory_id WHERE d.id = $3), i.received_at <= $2) \
      ORDER BY m.created_at DESC LIMIT 3",
 );
-// The rows committed around it: what is ours and close enough to be taken for it. What waits long for its turn is far behind the newest.
+// The rows committed around it: what is ours and close enough to be taken for it. What waits long
+// for its turn is far behind the newest.
 pub(crate) const NEIGHBOURS: Dialects = Dialects::same(
     "SELECT o.seq < d.seq AND o.room_id = d.room_id, o.remote \
      FROM outbox d JOIN outbox o ON o.seq > d.seq - 4096 AND o.seq <= d.seq + 8192 \
@@ -81,7 +82,8 @@ pub(crate) const NEIGHBOURS: Dialects = Dialects::same(
 const NEXT: i64 = 8192;
 pub(crate) const NEWER: Dialects =
     Dialects::same("SELECT (SELECT max(seq) FROM outbox) - seq FROM outbox WHERE id = $1");
-// By the order of rows, so that no index is needed: those around the newest one of its Room, and the newest of all.
+// By the order of rows, so that no index is needed: those around the newest one of its Room, and
+// the newest of all.
 pub(crate) const OTHERS: Dialects = Dialects::same(
     "SELECT remote FROM inbox WHERE seq > $4 - 512 AND seq <= $4 + 8192 AND agent_id = $1 AND source = $2 AND account = $3 \
      UNION SELECT remote FROM inbox \
@@ -102,7 +104,8 @@ pub(crate) const COUNTS: Dialects = Dialects::same(
     "SELECT source, state, count(*) FROM outbox GROUP BY source, state ORDER BY source, state",
 );
 
-/// Every statement that reads the outbox on a message's way; counts and lists for an operator may take their time.
+/// Every statement that reads the outbox on a message's way; counts and lists for an operator may
+/// take their time.
 #[cfg(test)]
 pub(crate) const READS: &[Dialects] = &[
     UNSETTLED,

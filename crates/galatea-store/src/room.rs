@@ -28,8 +28,8 @@ const LEAVE: Dialects = Dialects {
     postgres: "DELETE FROM participants WHERE room_id = $1 AND entity_id = ANY ($2)",
 };
 
-// A Room moves ($1 to $2 with the remote id $3). Where the new one exists already it wins field by field, except that a switch set in the old
-// Room is kept.
+// A Room moves ($1 to $2 with the remote id $3). Where the new one exists already it wins field by
+// field, except that a switch set in the old Room is kept.
 macro_rules! moved {
     ($to:literal, $parent:literal, $merged:literal) => {
         concat!(

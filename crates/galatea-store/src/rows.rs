@@ -1,5 +1,6 @@
-//! Rows on the way of every message, with SQLite's statements for them. PostgreSQL's are in the function `commit_group`
-//! (`migrations/postgres/0010_commit.sql`), which takes them as arrays: the fields are in the order of its composite types.
+//! Rows on the way of every message, with SQLite's statements for them. PostgreSQL's are in the
+//! function `commit_group` (`migrations/postgres/0010_commit.sql`), which takes them as arrays: the
+//! fields are in the order of its composite types.
 
 use galatea_core::{
     Account, AgentId, Cursor, EntityId, Memory, MemoryId, MemoryKind, Result, RoomId, Source,
@@ -14,7 +15,8 @@ use uuid::Uuid;
 
 use crate::{convert::from_json, dialect::Text};
 
-/// The inbox row first: it outlives a deleted memory, so a replay of a deleted message is still known. One that says whether the message is new.
+/// The inbox row first: it outlives a deleted memory, so a replay of a deleted message is still
+/// known. One that says whether the message is new.
 pub(crate) const RECEIVE: &str = "INSERT INTO inbox (id, agent_id, entity_id, room_id, source, account, room_remote, remote, legacy_id, envelope, received_at)
      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11
      WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = $1)

@@ -1,4 +1,5 @@
-//! What is a database's own, and the plans of all statements. What every store must do is in the shared suite.
+//! What is a database's own, and the plans of all statements. What every store must do is in the
+//! shared suite.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod plans;

@@ -11,8 +11,8 @@ use std::{
 use galatea_core::{Clock, Timestamp};
 use tokio::sync::{oneshot, watch};
 
-/// A manual clock: `now` stands still until [`ManualClock::advance`], and `sleep` completes when the clock is advanced past its end.
-/// Cheap to clone; clones share one time.
+/// A manual clock: `now` stands still until [`ManualClock::advance`], and `sleep` completes when
+/// the clock is advanced past its end. Cheap to clone; clones share one time.
 #[derive(Clone)]
 pub struct ManualClock(Arc<Inner>);
 
@@ -65,7 +65,8 @@ impl ManualClock {
         self.recount();
     }
 
-    /// Moves time to the end of the earliest sleep and returns how far that was; `None` when nobody sleeps.
+    /// Moves time to the end of the earliest sleep and returns how far that was; `None` when nobody
+    /// sleeps.
     pub fn advance_to_next(&self) -> Option<Duration> {
         let by = {
             let mut state = self.lock();
@@ -84,7 +85,8 @@ impl ManualClock {
         state.sleepers.len()
     }
 
-    /// Completes once at least `count` sleeps are under way: the way to know that a task has reached its wait.
+    /// Completes once at least `count` sleeps are under way: the way to know that a task has
+    /// reached its wait.
     pub async fn wait_for_sleepers(&self, count: usize) {
         let mut changes = self.0.sleeping.subscribe();
         while self.sleepers() < count {

@@ -1,8 +1,8 @@
 //! One suite for every connector, cases chosen by its [`Capabilities`](galatea_core::Capabilities).
 //!
-//! A connector's `tests/suite.rs` implements [`ConnectorHarness`] over a loopback platform and writes
-//! `galatea_testkit::connector_suite!(MyHarness);`. Each case runs on a single-threaded runtime of its own, so that everything that
-//! is logged can be searched for secrets.
+//! A connector's `tests/suite.rs` implements [`ConnectorHarness`] over a loopback platform and
+//! writes `galatea_testkit::connector_suite!(MyHarness);`. Each case runs on a single-threaded
+//! runtime of its own, so that everything that is logged can be searched for secrets.
 
 pub mod cases;
 mod gateway;
@@ -46,8 +46,8 @@ pub fn run<F: Future<Output = Outcome>>(case: impl FnOnce() -> F) {
     }
 }
 
-/// Generates the suite's tests for a [`ConnectorHarness`]. `local` leaves out what only a platform at the other end of a network has:
-/// failures, limits, refusals, secrets.
+/// Generates the suite's tests for a [`ConnectorHarness`]. `local` leaves out what only a platform
+/// at the other end of a network has: failures, limits, refusals, secrets.
 #[macro_export]
 macro_rules! connector_suite {
     (local $harness:ty) => {

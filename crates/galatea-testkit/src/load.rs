@@ -1,4 +1,5 @@
-//! Load on a loopback platform: questions over many rooms with timestamps, so that the time from a question to its answer can be measured.
+//! Load on a loopback platform: questions over many rooms with timestamps, so that the time from a
+//! question to its answer can be measured.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -16,7 +17,8 @@ pub struct LoadPlan {
     pub rooms: usize,
     /// Offered per second; as fast as they are taken when none.
     pub per_second: Option<f64>,
-    /// What each says; `{n}` becomes its number. An answer that holds `#` and a number answers that question.
+    /// What each says; `{n}` becomes its number. An answer that holds `#` and a number answers that
+    /// question.
     pub text: String,
 }
 
@@ -66,7 +68,8 @@ pub(crate) struct Load {
     done: usize,
     trips: Vec<Trip>,
     waiting: HashMap<usize, VecDeque<usize>>,
-    /// Answers that came before the answer to an earlier question of their room, or that nobody had asked for.
+    /// Answers that came before the answer to an earlier question of their room, or that nobody had
+    /// asked for.
     misplaced: usize,
 }
 
@@ -122,7 +125,8 @@ impl Load {
         }
     }
 
-    /// A message to a room arrived: it answers the oldest waiting question there. If it names another one, that one is answered out of turn.
+    /// A message to a room arrived: it answers the oldest waiting question there. If it names
+    /// another one, that one is answered out of turn.
     pub(crate) fn answered(&mut self, room: usize, text: &str) {
         let waiting = self.waiting.entry(room).or_default();
         let named = text

@@ -1,5 +1,5 @@
-//! What the strict platform servers have in common: a scene behind one lock, waiting by notification, faults, violations, connections
-//! that can be cut after any byte.
+//! What the strict platform servers have in common: a scene behind one lock, waiting by
+//! notification, faults, violations, connections that can be cut after any byte.
 
 mod fault;
 mod record;

@@ -1,5 +1,6 @@
-//! A machine that breaks while a program runs on it: its disk is full, slow, cannot flush, or its clock is set. Works without any rights: a small
-//! library, compiled by the C compiler that the build needs anyway, is preloaded into the program. Linux only.
+//! A machine that breaks while a program runs on it: its disk is full, slow, cannot flush, or its
+//! clock is set. Works without any rights: a small library, compiled by the C compiler that the
+//! build needs anyway, is preloaded into the program. Linux only.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{

@@ -1,7 +1,9 @@
-//! Model servers on loopback that hold clients strictly to the published API documents, and a scripted model without a wire.
+//! Model servers on loopback that hold clients strictly to the published API documents, and a
+//! scripted model without a wire.
 //!
-//! Every request is recorded. What a document forbids is recorded as a violation, answered as the real service would, and fails the
-//! test when the server is dropped or [`ModelServer::assert_clean`] is called. Nothing waits, so the servers also serve benchmarks.
+//! Every request is recorded. What a document forbids is recorded as a violation, answered as the
+//! real service would, and fails the test when the server is dropped or
+//! [`ModelServer::assert_clean`] is called. Nothing waits, so the servers also serve benchmarks.
 
 mod anthropic;
 mod google;

@@ -1,8 +1,10 @@
-//! A PostgreSQL for tests: one server for all test processes of a run, a database of its own for every test.
+//! A PostgreSQL for tests: one server for all test processes of a run, a database of its own for
+//! every test.
 //!
-//! Server programs are looked for in `GALATEA_TEST_POSTGRES_BIN`, in `PATH` and where distributions put them; on a machine without them they
-//! are installed ([`binaries`]). The server runs in a temporary folder on a loopback port, never as root, and ends by itself some minutes
-//! after its last use.
+//! Server programs are looked for in `GALATEA_TEST_POSTGRES_BIN`, in `PATH` and where distributions
+//! put them; on a machine without them they are installed ([`binaries`]). The server runs in a
+//! temporary folder on a loopback port, never as root, and ends by itself some minutes after its
+//! last use.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 pub mod binaries;
@@ -34,7 +36,8 @@ impl Database {
         Self::on(server).await
     }
 
-    /// A new database in which pgvector is installed, on a server that has it, shared by all tests that need one.
+    /// A new database in which pgvector is installed, on a server that has it, shared by all tests
+    /// that need one.
     pub async fn with_pgvector() -> Self {
         let server = tokio::task::spawn_blocking(Server::shared_with_pgvector)
             .await
@@ -69,7 +72,8 @@ impl Database {
         next
     }
 
-    /// Gives every part of the Rooms that anybody holds to somebody who never does anything, or to nobody.
+    /// Gives every part of the Rooms that anybody holds to somebody who never does anything, or to
+    /// nobody.
     ///
     /// Whoever held them learns of it with his next sign of life.
     pub async fn take_rooms(&self, away: bool) {
@@ -81,7 +85,8 @@ impl Database {
         self.execute(statement).await;
     }
 
-    /// Gives a part to the one member there is, who does not know of it: as after a claim whose answer was lost.
+    /// Gives a part to the one member there is, who does not know of it: as after a claim whose
+    /// answer was lost.
     pub async fn give_unasked(&self, part: &str) {
         let member = "(SELECT id FROM members)";
         self.execute(format!("INSERT INTO leases (part, member_id, epoch, expires_at) VALUES ('{part}', {member}, 1, 9007199254740991)")).await;

@@ -1,5 +1,5 @@
-//! Running a program as a child in end-to-end tests: its own home, its output line by line, signals, and no inheritance of the
-//! developer's environment.
+//! Running a program as a child in end-to-end tests: its own home, its output line by line,
+//! signals, and no inheritance of the developer's environment.
 
 mod running;
 
@@ -77,8 +77,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program at a path, with a home as working folder and `HOME`. Of the environment only `PATH` is passed on. Limits are off and answers come
-    /// in as many parts as they have, unless a test sets them: few people of a test say more than a person may.
+    /// A program at a path, with a home as working folder and `HOME`. Of the environment only
+    /// `PATH` is passed on. Limits are off and answers come in as many parts as they have, unless a
+    /// test sets them: few people of a test say more than a person may.
     pub fn new(path: impl Into<PathBuf>, home: &Home) -> Self {
         let mut env = BTreeMap::from([
             ("HOME".into(), home.path().into()),
@@ -126,7 +127,8 @@ impl Program {
         self
     }
 
-    /// With at most so many open files. The limit belongs to the process, so a shell sets it and becomes the program.
+    /// With at most so many open files. The limit belongs to the process, so a shell sets it and
+    /// becomes the program.
     #[must_use]
     pub fn open_files(mut self, most: usize) -> Self {
         let script = format!("ulimit -n {most} && exec \"$0\" \"$@\"");

@@ -1,7 +1,8 @@
-//! Recordings: what a platform sends, kept in `tests/replay/<platform>/<scenario>.json`, and what it means, in a form people can read.
+//! Recordings: what a platform sends, kept in `tests/replay/<platform>/<scenario>.json`, and what
+//! it means, in a form people can read.
 //!
-//! A recording holds `about`, `events` as the platform writes them, and `decoded`. `REPLAY_WRITE=1 cargo test replay` writes `decoded` anew,
-//! to be read before it is committed.
+//! A recording holds `about`, `events` as the platform writes them, and `decoded`.
+//! `REPLAY_WRITE=1 cargo test replay` writes `decoded` anew, to be read before it is committed.
 
 use std::{fs, path::PathBuf};
 

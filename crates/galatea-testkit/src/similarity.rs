@@ -31,7 +31,8 @@ impl Numbers {
     }
 }
 
-/// Fills an empty store with facts of one room and prints how long the ten most similar of all take to be found.
+/// Fills an empty store with facts of one room and prints how long the ten most similar of all take
+/// to be found.
 ///
 /// # Errors
 /// What the store refuses.

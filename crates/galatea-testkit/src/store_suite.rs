@@ -39,7 +39,8 @@ impl<S: Store + 'static> From<S> for Fresh {
     }
 }
 
-/// The part of [`store_suite!`] about embeddings, for a store that has more than one way to compare them.
+/// The part of [`store_suite!`] about embeddings, for a store that has more than one way to compare
+/// them.
 #[macro_export]
 macro_rules! embedding_suite {
     ($make:expr) => {
@@ -50,8 +51,9 @@ macro_rules! embedding_suite {
     };
 }
 
-/// Writes one `#[tokio::test]` per behaviour. The argument is an async expression that makes an empty store, or a [`Fresh`] with
-/// what must live as long as it. The calling crate needs tokio with `macros` and `rt-multi-thread`.
+/// Writes one `#[tokio::test]` per behaviour. The argument is an async expression that makes an
+/// empty store, or a [`Fresh`] with what must live as long as it. The calling crate needs tokio
+/// with `macros` and `rt-multi-thread`.
 ///
 /// ```ignore
 /// mod suite {

@@ -1,8 +1,10 @@
-//! A strict Telegram Bot API server on the loopback, written from the published Bot API and from what the real server is known to answer.
+//! A strict Telegram Bot API server on the loopback, written from the published Bot API and from
+//! what the real server is known to answer.
 //!
-//! It keeps a world of people and chats, delivers updates by `getUpdates` or webhook, and checks every call: what a correct client
-//! must not send is answered as the real server answers it *and* recorded as a violation. Dropping [`BotApi`] fails the test when a
-//! violation was not allowed. Faults can be ordered per method, chat and call.
+//! It keeps a world of people and chats, delivers updates by `getUpdates` or webhook, and checks
+//! every call: what a correct client must not send is answered as the real server answers it *and*
+//! recorded as a violation. Dropping [`BotApi`] fails the test when a violation was not allowed.
+//! Faults can be ordered per method, chat and call.
 //!
 //! ```no_run
 //! # async fn example() {
@@ -48,7 +50,8 @@ pub use people::{Chat, Saying, User};
 pub use state::{Call, Options};
 pub use world::{ChatKind, Standing};
 
-/// A running server; stops and checks when dropped. Everything a test does goes through its [`Handle`].
+/// A running server; stops and checks when dropped. Everything a test does goes through its
+/// [`Handle`].
 pub type BotApi = crate::loopback::Server<state::State>;
 
 /// A fault and the calls it meets.

@@ -1,8 +1,11 @@
-//! A strict server of X's API v2 on the loopback, written from the published API documents and from what the real one is known to answer.
+//! A strict server of X's API v2 on the loopback, written from the published API documents and from
+//! what the real one is known to answer.
 //!
-//! It keeps a world of people and posts, and checks every request: signature or token, known parameters, bodies, limits, X's rule that only
-//! those are answered who summoned the account. What a correct client must not send is answered as X answers it *and* recorded as a
-//! violation. Dropping [`XApi`] fails the test when a violation was not allowed. Faults can be ordered per route and call.
+//! It keeps a world of people and posts, and checks every request: signature or token, known
+//! parameters, bodies, limits, X's rule that only those are answered who summoned the account. What
+//! a correct client must not send is answered as X answers it *and* recorded as a violation.
+//! Dropping [`XApi`] fails the test when a violation was not allowed. Faults can be ordered per
+//! route and call.
 //!
 //! ```no_run
 //! # async fn example() {
@@ -39,7 +42,8 @@ pub use handle::{Handle, Shown};
 pub use people::Person;
 pub use state::{Access, Call, Keys, Options};
 
-/// A running server; stops and checks when dropped. Everything a test does goes through its [`Handle`].
+/// A running server; stops and checks when dropped. Everything a test does goes through its
+/// [`Handle`].
 pub type XApi = crate::loopback::Server<state::State>;
 
 /// A fault and the calls it meets.

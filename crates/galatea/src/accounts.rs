@@ -1,5 +1,5 @@
-//! Accounts: several logins of one character on one platform. A setting of the platform that ends in `_2`, `_3`, … is that of another
-//! account; what is not repeated is shared.
+//! Accounts: several logins of one character on one platform. A setting of the platform that ends
+//! in `_2`, `_3`, … is that of another account; what is not repeated is shared.
 
 use galatea_core::{
     Account, ConnectorInfo, Result, Settings, Source, Variable,
@@ -22,7 +22,8 @@ pub(crate) struct AccountSettings {
     pub(crate) settings: Settings,
 }
 
-/// `DISCORD_API_TOKEN_2` → (`DISCORD_API_TOKEN`, 2). Numbers go from 2 to 99, without a leading zero.
+/// `DISCORD_API_TOKEN_2` → (`DISCORD_API_TOKEN`, 2). Numbers go from 2 to 99, without a leading
+/// zero.
 pub(crate) fn split(name: &str) -> Option<(&str, u8)> {
     let (base, number) = name.rsplit_once('_')?;
     let plain = matches!(number.len(), 1 | 2)
@@ -84,7 +85,8 @@ fn without<'a>(layer: &Layer, login: impl Iterator<Item = &'a Variable>) -> Laye
         .collect()
 }
 
-/// What is odd about lists of people in the settings of an agent, a sentence each. A list that cannot be read is an error of its own elsewhere.
+/// What is odd about lists of people in the settings of an agent, a sentence each. A list that
+/// cannot be read is an error of its own elsewhere.
 pub(crate) fn listed(settings: &Settings) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for platform in PLATFORMS.iter().filter(|platform| platform.has_login()) {

@@ -1,4 +1,5 @@
-//! Activity: one line per handled message and per change of a connector. Ids and numbers only, never what was said.
+//! Activity: one line per handled message and per change of a connector. Ids and numbers only,
+//! never what was said.
 
 use galatea_core::{
     Account, AgentId, Decision, Event, Health, MemoryId, RoomId, Source, Store, TurnId,
@@ -116,7 +117,8 @@ impl Turns {
     }
 
     fn follow(&mut self, turn: TurnId) {
-        // A turn that starts again because more was said is still the same one, and has paid for its tokens.
+        // A turn that starts again because more was said is still the same one, and has paid for
+        // its tokens.
         if let Entry::Vacant(entry) = self.open.entry(turn) {
             entry.insert(Open::default());
             self.order.push_back(turn);
@@ -145,8 +147,9 @@ fn word(decision: Decision) -> &'static str {
     }
 }
 
-/// Logs until the bus closes. Rooms are looked up once each, outside of any turn. Troubles are shown on `people`, in the form of every
-/// other error; without one the log is read by programs, and they are lines of it.
+/// Logs until the bus closes. Rooms are looked up once each, outside of any turn. Troubles are
+/// shown on `people`, in the form of every other error; without one the log is read by programs,
+/// and they are lines of it.
 pub(crate) async fn watch(
     mut events: Receiver<Event>,
     store: Arc<dyn Store>,

@@ -1,7 +1,8 @@
-//! Allocator: the C library's, told to keep what it has while there is work, and to give back what is free once it is quiet.
+//! Allocator: the C library's, told to keep what it has while there is work, and to give back what
+//! is free once it is quiet.
 //!
-//! As it comes it returns the top of its heap after every larger free and asks for it again at once, and it makes eight arenas for each processor,
-//! each of which keeps what a burst left in it.
+//! As it comes it returns the top of its heap after every larger free and asks for it again at
+//! once, and it makes eight arenas for each processor, each of which keeps what a burst left in it.
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) use gnu::{give_back_after_bursts, settle};
@@ -20,17 +21,19 @@ mod gnu {
     /// So much work leaves something to give back.
     const WORK: Duration = Duration::from_secs(1);
 
-    /// Free memory at the top of the heap that is kept while there is work, and blocks up to which memory comes from the heap. As it comes these
-    /// are 128 KiB (mallopt(3)); measured, a flood takes a quarter less processor time with these.
+    /// Free memory at the top of the heap that is kept while there is work, and blocks up to which
+    /// memory comes from the heap. As it comes these are 128 KiB (mallopt(3)); measured, a flood
+    /// takes a quarter less processor time with these.
     const KEPT: libc::c_int = 128 << 20;
     const FROM_HEAP: libc::c_int = 32 << 20;
     /// The heap grows by at least so much.
     const STEP: libc::c_int = 1 << 20;
 
-    /// Two arenas for each processor, and the sizes above. To be called before any other thread is started.
+    /// Two arenas for each processor, and the sizes above. To be called before any other thread is
+    /// started.
     ///
-    /// With one for each, our threads and those of SQLite waited for each other's: a flood took a fifth more processor time. Those above two took
-    /// no more memory and saved no more time.
+    /// With one for each, our threads and those of SQLite waited for each other's: a flood took a
+    /// fifth more processor time. Those above two took no more memory and saved no more time.
     pub(crate) fn settle() {
         let arenas = std::thread::available_parallelism()
             .map_or(2, |n| libc::c_int::try_from(2 * n.get()).unwrap_or(libc::c_int::MAX));

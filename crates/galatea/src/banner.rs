@@ -1,4 +1,5 @@
-//! Banner: what is shown at the start: where things are, who answers with what, and what is off and why.
+//! Banner: what is shown at the start: where things are, who answers with what, and what is off and
+//! why.
 
 use std::fmt::Write as _;
 

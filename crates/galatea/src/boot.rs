@@ -87,7 +87,8 @@ pub(crate) enum PlatformState {
 /// Opens the storage and makes the agents.
 ///
 /// # Errors
-/// `Invalid` for a role that the database does not allow, `Invalid` with the place of a setting that makes no sense, and whatever keeps the database from opening.
+/// `Invalid` for a role that the database does not allow, `Invalid` with the place of a setting
+/// that makes no sense, and whatever keeps the database from opening.
 pub(crate) async fn boot(
     settings: &Settings,
     data_dir: &DataDir,
@@ -158,7 +159,8 @@ pub(crate) async fn boot(
 }
 
 impl Booted {
-    /// Ends intake, lets turns and sends finish for at most `within`, and closes the database. What did not finish goes on at the next start.
+    /// Ends intake, lets turns and sends finish for at most `within`, and closes the database. What
+    /// did not finish goes on at the next start.
     pub(crate) async fn stop(&self, within: Duration) {
         self.choosing.abort();
         if !self.orchestrator.stop(within).await {

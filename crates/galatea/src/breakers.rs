@@ -1,4 +1,5 @@
-//! Breakers: which parts of the outside are left alone at the moment, for `status`, `doctor` and `explain`.
+//! Breakers: which parts of the outside are left alone at the moment, for `status`, `doctor` and
+//! `explain`.
 
 use galatea_core::{
     Finding, Severity,

@@ -1,4 +1,5 @@
-//! Choosing: providers' lists of models, read in the background, and agents that go on with what was chosen.
+//! Choosing: providers' lists of models, read in the background, and agents that go on with what
+//! was chosen.
 
 use galatea_core::{Clock, Finding, Settings};
 use galatea_http::HttpClient;
@@ -28,7 +29,8 @@ pub(crate) fn describe(configured: &Configured) -> String {
     }
 }
 
-/// The models of an agent as a start would choose them now: for whoever only looks, so nothing is remembered.
+/// The models of an agent as a start would choose them now: for whoever only looks, so nothing is
+/// remembered.
 ///
 /// # Errors
 /// As [`galatea_models::build`].
@@ -68,13 +70,15 @@ pub(crate) struct Means {
     pub(crate) dependencies: Dependencies,
 }
 
-/// Reads lists now, after a refusal and once a day, and lets agents go on with what was chosen. Ends with the process.
+/// Reads lists now, after a refusal and once a day, and lets agents go on with what was chosen.
+/// Ends with the process.
 pub(crate) async fn watch(means: Means, mut agents: Vec<Choosing>) {
     agents.retain(|agent| !agent.configured.is_offline());
     let mut refused = false;
     while !agents.is_empty() {
         for agent in &mut agents {
-            // Where every model is named and has its window from the table, a list is read only to say what could be named instead.
+            // Where every model is named and has its window from the table, a list is read only to
+            // say what could be named instead.
             if agent.configured.asks() || refused {
                 look(&means, agent).await;
             }

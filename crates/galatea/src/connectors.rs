@@ -34,7 +34,8 @@ pub(crate) struct Platform {
     pub(crate) pages: &'static [Explanation],
     /// A link to a message, as people copy it from the platform.
     pub(crate) parse_link: fn(&str) -> Option<Link>,
-    /// The same for a place that is linked by its public name: that name, and how the link reads once the place's id is known.
+    /// The same for a place that is linked by its public name: that name, and how the link reads
+    /// once the place's id is known.
     pub(crate) parse_public_link: fn(&str) -> Option<PublicLink>,
     /// Whether a person there can have this id.
     pub(crate) is_person_id: fn(&str) -> bool,
@@ -104,7 +105,8 @@ fn no_public_links(_: &str) -> Option<PublicLink> {
     None
 }
 
-/// Settings as the runtime gets them: what other programs call their policies is added in the gate's own words, weaker than anything written.
+/// Settings as the runtime gets them: what other programs call their policies is added in the
+/// gate's own words, weaker than anything written.
 ///
 /// # Errors
 /// `Invalid` with the place of a setting that makes no sense.
@@ -175,7 +177,8 @@ impl Platform {
         };
         // An older token of the same account is the same login.
         let who = connector.info().account.to_string();
-        // A login with a browser is kept per agent: two agents that are not logged in yet are no clash, two accounts of one agent are.
+        // A login with a browser is kept per agent: two agents that are not logged in yet are no
+        // clash, two accounts of one agent are.
         let whose =
             if login.is_some() { String::new() } else { format!(" of {}", host.agent_name) };
         if self.has_login()
@@ -197,8 +200,8 @@ impl Platform {
         self.variables.iter().filter(|v| v.required && v.secret)
     }
 
-    /// The secrets of a login and the variable to name for them. Where it has several, such as those of an app and those of an account,
-    /// all of them make it.
+    /// The secrets of a login and the variable to name for them. Where it has several, such as
+    /// those of an app and those of an account, all of them make it.
     fn secrets(&self, settings: &Settings) -> Option<(&'static str, String)> {
         let secrets: Vec<_> = self.login_secrets().collect();
         let variable = secrets.last()?;
@@ -226,8 +229,8 @@ impl Platform {
 }
 
 impl Taken {
-    /// The agent that has this already; else it is this agent's now. Several characters see the same environment, and a platform lets
-    /// one process read a login: the first character gets it.
+    /// The agent that has this already; else it is this agent's now. Several characters see the
+    /// same environment, and a platform lets one process read a login: the first character gets it.
     fn by(&mut self, platform: Source, what: &str, agent: &str) -> Option<String> {
         match self.logins.entry((platform, what.to_owned())) {
             Entry::Occupied(owner) => Some(owner.get().clone()),
@@ -238,7 +241,8 @@ impl Taken {
         }
     }
 
-    /// The first agent has the usual socket; the others get one of their own beside it, unless their character names one.
+    /// The first agent has the usual socket; the others get one of their own beside it, unless
+    /// their character names one.
     fn own_terminal(&mut self, settings: &Settings, host: &Host) -> Settings {
         const SOCKET: &str = "TERMINAL_SOCKET";
         self.terminals += 1;

@@ -31,7 +31,8 @@ impl DataDir {
         Self { path: working_dir.join(configured.trim()) }
     }
 
-    /// Makes sure that it exists. A new one is readable by this user only and kept out of git: it holds what people wrote.
+    /// Makes sure that it exists. A new one is readable by this user only and kept out of git: it
+    /// holds what people wrote.
     ///
     /// # Errors
     /// `Forbidden`, `Conflict` or `Unavailable` (`GAL-DATA-DIR`) with the path.

@@ -1,4 +1,5 @@
-//! Database: the file in the data folder, or the PostgreSQL that `DATABASE_URL` names. Nobody else knows which.
+//! Database: the file in the data folder, or the PostgreSQL that `DATABASE_URL` names. Nobody else
+//! knows which.
 
 use galatea_core::{Error, Result, SecretString, Settings, SharedClock, Skew};
 pub(crate) use galatea_store::Database;
@@ -10,8 +11,8 @@ use crate::{config::DATABASE_URL, data_dir::DataDir};
 /// Connections for reading of a command that works beside the running process.
 const BESIDE: u32 = 1;
 
-/// Opens it, making its tables when they are missing. Also tells whether it was made just now. What it stores is dated by its own clock once
-/// `skew` is known.
+/// Opens it, making its tables when they are missing. Also tells whether it was made just now. What
+/// it stores is dated by its own clock once `skew` is known.
 ///
 /// # Errors
 /// Whatever keeps it from opening, with the place of the setting.
@@ -66,7 +67,8 @@ pub(crate) fn show(
     }
 }
 
-/// What a look at a PostgreSQL tells, without making or changing anything; none when there is a file instead.
+/// What a look at a PostgreSQL tells, without making or changing anything; none when there is a
+/// file instead.
 pub(crate) async fn look(settings: &Settings) -> Option<Result<Seen>> {
     let url = address(settings)?;
     Some(Database::look(&url, &PostgresOptions::default()).await.map_err(|e| located(e, settings)))

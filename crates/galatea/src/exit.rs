@@ -6,11 +6,13 @@ use std::process::ExitCode;
 /// Why a command ended. The numbers are part of the command line's contract and never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// 1: it failed for a reason none of the others name, such as a disk that is full or a folder that cannot be written.
+    /// 1: it failed for a reason none of the others name, such as a disk that is full or a folder
+    /// that cannot be written.
     Failure = 1,
     /// 2: the command line itself is wrong (also what clap uses).
     Usage = 2,
-    /// 3: a setting, `.env`, `galatea.toml`, character file or the database they name is wrong: starting again does not help.
+    /// 3: a setting, `.env`, `galatea.toml`, character file or the database they name is wrong:
+    /// starting again does not help.
     Configuration = 3,
     /// 4: credentials were refused or lack a right.
     Authentication = 4,
@@ -30,7 +32,8 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Codes of what no restart mends, whatever their kind: who supervises the program must not start it for ever.
+/// Codes of what no restart mends, whatever their kind: who supervises the program must not start
+/// it for ever.
 const LASTING: &[&str] = &["GAL-ROLE", "GAL-DB-NEWER", "GAL-DB-OLD", "GAL-DB-POOLER"];
 
 impl Exit {
@@ -43,7 +46,8 @@ impl Exit {
         if LASTING.contains(&area) {
             return Self::Configuration;
         }
-        // This machine's own disk and folders: no credential and no network is at fault, and another try may do. A port is another's.
+        // This machine's own disk and folders: no credential and no network is at fault, and
+        // another try may do. A port is another's.
         let local = [
             "GAL-DATA-DIR",
             "GAL-DB-FULL",

@@ -1,4 +1,5 @@
-//! Files that commands write: never over another one unasked, secrets for this user only, whole or not at all.
+//! Files that commands write: never over another one unasked, secrets for this user only, whole or
+//! not at all.
 
 use galatea_core::{Error, ErrorKind, Result};
 use std::{
@@ -29,7 +30,8 @@ pub(crate) fn create(path: &Path, text: &str, access: Access) -> Result<()> {
     replace(path, text, access)
 }
 
-/// Writes a file, whatever was there: first beside it, then moved into its place, so that a crash leaves the old or the new one.
+/// Writes a file, whatever was there: first beside it, then moved into its place, so that a crash
+/// leaves the old or the new one.
 ///
 /// # Errors
 /// `GAL-FILE-WRITE` with the path and the cause.
@@ -71,7 +73,8 @@ fn write(path: &Path, target: &Path, text: &str, access: Access) -> io::Result<(
     file.sync_all()
 }
 
-/// Whether others on this machine may read or write a file. Always false where the system has no such rights.
+/// Whether others on this machine may read or write a file. Always false where the system has no
+/// such rights.
 pub(crate) fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
     return path.metadata().is_ok_and(|found| {
@@ -97,8 +100,8 @@ pub(crate) fn close_to_others(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that git leaves a file alone: adds a line to `.gitignore` beside it if it lies in a git repository and nothing ignores it by
-/// name yet. The `.gitignore` that was changed.
+/// Makes sure that git leaves a file alone: adds a line to `.gitignore` beside it if it lies in a
+/// git repository and nothing ignores it by name yet. The `.gitignore` that was changed.
 ///
 /// # Errors
 /// `GAL-FILE-WRITE` with the path and the cause.

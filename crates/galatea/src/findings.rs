@@ -8,7 +8,8 @@ use crate::{
     report::{Level, Report, wrap},
 };
 
-/// The findings as text, lines ending in newlines; each with its mark, and below it what there is to know.
+/// The findings as text, lines ending in newlines; each with its mark, and below it what there is
+/// to know.
 pub(crate) fn render(findings: &[Finding], style: Style) -> String {
     let mut text = String::new();
     for finding in findings {

@@ -1,4 +1,5 @@
-//! Health: a small server on the loopback interface that tells whether this process lives and is ready to answer.
+//! Health: a small server on the loopback interface that tells whether this process lives and is
+//! ready to answer.
 
 mod owner;
 
@@ -46,7 +47,8 @@ pub(crate) struct Readiness {
     /// The processes that share the database; none where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cluster: Option<ClusterState>,
-    /// What was learnt of models while they were asked: names that the provider does not have, answers by another model.
+    /// What was learnt of models while they were asked: names that the provider does not have,
+    /// answers by another model.
     #[serde(default)]
     pub(crate) remarks: Vec<Reason>,
     /// How the circuit breakers stand, of accounts and of models.
@@ -72,9 +74,11 @@ pub(crate) struct Readiness {
 pub(crate) struct ClusterState {
     /// How many are alive.
     pub(crate) alive: usize,
-    /// How far the database's clock is ahead of this machine's, in milliseconds; negative when it is behind.
+    /// How far the database's clock is ahead of this machine's, in milliseconds; negative when it
+    /// is behind.
     pub(crate) skew_millis: i64,
-    /// What should be looked at, though everything is done: clocks that differ, processes that run something else.
+    /// What should be looked at, though everything is done: clocks that differ, processes that run
+    /// something else.
     pub(crate) notes: Vec<Note>,
 }
 
@@ -141,7 +145,8 @@ pub(crate) type Probe = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + S
 /// Reads where to listen; `port` is the flag's.
 ///
 /// # Errors
-/// `Invalid` for a host that is no address (`GAL-CFG-VALUE`) or not on the loopback interface (`GAL-BIND`).
+/// `Invalid` for a host that is no address (`GAL-CFG-VALUE`) or not on the loopback interface
+/// (`GAL-BIND`).
 pub(crate) fn address(settings: &Settings, port: Option<u16>) -> Result<SocketAddr> {
     let host = settings.text(&SERVER_HOST).unwrap_or_default();
     let host = host.trim();

@@ -1,6 +1,6 @@
-//! Galatea: brings personas to life on Telegram and other platforms. [`run`] reads the command line and
-//! returns the exit code; the program (`main.rs`) does nothing else. A library besides, so that the
-//! fuzzer reaches the readers of files; nothing else may import it.
+//! Galatea: brings personas to life on Telegram and other platforms. [`run`] reads the command line
+//! and returns the exit code; the program (`main.rs`) does nothing else. A library besides, so that
+//! the fuzzer reaches the readers of files; nothing else may import it.
 
 mod accounts;
 mod activity;
@@ -46,8 +46,8 @@ use crate::{cli::Cli, context::Context, failure::Failure};
 #[cfg(feature = "fuzz")]
 pub use config::fuzz;
 
-/// Runs the command that the process was started with. Sets up the allocator and the threads first, so
-/// call it once, at the beginning of `main`.
+/// Runs the command that the process was started with. Sets up the allocator and the threads first,
+/// so call it once, at the beginning of `main`.
 pub fn run() -> ExitCode {
     allocator::settle();
     match tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()
@@ -62,8 +62,9 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Threads that run tasks. One processor is left to the threads of the database: as many of ours as processors take turns with them, wake each
-/// other for every message and wait for each other's memory. Measured with two processors, a flood takes a fifth less processor time so.
+/// Threads that run tasks. One processor is left to the threads of the database: as many of ours as
+/// processors take turns with them, wake each other for every message and wait for each other's
+/// memory. Measured with two processors, a flood takes a fifth less processor time so.
 fn workers() -> usize {
     std::thread::available_parallelism()
         .map_or(1, |processors| processors.get().saturating_sub(1).max(1))

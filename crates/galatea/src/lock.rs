@@ -1,4 +1,5 @@
-//! Lock: one process per data folder. The system frees the lock with the process, so a crash leaves nothing to clean up.
+//! Lock: one process per data folder. The system frees the lock with the process, so a crash leaves
+//! nothing to clean up.
 
 use galatea_core::{Error, ErrorKind, Result};
 use std::{
@@ -93,7 +94,8 @@ pub(crate) fn holder(data_dir: &Path) -> Result<Option<Holder>> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(cannot(&path, e)),
     };
-    // Only asks: a shared lock is refused exactly while somebody holds it, and freed at once otherwise.
+    // Only asks: a shared lock is refused exactly while somebody holds it, and freed at once
+    // otherwise.
     match file.try_lock_shared() {
         Ok(()) => Ok(None),
         Err(TryLockError::WouldBlock) => Ok(Some(read(&path))),

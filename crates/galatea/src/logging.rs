@@ -1,4 +1,5 @@
-//! Logging: `tracing` to stderr, text on a terminal and JSON elsewhere, every line through the redactor.
+//! Logging: `tracing` to stderr, text on a terminal and JSON elsewhere, every line through the
+//! redactor.
 
 use galatea_core::{Error, Result, Settings};
 use std::io::IsTerminal;
@@ -11,11 +12,12 @@ use crate::{
     redact::CleanStderr,
 };
 
-/// Starts logging. Commands that do one thing log errors only, unless `LOG_LEVEL` or `-v` asks for more; a process that runs logs from
-/// `info` on.
+/// Starts logging. Commands that do one thing log errors only, unless `LOG_LEVEL` or `-v` asks for
+/// more; a process that runs logs from `info` on.
 ///
 /// # Errors
-/// `Invalid` with its place for a setting that makes no sense, if the command runs agents. Others can do their work without.
+/// `Invalid` with its place for a setting that makes no sense, if the command runs agents. Others
+/// can do their work without.
 pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
     let settings = context.quiet_configuration().map(|c| c.settings.clone()).unwrap_or_default();
     let runs = matches!(cli.command, None | Some(Command::Start(_)));
@@ -41,7 +43,8 @@ pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Whether a process that runs agents writes its log as JSON. What it has to tell people is part of the log then.
+/// Whether a process that runs agents writes its log as JSON. What it has to tell people is part of
+/// the log then.
 pub(crate) fn is_json(context: &Context) -> bool {
     context.log_json
         || context.quiet_configuration().is_ok_and(|c| json(&c.settings, true).unwrap_or(false))
@@ -87,7 +90,8 @@ fn filter(settings: &Settings, runs: bool, verbose: u8) -> Result<EnvFilter> {
     };
     // Libraries say little that helps, and some would print what they send.
     let theirs = if ours == "error" { "error" } else { "warn" };
-    // Of a database that goes away the stores tell, once; every connection of a pool would say it again.
+    // Of a database that goes away the stores tell, once; every connection of a pool would say it
+    // again.
     EnvFilter::try_new(format!("{theirs},sqlx=error,galatea={ours}"))
         .map_err(|_| complain(settings))
 }

@@ -1,4 +1,5 @@
-//! The machine's clock, watched: somebody may set it while we run, and platforms do not know of that.
+//! The machine's clock, watched: somebody may set it while we run, and platforms do not know of
+//! that.
 
 use galatea_core::{Clock, Skew, Timestamp};
 use nix::time::{ClockId, clock_gettime};
@@ -16,7 +17,8 @@ const STEADY: ClockId = ClockId::CLOCK_MONOTONIC;
 /// Smaller steps are a clock that is kept right.
 const WORTH_TELLING: i64 = 30_000;
 
-/// Wall clock time that knows how far it was set since the program began, and follows the clock of a store that several machines share.
+/// Wall clock time that knows how far it was set since the program began, and follows the clock of
+/// a store that several machines share.
 #[derive(Debug)]
 pub(crate) struct MachineClock {
     /// How far the store's clock is ahead.
@@ -34,7 +36,8 @@ impl MachineClock {
         Self { begun: offset.saturating_add(skew.followed()), told: AtomicI64::new(offset), skew }
     }
 
-    /// How far time was set, forward or (negative) back: here, and not followed by the store's clock.
+    /// How far time was set, forward or (negative) back: here, and not followed by the store's
+    /// clock.
     fn set(&self) -> i64 {
         let offset = wall().saturating_sub(steady());
         let told = self.told.load(Ordering::Relaxed);

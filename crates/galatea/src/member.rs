@@ -9,7 +9,8 @@ use crate::data_dir::DataDir;
 /// Who ran with this data folder before.
 const FILE: &str = "member";
 
-/// Joins as somebody new. What the last process with this data folder had is free at once: the folder is locked, so it has ended.
+/// Joins as somebody new. What the last process with this data folder had is free at once: the
+/// folder is locked, so it has ended.
 ///
 /// # Errors
 /// `Unavailable` when the data folder cannot be written, and whatever the database says.
@@ -45,7 +46,8 @@ pub(crate) fn warn_of_skew(skew: &Skew) {
 /// Code of clocks that differ.
 pub(crate) const SKEW: &str = "GAL-CLOCK-SKEW";
 
-/// One sentence about clocks that differ by more than can be left alone; `millis` is how far the database's is ahead.
+/// One sentence about clocks that differ by more than can be left alone; `millis` is how far the
+/// database's is ahead.
 pub(crate) fn skew_told(millis: i64) -> Option<String> {
     let seconds = millis.unsigned_abs() as f64 / 1000.0;
     let word = if millis > 0 { "behind" } else { "ahead of" };

@@ -1,4 +1,5 @@
-//! Models: those of one agent, each watched, so that `/readyz` can say when none answers, and replaced by others while the program runs.
+//! Models: those of one agent, each watched, so that `/readyz` can say when none answers, and
+//! replaced by others while the program runs.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -52,8 +53,8 @@ impl ModelHealth {
     }
 }
 
-/// A place in the agent that others may take while the program runs. What it held stays, as its name is lent out; there are as many as choices
-/// were made, which is a handful in a year.
+/// A place in the agent that others may take while the program runs. What it held stays, as its
+/// name is lent out; there are as many as choices were made, which is a handful in a year.
 struct Place {
     model: Arc<dyn TextModel>,
     next: OnceLock<Box<Place>>,
@@ -78,7 +79,8 @@ impl Place {
     }
 }
 
-/// Puts other models in the places of an agent's. Vectors stay: those of another model cannot be compared, so they wait for the next start.
+/// Puts other models in the places of an agent's. Vectors stay: those of another model cannot be
+/// compared, so they wait for the next start.
 #[derive(Clone)]
 pub(crate) struct Renewal {
     small: Arc<Place>,

@@ -58,7 +58,8 @@ impl Style {
         Self { colored: false, columns: Some(width) }
     }
 
-    /// By the stream and `CLICOLOR_FORCE`, `NO_COLOR`, `TERM=dumb` (<https://no-color.org>, <https://bixense.com/clicolors>).
+    /// By the stream and `CLICOLOR_FORCE`, `NO_COLOR`, `TERM=dumb` (<https://no-color.org>,
+    /// <https://bixense.com/clicolors>).
     fn of(terminal: bool) -> Self {
         let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
         let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
@@ -76,12 +77,14 @@ impl Style {
         if self.colored { format!("\x1b[1;{}m{text}\x1b[0m", color as u8) } else { text.to_owned() }
     }
 
-    /// Columns of a line that we break ourselves: no wider than reads well, no narrower than a first column and a word.
+    /// Columns of a line that we break ourselves: no wider than reads well, no narrower than a
+    /// first column and a word.
     pub(crate) fn width(self) -> usize {
         self.columns.map_or(WIDTH, |columns| columns.clamp(NARROWEST, WIDTH))
     }
 
-    /// Columns of the terminal; none where there is none, so that what a program reads keeps its lines.
+    /// Columns of the terminal; none where there is none, so that what a program reads keeps its
+    /// lines.
     pub(crate) fn columns(self) -> Option<usize> {
         self.columns.map(|columns| columns.max(NARROWEST))
     }
@@ -92,7 +95,8 @@ impl Style {
     }
 }
 
-/// The columns of the terminal: `COLUMNS` where it is exported (POSIX, Environment Variables §8.3), else what the terminal says.
+/// The columns of the terminal: `COLUMNS` where it is exported (POSIX, Environment Variables §8.3),
+/// else what the terminal says.
 fn columns() -> Option<usize> {
     let told = std::env::var("COLUMNS")
         .ok()

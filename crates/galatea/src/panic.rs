@@ -1,8 +1,10 @@
-//! What is printed when the program itself is at fault: no backtrace, one request. The process then ends with 101, as Rust's always do.
+//! What is printed when the program itself is at fault: no backtrace, one request. The process then
+//! ends with 101, as Rust's always do.
 
 use crate::{output::Output, report::Report};
 
-/// Installs the message for panics of every thread. A panic in a supervised task does not end the process; the message is the same.
+/// Installs the message for panics of every thread. A panic in a supervised task does not end the
+/// process; the message is the same.
 pub(crate) fn install(output: &Output) {
     let output = output.clone();
     std::panic::set_hook(Box::new(move |panic| {

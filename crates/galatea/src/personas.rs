@@ -46,7 +46,8 @@ pub(crate) struct Persona {
 }
 
 impl Persona {
-    /// What another process compares with its own: the character, and all settings that are given and mean the same on every machine.
+    /// What another process compares with its own: the character, and all settings that are given
+    /// and mean the same on every machine.
     pub(crate) fn about(&self) -> AboutAgent {
         let everywhere = config::groups()
             .iter()
@@ -69,7 +70,8 @@ impl Persona {
 /// Reads the characters named by `files`, else those of the settings, else the built-in one.
 ///
 /// # Errors
-/// `Invalid` with the place of a fault in a file, `NotFound` for a missing file, `Conflict` for two characters of one id.
+/// `Invalid` with the place of a fault in a file, `NotFound` for a missing file, `Conflict` for two
+/// characters of one id.
 pub(crate) fn load(
     files: &[PathBuf],
     configuration: &Configuration,
@@ -100,8 +102,9 @@ pub(crate) fn load(
     Ok(personas)
 }
 
-/// The files that the settings name. A relative path in a file is relative to that file, so that it holds from every working folder; where it is
-/// not there, to the working folder, as paths in the environment are.
+/// The files that the settings name. A relative path in a file is relative to that file, so that it
+/// holds from every working folder; where it is not there, to the working folder, as paths in the
+/// environment are.
 fn configured(settings: &Settings, working_dir: &Path) -> galatea_core::Result<Vec<PathBuf>> {
     let named = settings.list(&CHARACTER_FILES)?.unwrap_or_default().into_iter().map(PathBuf::from);
     let beside = match settings.find(&CHARACTER_FILES).map(|setting| &setting.origin) {

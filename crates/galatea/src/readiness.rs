@@ -22,7 +22,8 @@ use crate::{
     whole::{self, Idle, Wanted},
 };
 
-/// Longest wait for the database to answer all that is asked. Who asks for readiness rarely waits longer than a second or two.
+/// Longest wait for the database to answer all that is asked. Who asks for readiness rarely waits
+/// longer than a second or two.
 const STORAGE_PATIENCE: Duration = Duration::from_secs(1);
 /// However many ask within this time, the database is asked once.
 const FRESH: Duration = Duration::from_millis(250);
@@ -289,7 +290,8 @@ fn short(trouble: &Trouble) -> String {
         .map_or_else(|| trouble.message.clone(), |next| format!("{}; {next}", trouble.message))
 }
 
-/// What was learnt of a model while it was asked; others may answer in its place, so it is in nobody's way.
+/// What was learnt of a model while it was asked; others may answer in its place, so it is in
+/// nobody's way.
 fn remark(finding: Finding) -> Reason {
     let Finding { id, subject, message, cause, origin, fix, .. } = finding;
     Reason { subject, agent: None, message, code: Some(id), cause, origin, fix }

@@ -24,7 +24,8 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Redactor {
-    /// Remembers a secret in the forms in which it may be printed: as it is, in JSON, in an address.
+    /// Remembers a secret in the forms in which it may be printed: as it is, in JSON, in an
+    /// address.
     pub(crate) fn learn(&self, secret: &str) {
         let secret = secret.trim().trim_matches(['"', '\'']);
         if secret.len() < SHORTEST {

@@ -13,7 +13,8 @@ use std::fmt::Write as _;
 
 use crate::output::{Color, Style};
 
-/// Widest line we write ourselves; the classic terminal. Lines quoted from a file are cut, single long words are not.
+/// Widest line we write ourselves; the classic terminal. Lines quoted from a file are cut, single
+/// long words are not.
 pub(crate) const WIDTH: usize = 80;
 
 /// How much a report matters.
@@ -168,7 +169,8 @@ impl Place {
     }
 }
 
-/// The part of a line around a column that fits into `room` characters, and the column in it (from 1). Tabs become spaces.
+/// The part of a line around a column that fits into `room` characters, and the column in it (from
+/// 1). Tabs become spaces.
 fn window(line: &str, column: usize, room: usize) -> (String, usize) {
     let chars: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let at = column.clamp(1, chars.len() + 1) - 1;
@@ -183,7 +185,8 @@ fn window(line: &str, column: usize, room: usize) -> (String, usize) {
     (shown.collect(), at - start + 1)
 }
 
-/// Breaks text at spaces: the first line `first` wide, the others `rest`. A word longer than a line is kept whole (addresses must stay copyable).
+/// Breaks text at spaces: the first line `first` wide, the others `rest`. A word longer than a line
+/// is kept whole (addresses must stay copyable).
 pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -201,8 +204,9 @@ pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     lines
 }
 
-/// Text behind a head that takes `indent` columns of a terminal: broken at spaces, each further line below its beginning. Where that leaves
-/// too little room, it begins on a line of its own. As it is where it fits, and where no terminal shows it.
+/// Text behind a head that takes `indent` columns of a terminal: broken at spaces, each further
+/// line below its beginning. Where that leaves too little room, it begins on a line of its own. As
+/// it is where it fits, and where no terminal shows it.
 pub(crate) fn hang(indent: usize, text: &str, style: Style) -> String {
     let Some(width) = style
         .columns()

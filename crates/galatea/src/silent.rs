@@ -1,4 +1,5 @@
-//! Silent: agents that read platforms on which they answer nobody, because no model is set. It looks healthy from everywhere else.
+//! Silent: agents that read platforms on which they answer nobody, because no model is set. It
+//! looks healthy from everywhere else.
 
 use galatea_core::{Connector, Finding, Settings, Severity};
 use galatea_models::Configured;
@@ -12,7 +13,8 @@ const CODE: &str = "GAL-MODEL-NONE";
 /// What to do.
 const FIX: &str = "`galatea init` connects a model; or set a key (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), or OLLAMA_API_ENDPOINT for a model of your own";
 
-/// The titles of the platforms on which these connectors read and answer nobody, each once. Where answers are switched off, silence is meant.
+/// The titles of the platforms on which these connectors read and answer nobody, each once. Where
+/// answers are switched off, silence is meant.
 pub(crate) fn places(
     configured: &Configured,
     settings: &Settings,

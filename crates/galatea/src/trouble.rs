@@ -1,4 +1,5 @@
-//! Trouble: what is wrong with a connector or a model, taken apart so that it is shown in the form of every other error.
+//! Trouble: what is wrong with a connector or a model, taken apart so that it is shown in the form
+//! of every other error.
 
 use galatea_core::{Error, Health};
 
@@ -114,7 +115,8 @@ fn upper(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// The sentence, the context and what stands behind it, of the text an [`Error`] displays: `sentence (key=value, key=value)…`.
+/// The sentence, the context and what stands behind it, of the text an [`Error`] displays:
+/// `sentence (key=value, key=value)…`.
 fn take_apart(text: &str) -> (&str, Vec<(&str, &str)>, &str) {
     let whole = (text, Vec::new(), "");
     let Some((at, _)) = text.match_indices(" (").find(|(at, _)| key_of(&text[at + 2..]).is_some())

@@ -1,4 +1,5 @@
-//! Wants: what a character asks for and this program does not have, so that a missing ability is no riddle.
+//! Wants: what a character asks for and this program does not have, so that a missing ability is no
+//! riddle.
 
 use galatea_core::{Character, character::Knowledge};
 use std::path::Path;
@@ -26,7 +27,8 @@ const BUILT_IN: &[&str] = &[
     "node",
 ];
 
-/// Remarks about plugins and knowledge that are not here. `file` is the character's own, for paths and messages.
+/// Remarks about plugins and knowledge that are not here. `file` is the character's own, for paths
+/// and messages.
 pub(crate) fn remarks(
     character: &Character,
     file: Option<&Path>,

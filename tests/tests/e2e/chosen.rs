@@ -1,4 +1,5 @@
-//! Models that nobody names: chosen from the provider's list in the background, remembered, and chosen again once they are gone.
+//! Models that nobody names: chosen from the provider's list in the background, remembered, and
+//! chosen again once they are gone.
 
 use galatea_testkit::{
     models::{Fault, Recorded, Reply},

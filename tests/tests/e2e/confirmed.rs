@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::stage::Stage;
 
-/// The model calls SEND_MESSAGE once, for the first request after this; every other one gets `A` and the number of the last question.
+/// The model calls SEND_MESSAGE once, for the first request after this; every other one gets `A`
+/// and the number of the last question.
 fn wants_to_say(stage: &Stage, there: &Chat, text: &str) {
     let call = (
         "SEND_MESSAGE".to_owned(),

@@ -1,4 +1,5 @@
-//! The systemd unit and the compose files as shipped, with the settings that `init` writes: their own paths lead to a bot that answers.
+//! The systemd unit and the compose files as shipped, with the settings that `init` writes: their
+//! own paths lead to a bot that answers.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -83,7 +84,8 @@ async fn the_systemd_unit_as_shipped_starts_a_bot_that_answers() {
         "the binary",
         "ExecStart runs what was installed"
     );
-    // systemd reads the file itself, as root (systemd.exec(5), EnvironmentFile=), then adds Environment=.
+    // systemd reads the file itself, as root (systemd.exec(5), EnvironmentFile=), then adds
+    // Environment=.
     let [file] = entries(UNIT, "EnvironmentFile").try_into().unwrap();
     let env: BTreeMap<String, String> = fs::read_to_string(under(file.trim_start_matches('-')))
         .unwrap()

@@ -1,4 +1,5 @@
-//! Discord from end to end: mention, direct message, reply, thread, command; bad days; ids as elizaOS derives them.
+//! Discord from end to end: mention, direct message, reply, thread, command; bad days; ids as
+//! elizaOS derives them.
 
 use galatea_core::ids::AgentIdentity;
 use galatea_testkit::{

@@ -1,4 +1,5 @@
-//! Who answers when the model does not: another key, a sibling, another provider, a notice. And why, wherever somebody may look.
+//! Who answers when the model does not: another key, a sibling, another provider, a notice. And
+//! why, wherever somebody may look.
 
 use galatea_testkit::{
     models::{AnthropicServer, Fault, Recorded, Reply},

@@ -1,4 +1,5 @@
-//! `galatea init --yes` connects every platform: secrets from standard input, checked with the platform before anything is written.
+//! `galatea init --yes` connects every platform: secrets from standard input, checked with the
+//! platform before anything is written.
 
 use galatea_testkit::{
     discord::DiscordApi,

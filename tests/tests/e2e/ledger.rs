@@ -1,4 +1,5 @@
-//! audit and outbox: every message is accounted for, and what was not delivered can be sent after all.
+//! audit and outbox: every message is accounted for, and what was not delivered can be sent after
+//! all.
 
 use galatea_testkit::{
     process::Finished,

@@ -1,4 +1,5 @@
-//! Limits, usage and the block list by the real program, whose parts they cross: platform, line, ledger and command line.
+//! Limits, usage and the block list by the real program, whose parts they cross: platform, line,
+//! ledger and command line.
 
 use serde_json::Value;
 

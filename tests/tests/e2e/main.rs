@@ -1,4 +1,5 @@
-//! End to end: the real program as a child process, between loopback platforms and a loopback model.
+//! End to end: the real program as a child process, between loopback platforms and a loopback
+//! model.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod stage;

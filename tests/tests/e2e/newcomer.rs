@@ -1,4 +1,5 @@
-//! A newcomer: the commands of README.md, taken from its text, in their order, in a fresh folder. Every start must lead to a bot that answers.
+//! A newcomer: the commands of README.md, taken from its text, in their order, in a fresh folder.
+//! Every start must lead to a bot that answers.
 
 use std::path::Path;
 
@@ -10,7 +11,8 @@ const README: &str = include_str!("../../../README.md");
 /// An old elizaOS file, which the README's reader has and we bring along.
 const OLD: &str = include_str!("../../../crates/galatea-core/src/character/tests/fixtures/v0.json");
 
-/// Commands in fenced blocks of a text, in order; what is printed in an example (`$ …`) is no command.
+/// Commands in fenced blocks of a text, in order; what is printed in an example (`$ …`) is no
+/// command.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -29,7 +31,8 @@ fn commands(text: &str) -> Vec<String> {
     found
 }
 
-/// Steps that need the internet, a compiler or a browser, and are proved elsewhere: the program is built and lies in PATH.
+/// Steps that need the internet, a compiler or a browser, and are proved elsewhere: the program is
+/// built and lies in PATH.
 fn is_before(command: &str) -> bool {
     ["sudo apt-get", "apt-get", "git clone", "cd ", "cargo ", "export PATH="]
         .iter()
@@ -95,7 +98,8 @@ impl Newcomer {
             .env("TELEGRAM_API_ROOT", self.stage.telegram.url())
             .env("SERVER_PORT", "0")
             .env("NO_COLOR", "1");
-        // Where OpenAI is, once there is a key for it: an address alone would be a model of one's own.
+        // Where OpenAI is, once there is a key for it: an address alone would be a model of one's
+        // own.
         if self.has_key {
             program.env("OPENAI_BASE_URL", self.stage.model.base_url())
         } else {

@@ -1,4 +1,5 @@
-//! The helper from its character file: each answer in the right place, and every row under the id that elizaOS would give it.
+//! The helper from its character file: each answer in the right place, and every row under the id
+//! that elizaOS would give it.
 
 use std::path::Path;
 
@@ -22,7 +23,8 @@ async fn start(stage: &Stage) -> Running {
     running
 }
 
-/// What elizaOS's `createUniqueUuid` gives for the agent Juniper (8226d44c-1a1f-089f-a575-56c9ff3dd82b), computed apart from this program: SHA-1 of the
+/// What elizaOS's `createUniqueUuid` gives for the agent Juniper
+/// (8226d44c-1a1f-089f-a575-56c9ff3dd82b), computed apart from this program: SHA-1 of the
 /// percent-encoded `base:agentId`, cut to 16 bytes, with its variant bits and version 0.
 const VECTORS: &[(&str, &str)] = &[
     ("5000000001", "cff52309-3563-0861-b21b-06c80e7e3866"),
@@ -117,7 +119,8 @@ async fn the_helper_answers_everyone_in_the_right_place_under_elizaos_ids() {
         (&forum, "A7", None, general),
     ] {
         let shown = said(&stage, chat, text);
-        // Replies outside of forums carry a thread too, which is no topic (Bot API, Message.is_topic_message).
+        // Replies outside of forums carry a thread too, which is no topic (Bot API,
+        // Message.is_topic_message).
         assert_eq!(
             shown.thread.filter(|_| shown.json["is_topic_message"] == true),
             thread,
@@ -173,7 +176,8 @@ async fn the_setting_that_explain_names_changes_the_outcome() {
     stage.wait_text(&group, "A3").await;
 }
 
-/// `explain` names the rule and the one setting, by the chat's and message's number and by the link people copy; and the setting works.
+/// `explain` names the rule and the one setting, by the chat's and message's number and by the link
+/// people copy; and the setting works.
 async fn why_not(stage: &Stage, group: &Chat, ignored: i64) {
     let internal = group.id.to_string().trim_start_matches("-100").to_owned();
     for what in [
@@ -236,7 +240,8 @@ async fn ids(stage: &Stage, chats: [&Chat; 3], topic: i64, messages: [(&Chat, i6
         .await;
     assert_eq!(below, [[swizzled(&cats), swizzled(&forum), cats.clone(), swizzled(&forum)]]);
 
-    // Telegram numbers messages per chat; elizaOS hashes the number alone, and collides. That id is kept beside ours.
+    // Telegram numbers messages per chat; elizaOS hashes the number alone, and collides. That id is
+    // kept beside ours.
     for (chat, message) in messages {
         let id = swizzled(&format!("{}:{message}", chat.id));
         let remote = format!("{}:{message}", chat.id);

@@ -1,4 +1,5 @@
-//! The same with PostgreSQL: what a person sees does not depend on the database, and what is in its way is told.
+//! The same with PostgreSQL: what a person sees does not depend on the database, and what is in its
+//! way is told.
 
 use galatea_testkit::{
     postgres::{Database, Server, TransactionPooler},

@@ -10,7 +10,8 @@ use galatea_testkit::{
 
 pub(crate) const KEY: &str = "sk-e2e-canary-key-0123456789";
 
-/// Everything one test needs. Dropping it checks what the program did against the rules of both services.
+/// Everything one test needs. Dropping it checks what the program did against the rules of both
+/// services.
 pub(crate) struct Stage {
     pub(crate) telegram: BotApi,
     pub(crate) model: OpenAiServer,
@@ -24,7 +25,8 @@ pub(crate) fn binary() -> PathBuf {
         .map_or_else(|| env!("CARGO_BIN_EXE_galatea").into(), PathBuf::from)
 }
 
-/// The model answers question `Q7` with `A7`: of several in the conversation the last one, which is the one to be answered.
+/// The model answers question `Q7` with `A7`: of several in the conversation the last one, which is
+/// the one to be answered.
 pub(crate) fn answer(request: &Recorded) -> Reply {
     let text = request.body["messages"].to_string();
     let numbers = text

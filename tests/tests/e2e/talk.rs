@@ -1,4 +1,5 @@
-//! A long talk with a model of a small window, through the whole program: on Telegram, over the wire, and across a restart.
+//! A long talk with a model of a small window, through the whole program: on Telegram, over the
+//! wire, and across a restart.
 
 use galatea_testkit::models::{Fault, Recorded, Reply};
 use std::sync::{
@@ -11,7 +12,8 @@ use crate::stage::Stage;
 /// Tokens that the model takes, four bytes of text each.
 const WINDOW: usize = 8_192;
 
-/// Refuses what is longer than its window, as OpenAI does; else answers question `Q7` with `A7` and many words.
+/// Refuses what is longer than its window, as OpenAI does; else answers question `Q7` with `A7` and
+/// many words.
 fn small(refusals: &Arc<AtomicUsize>) -> impl FnMut(&Recorded) -> Reply + Send + 'static {
     let refusals = Arc::clone(refusals);
     move |request| {

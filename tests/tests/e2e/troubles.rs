@@ -11,7 +11,8 @@ async fn survives(effect: Effect) {
     let direct = stage.ann.direct();
     stage.telegram.fault(Fault::new(effect).on("sendMessage"));
     stage.ann.says(&direct, "Q1").send();
-    // The model answers the latest question it sees, so the second comes when the first is answered, and not yet shown for certain.
+    // The model answers the latest question it sees, so the second comes when the first is
+    // answered, and not yet shown for certain.
     stage
         .telegram
         .wait_for("the first send", |t| (!t.calls_of("sendMessage").is_empty()).then_some(()))

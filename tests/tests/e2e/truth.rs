@@ -1,11 +1,13 @@
-//! What a run with crashes has to show: every question answered once and in order, on the platform and in the program's own books.
+//! What a run with crashes has to show: every question answered once and in order, on the platform
+//! and in the program's own books.
 
 use std::collections::{BTreeMap, HashSet};
 
 use galatea_testkit::models::{Recorded, Reply};
 use serde_json::Value;
 
-/// A question: number 7 is answered `A7`; with more words `A7 A7x1 A7x2 …`, so that each part of a long answer tells what it is.
+/// A question: number 7 is answered `A7`; with more words `A7 A7x1 A7x2 …`, so that each part of a
+/// long answer tells what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Question {
     pub(crate) number: u32,

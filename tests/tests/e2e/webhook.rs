@@ -1,4 +1,5 @@
-//! The webhook's port under attack: half-sent requests take neither the file descriptors of the program nor its time.
+//! The webhook's port under attack: half-sent requests take neither the file descriptors of the
+//! program nor its time.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Limits and budgets over the whole line: who is refused, who is not, what is stored of it, and what a crowd of strangers can cost.
+//! Limits and budgets over the whole line: who is refused, who is not, what is stored of it, and
+//! what a crowd of strangers can cost.
 
 use async_trait::async_trait;
 use galatea_core::{

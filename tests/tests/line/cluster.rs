@@ -1,4 +1,5 @@
-//! Several processes, without a tick that helps by luck: what one stores or gives back another finds because it looks for it.
+//! Several processes, without a tick that helps by luck: what one stores or gives back another
+//! finds because it looks for it.
 
 use galatea_core::{
     SecretString,
@@ -100,7 +101,8 @@ async fn what_is_handed_over_on_purpose_is_taken_at_once() {
     second.stop(PATIENCE).await;
 }
 
-/// A long answer does not keep an account: what is committed later is sent by the process that has it then.
+/// A long answer does not keep an account: what is committed later is sent by the process that has
+/// it then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_account_does_not_wait_for_the_answers_of_a_process_that_stops() {
     let database = Database::fresh().await;

@@ -77,7 +77,8 @@ async fn fifty_callers_at_once_make_one_connection() {
 async fn a_known_connection_costs_no_sql_and_a_changed_one_one_statement() {
     let store = Database::in_memory().await.unwrap();
     let house = Plan::new(echo()).store(&store).build().await;
-    // An answer goes out only when what an earlier run left is taken up, so nothing else asks the store any more.
+    // An answer goes out only when what an earlier run left is taken up, so nothing else asks the
+    // store any more.
     house.say(&dm("9"), "hello").await;
     house.platform.until_shown("9", 1).await;
     house.quiet().await;
@@ -96,7 +97,8 @@ async fn a_known_connection_costs_no_sql_and_a_changed_one_one_statement() {
     assert_eq!(entity.names[0], "Somebody Else");
 }
 
-/// Statements of a whole life with so many turns, everything drained: what is written in groups may cost less, never more.
+/// Statements of a whole life with so many turns, everything drained: what is written in groups may
+/// cost less, never more.
 async fn statements(turns: usize) -> u64 {
     let store = Database::in_memory().await.unwrap();
     let house = Plan::new(echo()).store(&store).build().await;
@@ -289,7 +291,8 @@ async fn an_edit_that_mentions_the_agent_asks_once() {
         Some("-100-1"),
         "the message that was changed is quoted"
     );
-    // One that was answered already is not answered again, and one that came with its edit is answered once.
+    // One that was answered already is not answered again, and one that came with its edit is
+    // answered once.
     house.say(&spot.clone().mentioning(), "and this").await;
     house.quiet().await;
     house.receive(vec![edit("-100-2", "and this, bot")]).await;
@@ -304,7 +307,8 @@ async fn an_edit_that_mentions_the_agent_asks_once() {
     assert_eq!(house.platform.texts("-100").len(), 3);
 }
 
-/// An edit whose original still waits for its turn: the original is judged first, and only an unanswered one is asked again.
+/// An edit whose original still waits for its turn: the original is judged first, and only an
+/// unanswered one is asked again.
 #[tokio::test]
 async fn an_edit_that_mentions_the_agent_before_the_originals_turn_is_answered_once() {
     let model = Gated::new(echo(), "wait");

@@ -1,5 +1,5 @@
-//! A PostgreSQL that takes a change, loses its answer and is away for longer than the store waits for one; that refuses; and whose Rooms go to
-//! another process and come back.
+//! A PostgreSQL that takes a change, loses its answer and is away for longer than the store waits
+//! for one; that refuses; and whose Rooms go to another process and come back.
 
 use galatea_core::{
     Account, Address, Batch, Content, Error, Outgoing, RemoteId, SecretString,
@@ -146,7 +146,8 @@ async fn what_is_said_elsewhere_before_a_long_outage_is_said_as_it_was_told() {
     }
 }
 
-/// Stored, though whoever received it is told otherwise: it comes again, and still goes before what follows it.
+/// Stored, though whoever received it is told otherwise: it comes again, and still goes before what
+/// follows it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_whose_confirmation_is_lost_is_not_overtaken() {
     let database = Database::fresh().await;
@@ -211,7 +212,8 @@ async fn a_notice_that_was_not_stored_is_said_later() {
     assert_eq!(house.platform.texts("7"), ["Later, please."], "once is enough");
 }
 
-/// What was about to be skipped when its Room went to somebody else is answered when the Room comes back.
+/// What was about to be skipped when its Room went to somebody else is answered when the Room comes
+/// back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_being_dropped_when_its_room_was_lost_is_taken_up_again() {
     let database = Database::fresh().await;

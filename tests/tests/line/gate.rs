@@ -237,7 +237,8 @@ async fn the_offline_script_is_labelled_and_silent_in_public() {
     assert!(house.platform.until_shown("7", 1).await[0].ends_with("*Offline script, not AI*"));
 }
 
-/// A permission that is missing, or a day's money that is spent: nobody pays a model for what cannot be said.
+/// A permission that is missing, or a day's money that is spent: nobody pays a model for what
+/// cannot be said.
 #[tokio::test]
 async fn where_nothing_can_be_said_no_model_is_asked_and_explain_says_why() {
     let model = Arc::new(ScriptedModel::saying("Here I am."));

@@ -1,5 +1,6 @@
-//! A hijacked model asks for everything, everywhere, in everybody's name: thousands of calls through the real act step, and what came of
-//! them on the platform and in the store is held against who asked. What may happen is written down here by itself, not taken from the table.
+//! A hijacked model asks for everything, everywhere, in everybody's name: thousands of calls
+//! through the real act step, and what came of them on the platform and in the store is held
+//! against who asked. What may happen is written down here by itself, not taken from the table.
 
 use async_trait::async_trait;
 use galatea_core::{

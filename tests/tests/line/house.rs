@@ -98,7 +98,8 @@ impl Plan {
         self
     }
 
-    /// A process of this role among others, in which nothing happens at a tick: what it does, it does because it was told or looked.
+    /// A process of this role among others, in which nothing happens at a tick: what it does, it
+    /// does because it was told or looked.
     pub(crate) fn without_ticks(mut self, role: ProcessRole) -> Self {
         const HOUR: Duration = Duration::from_secs(3600);
         let options = ClusterOptions::new(MemberId::fresh(), role.to_string(), role);

@@ -135,7 +135,8 @@ async fn house(
     Plan::new(model(amounts)).plugin(plugin).store(&store).on(Arc::clone(platform)).build().await
 }
 
-/// One run that ends like a crash once it hangs, and one that does not hang. What is said, how often it paid.
+/// One run that ends like a crash once it hangs, and one that does not hang. What is said, how
+/// often it paid.
 fn crashed(bank: &Arc<Bank>, first: &'static [u32], second: &'static [u32]) -> (String, u32) {
     let folder = tempfile::tempdir().unwrap();
     let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));

@@ -1,4 +1,5 @@
-//! The line in process: the real engine and the real store between a platform and a model that tests hold.
+//! The line in process: the real engine and the real store between a platform and a model that
+//! tests hold.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod house;

@@ -14,7 +14,8 @@ pub(crate) fn all(model: Arc<dyn TextModel>) -> Models {
     Models { small: Arc::clone(&model), large: model, vision: None, embedding: None }
 }
 
-/// What the other side said last, as the model sees it: a line of each message since the model's own.
+/// What the other side said last, as the model sees it: a line of each message since the model's
+/// own.
 pub(crate) fn asked(request: &TextRequest) -> String {
     let since =
         request.messages.iter().rposition(|m| m.role == ChatRole::Assistant).map_or(0, |at| at + 1);

@@ -13,7 +13,8 @@ use crate::{
     platform::SOURCE,
 };
 
-/// A database that refuses a change of what is stored refuses the batch: the platform keeps its events, and sends them again.
+/// A database that refuses a change of what is stored refuses the batch: the platform keeps its
+/// events, and sends them again.
 #[tokio::test]
 async fn a_batch_moves_no_cursor_past_a_change_that_was_not_stored() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! An hour without a platform, on a clock the test holds: the whole line between a scripted platform and the store.
+//! An hour without a platform, on a clock the test holds: the whole line between a scripted
+//! platform and the store.
 
 use galatea_core::{Clock, Timestamp, store::OutboxState};
 use galatea_testkit::clock::ManualClock;
@@ -14,7 +15,8 @@ const MINUTE: Duration = Duration::from_secs(60);
 const TTL: Duration = Duration::from_secs(10 * 60);
 const ROOMS: [&str; 5] = ["7", "8", "9", "10", "11"];
 
-/// Lets time pass from wait to wait. What can be done at once is done in between: a wait of the machine shows that nothing could.
+/// Lets time pass from wait to wait. What can be done at once is done in between: a wait of the
+/// machine shows that nothing could.
 async fn pass(clock: &ManualClock, time: Duration) {
     let end = clock.now().plus(time);
     while clock.now() < end {
@@ -32,7 +34,8 @@ async fn pass(clock: &ManualClock, time: Duration) {
     }
 }
 
-/// Every room says something every minute for an hour, and for a while after it. Gives when each was said.
+/// Every room says something every minute for an hour, and for a while after it. Gives when each
+/// was said.
 async fn hour(house: &House, clock: &ManualClock, down: Vec<Doing>) -> HashMap<String, Timestamp> {
     let mut said = HashMap::new();
     house.platform.outage(down);
@@ -114,7 +117,8 @@ async fn nothing_is_late_lost_or_out_of_order(down: Vec<Doing>) {
         "{expired} of {} ran out of time ({down:?})",
         parts.len()
     );
-    // Neither the platform nor the person is hammered: less than one attempt a second and a half in all.
+    // Neither the platform nor the person is hammered: less than one attempt a second and a half in
+    // all.
     let asked = platform.attempts() + platform.finds() - heard;
     assert!(asked < 2_400, "{asked} attempts in vain ({down:?})");
 }

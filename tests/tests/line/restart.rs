@@ -141,7 +141,8 @@ fn a_message_that_ends_the_program_every_time_is_given_up() {
             if id.is_none() {
                 id = Some(house.say(&dm("7"), "deadly").await);
             }
-            // A message read back while the first run still took up what was left counts one turn more, and is given up one run earlier.
+            // A message read back while the first run still took up what was left counts one turn
+            // more, and is given up one run earlier.
             tokio::select! {
                 () = model.reached(1) => {}
                 () = house.quiet() => {}
@@ -176,7 +177,8 @@ async fn what_is_stored_and_in_nobodys_hands_is_answered_without_a_restart() {
         ..entry.memory
     };
     entry.remote = RemoteId::new("7-late");
-    // As when the commit succeeds and its answer is lost: the connector hands it over again, and it is known already.
+    // As when the commit succeeds and its answer is lost: the connector hands it over again, and it
+    // is known already.
     house.store.ingest(Ingest { messages: vec![entry], ..Ingest::default() }).await.unwrap();
     assert_eq!(house.platform.until_shown("7", 2).await[1], "re: two");
 }

@@ -1,4 +1,5 @@
-//! Rights: what a hijacked model cannot do, and what has to be confirmed first, by the real act step on the real store.
+//! Rights: what a hijacked model cannot do, and what has to be confirmed first, by the real act
+//! step on the real store.
 
 use galatea_core::{
     ChannelType, EntityRef, Incoming, IncomingEvent, MemoryId, RemoteId, Role, RoomRef, WorldRef,
@@ -139,7 +140,8 @@ async fn beyond_the_room_waits_for_whoever_asked_and_is_done_once() {
         "{steps:?}"
     );
 
-    // Anybody may press the button; it does nothing for others, and a plain yes or another code does nothing at all.
+    // Anybody may press the button; it does nothing for others, and a plain yes or another code
+    // does nothing at all.
     let data = format!("ok-{}", code(&house, "-100"));
     let pressed = press(&house, &group("-100", OTHER), "p1", &data).await;
     house.say(&group("-100", OTHER), &data).await;

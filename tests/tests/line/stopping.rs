@@ -118,7 +118,8 @@ async fn a_message_to_another_place_goes_through_the_outbox() {
         remote: galatea_core::RemoteId::new("8"),
     };
     let outgoing = Outgoing::Message { content: Content::text("good morning"), reply_to: None };
-    // Sends that were made before are taken up first: until then the platform counts as not connected.
+    // Sends that were made before are taken up first: until then the platform counts as not
+    // connected.
     let refused = house
         .orchestrator
         .send_message_to_target(house.agent, &address("none"), outgoing.clone())

@@ -35,7 +35,8 @@ pub(super) struct Advisory {
     pub(super) id: String,
     /// Crate name.
     pub(super) package: String,
-    /// `vulnerability`, or what the database calls informational: `unmaintained`, `unsound`, `notice`.
+    /// `vulnerability`, or what the database calls informational: `unmaintained`, `unsound`,
+    /// `notice`.
     pub(super) kind: String,
     /// Version requirements of versions that have the fix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,7 +1,9 @@
-//! `cargo xtask advisories`: compares `Cargo.lock` with the pinned extract of the RustSec advisory database.
+//! `cargo xtask advisories`: compares `Cargo.lock` with the pinned extract of the RustSec advisory
+//! database.
 //!
 //! A closed CI cannot fetch the database, so the extract lies in the repository
-//! (`xtask/data/advisories.jsonl`). `--from FOLDER` writes it again from a checkout of the database.
+//! (`xtask/data/advisories.jsonl`). `--from FOLDER` writes it again from a checkout of the
+//! database.
 
 mod data;
 mod lock;

@@ -1,4 +1,5 @@
-//! The program under measurement as a child process: start, wait until it is ready, ask its health server, stop.
+//! The program under measurement as a child process: start, wait until it is ready, ask its health
+//! server, stop.
 
 use anyhow::{Context, Result, bail};
 use nix::{
@@ -20,9 +21,11 @@ use tokio::{
     time::timeout,
 };
 
-/// Longest wait for a start or a stop; the program itself takes at most 25 s to finish what is under way.
+/// Longest wait for a start or a stop; the program itself takes at most 25 s to finish what is
+/// under way.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// Between two looks at a health server that does not answer yet. It bounds how exactly a start is timed.
+/// Between two looks at a health server that does not answer yet. It bounds how exactly a start is
+/// timed.
 const LOOK: Duration = Duration::from_millis(1);
 /// Lines of its talk that are kept for a failure.
 const TAIL: usize = 30;
@@ -94,7 +97,8 @@ impl Child {
         self.pid
     }
 
-    /// Waits for the line that says it is ready, and for `/readyz` to answer 200; how long each took from the start.
+    /// Waits for the line that says it is ready, and for `/readyz` to answer 200; how long each
+    /// took from the start.
     pub(super) async fn ready(&self) -> Result<(Duration, Duration)> {
         match timeout(PATIENCE, async { tokio::try_join!(self.line(), self.readyz()) }).await {
             Ok(both) => both,
@@ -172,7 +176,8 @@ impl Child {
     }
 }
 
-/// Reads its talk to the end, so that it never waits for a full pipe, and notes when it says that it is ready.
+/// Reads its talk to the end, so that it never waits for a full pipe, and notes when it says that
+/// it is ready.
 async fn listen(
     stderr: ChildStderr,
     told: watch::Sender<Option<Instant>>,
@@ -191,7 +196,8 @@ async fn listen(
     }
 }
 
-/// A port nobody has now. The program takes it a moment later; if somebody was faster, it says so and the run ends.
+/// A port nobody has now. The program takes it a moment later; if somebody was faster, it says so
+/// and the run ends.
 fn free_port() -> Result<u16> {
     let listener =
         TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("the loopback has no free port")?;

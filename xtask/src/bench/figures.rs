@@ -19,7 +19,8 @@ impl Spread {
     }
 }
 
-/// Nearest rank: the smallest time that at least this many of a hundred do not exceed. `sorted` ascends.
+/// Nearest rank: the smallest time that at least this many of a hundred do not exceed. `sorted`
+/// ascends.
 pub(super) fn percentile(sorted: &[Duration], percent: usize) -> Option<Duration> {
     let rank = (percent * sorted.len()).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied()
@@ -40,7 +41,8 @@ pub(super) struct Load {
     pub(super) servers_cpu: f64,
     /// SQL statements per answer; none when the program does not tell.
     pub(super) statements: Option<f64>,
-    /// From a message handed out to its confirmation by the next poll, which comes after its commit; none where the platform has none.
+    /// From a message handed out to its confirmation by the next poll, which comes after its
+    /// commit; none where the platform has none.
     pub(super) ack: Option<Spread>,
     /// Answers out of turn, twice, or to nothing.
     pub(super) misplaced: usize,

@@ -14,7 +14,8 @@ use super::{
 
 /// Longest wait for one answer when only few are outstanding.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Longest time without any answer of a load that measures no times: a busy machine is slow, a program that hangs says nothing for minutes.
+/// Longest time without any answer of a load that measures no times: a busy machine is slow, a
+/// program that hangs says nothing for minutes.
 const STALL: Duration = Duration::from_secs(180);
 /// Between two looks whether anything was answered.
 const LOOK: Duration = Duration::from_secs(1);
@@ -32,7 +33,8 @@ pub(super) struct Amount {
     pub(super) limit: Duration,
     /// What is answered when the time is over counts; otherwise every question has to be answered.
     pub(super) open_end: bool,
-    /// Asked so often a second, whatever becomes of the answers; as fast as they are taken when none.
+    /// Asked so often a second, whatever becomes of the answers; as fast as they are taken when
+    /// none.
     pub(super) pace: Option<f64>,
     /// Waited for as long as anything is answered, however slowly.
     pub(super) patient: bool,
@@ -211,7 +213,8 @@ async fn answers_or_silence(platform: &Platform) -> Option<Vec<Trip>> {
     None
 }
 
-/// Times of trips, from when each was due or when it was handed out; the rest is still to be filled in. None when nothing was answered.
+/// Times of trips, from when each was due or when it was handed out; the rest is still to be filled
+/// in. None when nothing was answered.
 fn judge(trips: &[Trip], from_due: bool) -> Option<Load> {
     let ways: Vec<_> = trips.iter().filter_map(|t| Some((t.handed_out?, t.answered?))).collect();
     let first = ways.iter().map(|(out, _)| *out).min()?;
@@ -269,7 +272,8 @@ fn slow(trips: &[Trip]) -> Vec<Stretch> {
     stretches
 }
 
-/// Many answers in few stretches: the disk or the processors stood still. Few in many: something in the program.
+/// Many answers in few stretches: the disk or the processors stood still. Few in many: something in
+/// the program.
 fn tell_slow(trips: &[Trip]) {
     let told = |s: &Stretch| {
         format!("{} at {:.1} s (up to {:.0} ms)", s.answers, s.at.as_secs_f64(), millis(s.longest))

@@ -11,7 +11,8 @@ use std::{
 
 use super::figures::Spread;
 
-/// How long the disk is watched: a disk that is shared stands still now and then, and every p99 is made of that.
+/// How long the disk is watched: a disk that is shared stands still now and then, and every p99 is
+/// made of that.
 const WATCHED: Duration = Duration::from_secs(10);
 /// Between two flushes of the probe, about as a program at half its pace does it.
 const PAUSE: Duration = Duration::from_millis(1);

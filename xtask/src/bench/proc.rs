@@ -69,7 +69,8 @@ pub(super) fn open_files(pid: u32) -> Result<OpenFiles> {
     Ok(open)
 }
 
-/// `utime` and `stime`, fields 14 and 15. The name in field 2 may hold spaces and brackets, so counting begins behind its last one.
+/// `utime` and `stime`, fields 14 and 15. The name in field 2 may hold spaces and brackets, so
+/// counting begins behind its last one.
 fn ticks(stat: &str) -> Option<u64> {
     two_from(stat, 11)
 }

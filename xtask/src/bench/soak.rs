@@ -1,4 +1,5 @@
-//! `cargo xtask soak`: answers at an even pace for a long time, and looks whether memory or open files grow.
+//! `cargo xtask soak`: answers at an even pace for a long time, and looks whether memory or open
+//! files grow.
 
 use anyhow::{Context, Result, bail};
 use std::{

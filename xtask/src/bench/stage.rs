@@ -1,4 +1,5 @@
-//! The stage: loopback servers in place of Telegram, Discord and OpenAI, and the settings that lead the program to them.
+//! The stage: loopback servers in place of Telegram, Discord and OpenAI, and the settings that lead
+//! the program to them.
 
 use anyhow::{Context, Result};
 use galatea_testkit::{
@@ -77,14 +78,16 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Starts both on free loopback ports. The model answers at once, with the number of the question.
+    /// Starts both on free loopback ports. The model answers at once, with the number of the
+    /// question.
     pub(super) async fn set() -> Result<Self> {
         let model =
             OpenAiServer::start(KEY).await.context("no loopback port for the model server")?;
         model.answer_with(answer);
         let telegram = BotApi::with(telegram::Options::fast()).await;
         let discord = DiscordApi::with(discord::Options::fast()).await;
-        // The servers fail tests when dropped after a violation; here `close` hands them over instead.
+        // The servers fail tests when dropped after a violation; here `close` hands them over
+        // instead.
         telegram.allow_violation("");
         discord.allow_violation("");
         Ok(Self { telegram, discord, model })
@@ -100,8 +103,8 @@ impl Stage {
         Platform::Discord(self.discord.handle())
     }
 
-    /// Settings of the program on one platform: its defaults but for the addresses, one answer per message also under a flood, and no limit to
-    /// what a few people who stand for many may ask.
+    /// Settings of the program on one platform: its defaults but for the addresses, one answer per
+    /// message also under a flood, and no limit to what a few people who stand for many may ask.
     pub(super) fn settings(&self, platform: &Platform) -> Vec<(&'static str, String)> {
         let mut settings = vec![
             ("OPENAI_BASE_URL", self.model.base_url()),

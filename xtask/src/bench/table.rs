@@ -67,7 +67,8 @@ impl Unit {
     }
 }
 
-/// Peers on a busy 2-core machine: ZeroClaw, a Koishi echo without storage, elizaOS, a bare teloxide echo. One throughput figure each.
+/// Peers on a busy 2-core machine: ZeroClaw, a Koishi echo without storage, elizaOS, a bare
+/// teloxide echo. One throughput figure each.
 type Peers = [&'static str; 4];
 
 /// A figure per platform, or one of the program whatever it runs on. None when it was not told.

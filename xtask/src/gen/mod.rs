@@ -1,6 +1,8 @@
-//! `cargo xtask gen`: files written from declarations in the code, so that docs cannot disagree with it.
+//! `cargo xtask gen`: files written from declarations in the code, so that docs cannot disagree
+//! with it.
 //!
-//! Nobody may import the program, so it prints its declarations itself: `galatea reference env | errors | cli | schema | rights | models`.
+//! Nobody may import the program, so it prints its declarations itself:
+//! `galatea reference env | errors | cli | schema | rights | models`.
 
 mod errors;
 mod variables;

@@ -32,7 +32,8 @@ struct Variable {
     required: bool,
 }
 
-/// A template to be copied to `.env`. An empty value means unset, a commented line shows the default.
+/// A template to be copied to `.env`. An empty value means unset, a commented line shows the
+/// default.
 pub(super) fn env_example(reference: &Reference) -> String {
     let mut out = format!(
         "# {ORIGIN}\n# Copy to .env and fill in what you use. Everything may stay as it is: an empty value means unset.\n\

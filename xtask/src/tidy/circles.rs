@@ -1,7 +1,9 @@
-//! No import circles: a module that imports another is not imported by it, directly or by way of others.
+//! No import circles: a module that imports another is not imported by it, directly or by way of
+//! others.
 //!
-//! Each level of a crate is looked at by itself: the children of one module, each with all that lies below it, and the module's own items.
-//! A name that a module only passes on (`pub use child::Name`) counts as the child's, so facades hide nothing.
+//! Each level of a crate is looked at by itself: the children of one module, each with all that
+//! lies below it, and the module's own items. A name that a module only passes on
+//! (`pub use child::Name`) counts as the child's, so facades hide nothing.
 
 mod graph;
 mod modules;

@@ -40,7 +40,8 @@ pub(super) fn check(folder: &Path) -> Result<Vec<String>> {
     Ok(breaches)
 }
 
-/// Names of the modules in a `src` folder. A folder counts when it holds a `mod.rs`, or belongs to a file of its name.
+/// Names of the modules in a `src` folder. A folder counts when it holds a `mod.rs`, or belongs to
+/// a file of its name.
 fn modules(src: &Path) -> Result<BTreeSet<String>> {
     let mut modules = BTreeSet::new();
     for entry in fs::read_dir(src).with_context(|| format!("cannot read {}", src.display()))? {

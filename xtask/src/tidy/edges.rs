@@ -10,7 +10,8 @@ struct Rule {
     may_import: Option<&'static [&'static str]>,
 }
 
-/// The table of `ARCHITECTURE.md`, "Who may import whom". Connectors are all crates in `connectors/`.
+/// The table of `ARCHITECTURE.md`, "Who may import whom". Connectors are all crates in
+/// `connectors/`.
 const RULES: &[Rule] = &[
     Rule { who: "galatea-core", may_import: Some(&[]) },
     Rule { who: "galatea-http", may_import: Some(&["galatea-core"]) },

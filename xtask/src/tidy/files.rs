@@ -1,6 +1,7 @@
 //! Rules about single files.
 
-/// Beginnings of paths that exist on one machine only. Written in pieces, so that this file keeps its own rule.
+/// Beginnings of paths that exist on one machine only. Written in pieces, so that this file keeps
+/// its own rule.
 const MACHINE_PATHS: &[&str] = &[
     concat!("/ro", "ot/"),
     concat!("/wo", "rk/"),
@@ -28,7 +29,8 @@ pub(super) fn check(name: &str, text: &str) -> Vec<String> {
     breaches
 }
 
-/// True when `path` begins an absolute path in `line`: what stands before it is no part of a longer path or address.
+/// True when `path` begins an absolute path in `line`: what stands before it is no part of a longer
+/// path or address.
 fn holds_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         !line[..at].ends_with(|c: char| {

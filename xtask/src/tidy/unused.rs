@@ -13,7 +13,8 @@ use std::{
 const FOR_FEATURES: &[(&str, &str, &str)] =
     &[("galatea", "fail", "its tests switch on the kill points of every crate")];
 
-/// Dependencies of every crate that its sources do not name, and shared versions that no crate takes.
+/// Dependencies of every crate that its sources do not name, and shared versions that no crate
+/// takes.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let metadata =
         MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec()?;

@@ -1,4 +1,5 @@
-//! Discord's places and people as World, Room and Entity. World = guild, or the direct message channel itself.
+//! Discord's places and people as World, Room and Entity. World = guild, or the direct message
+//! channel itself.
 
 use galatea_core::{ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef, world::Role};
 use serde_json::{Map, Value, json};

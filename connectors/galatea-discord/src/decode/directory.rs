@@ -1,4 +1,5 @@
-//! Which guilds and channels there are: what an event needs to be put in its place, but does not tell itself.
+//! Which guilds and channels there are: what an event needs to be put in its place, but does not
+//! tell itself.
 
 use dashmap::DashMap;
 use galatea_core::Timestamp;
@@ -44,7 +45,8 @@ pub(crate) struct Channel {
     pub(crate) parent: Option<u64>,
     /// The newest message, as far as Discord told.
     pub(crate) newest: Option<u64>,
-    /// What roles and members may do here in other ways than elsewhere; none where Discord did not tell, as of threads.
+    /// What roles and members may do here in other ways than elsewhere; none where Discord did not
+    /// tell, as of threads.
     pub(crate) overwrites: Option<Box<[Overwrite]>>,
 }
 
@@ -69,7 +71,8 @@ pub(crate) fn id(value: &Value) -> Option<u64> {
     value.as_str().and_then(|s| s.parse().ok()).or_else(|| value.as_u64())
 }
 
-/// `ADMINISTRATOR` and `MANAGE_GUILD` (Discord, "Permissions"): both may change what the agent does there.
+/// `ADMINISTRATOR` and `MANAGE_GUILD` (Discord, "Permissions"): both may change what the agent does
+/// there.
 pub(crate) const ADMINISTERS: u64 = 1 << 3 | 1 << 5;
 
 /// A permission set in JSON.
@@ -162,7 +165,8 @@ impl Directory {
         self.guilds.get(&id).map(|g| g.clone())
     }
 
-    /// What is missing to write in a channel; none also where that is not known (Discord, "Permission Hierarchy").
+    /// What is missing to write in a channel; none also where that is not known (Discord,
+    /// "Permission Hierarchy").
     pub(crate) fn missing(&self, channel: u64, me: u64, now: Timestamp) -> Option<Missing> {
         let here = self.channel(channel)?;
         let (guild, thread) = (here.guild?, is_thread(here.kind));
@@ -355,7 +359,8 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_000_000_000_000);
 
-    /// Guild 1 in which we (9) have the roles 10 and 11; channel 5 with these overwrites; thread 6 in it.
+    /// Guild 1 in which we (9) have the roles 10 and 11; channel 5 with these overwrites; thread 6
+    /// in it.
     fn may(
         everyone: u64,
         own: u64,

@@ -13,7 +13,8 @@ use crate::time_of;
 /// Marks the id of an interaction, which is no message and cannot be replied to like one.
 pub(crate) const INTERACTION: &str = "interaction:";
 
-/// A command becomes a message, a press of a button a press. Others (autocompletion, forms) are not ours.
+/// A command becomes a message, a press of a button a press. Others (autocompletion, forms) are not
+/// ours.
 pub(super) fn decode(data: &Value, directory: &Directory) -> Option<Incoming> {
     let (number, channel, guild) =
         (id(&data["id"])?, id(&data["channel_id"])?, id(&data["guild_id"]));

@@ -74,7 +74,8 @@ pub(super) fn in_words(message: &Message) -> Option<String> {
     {
         return Some(format!("[sticker: {}]", lottie.name));
     }
-    // Other applications often speak in embeds alone. Those of people are previews of links they wrote.
+    // Other applications often speak in embeds alone. Those of people are previews of links they
+    // wrote.
     if message.content.is_empty() && message.author.bot {
         let lines: Vec<&str> = message
             .embeds

@@ -1,4 +1,5 @@
-//! Discord's events → what happened, in the house's words. Pure; tested with recordings and mutated ones.
+//! Discord's events → what happened, in the house's words. Pure; tested with recordings and mutated
+//! ones.
 
 mod connection;
 pub(crate) mod directory;
@@ -48,7 +49,8 @@ pub(crate) struct Decoded {
     pub(crate) unreadable: bool,
 }
 
-/// Decodes one event that arrived `now`. Never fails: what means nothing to us gives an empty answer.
+/// Decodes one event that arrived `now`. Never fails: what means nothing to us gives an empty
+/// answer.
 pub(crate) fn decode(
     name: &str,
     data: &Value,
@@ -76,7 +78,8 @@ pub(crate) fn decode(
     }
 }
 
-/// [`decode`], which must not stop all that follows: an event that makes it panic would come again and again.
+/// [`decode`], which must not stop all that follows: an event that makes it panic would come again
+/// and again.
 pub(crate) fn decode_surely(
     name: &str,
     data: &Value,
@@ -171,7 +174,8 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
         return out;
     }
     let content = content(&m, guild, directory, me);
-    // Without the Message Content intent what is not meant for us comes without words: nothing to answer, nothing to keep.
+    // Without the Message Content intent what is not meant for us comes without words: nothing to
+    // answer, nothing to keep.
     if content.is_empty() {
         return out;
     }
@@ -220,7 +224,8 @@ fn content(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> C
     content
 }
 
-/// The message it answers, and those it passes on, with the words Discord sends along: they need not be stored here.
+/// The message it answers, and those it passes on, with the words Discord sends along: they need
+/// not be stored here.
 fn quotes(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Vec<Quote> {
     let replied = m.referenced_message.as_deref().filter(|_| replied(m).is_some()).map(|other| {
         let own = other.author.id.get() == me.id;
@@ -310,7 +315,8 @@ fn reacted(data: &Value, added: bool, directory: &Directory, me: &Me, now: Times
 }
 
 /// Understands what people paste when they mean a message: Discord's "Copy Message Link"
-/// (`https://discord.com/channels/<server or @me>/<channel>/<message>`), or `channel:message`. Returns the room and the message.
+/// (`https://discord.com/channels/<server or @me>/<channel>/<message>`), or `channel:message`.
+/// Returns the room and the message.
 pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     let text = text.trim();
     let number = |part: &str| part.parse::<u64>().ok().filter(|n| *n > 0).map(RemoteId::new);

@@ -1,4 +1,5 @@
-//! Guilds, channels, threads and members: who is where, and what it is called. The directory has taken the event in already.
+//! Guilds, channels, threads and members: who is where, and what it is called. The directory has
+//! taken the event in already.
 
 use galatea_core::{Incoming, IncomingEvent, OwnStatus, RemoteId, Timestamp, message::WorldSync};
 use serde_json::Value;
@@ -36,7 +37,8 @@ pub(super) fn decode(
     }
 }
 
-/// Takes an event into the directory before it is decoded. Returns true when the event is about a place.
+/// Takes an event into the directory before it is decoded. Returns true when the event is about a
+/// place.
 pub(crate) fn learn(name: &str, data: &Value, directory: &Directory, me: &Me) {
     match name {
         "GUILD_CREATE" | "GUILD_UPDATE" if data["unavailable"] != true => {

@@ -1,4 +1,5 @@
-//! JSON of a message → serenity's type. One field nobody knows yet must not cost the message: what breaks is left out, then all but the words.
+//! JSON of a message → serenity's type. One field nobody knows yet must not cost the message: what
+//! breaks is left out, then all but the words.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -199,7 +199,8 @@ fn links_people_paste_are_understood() {
     }
 }
 
-/// Each recording is decoded in the server of `guild_create`, as [`crate::receive`] does it: learnt, decoded, forgotten.
+/// Each recording is decoded in the server of `guild_create`, as [`crate::receive`] does it:
+/// learnt, decoded, forgotten.
 #[test]
 fn replay() {
     use galatea_testkit::replay::{recordings, show, show_sync};

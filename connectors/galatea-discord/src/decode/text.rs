@@ -1,10 +1,12 @@
-//! Discord's Markdown → ours. Both are Markdown; what differs are the marks for people, roles, channels and emoji.
+//! Discord's Markdown → ours. Both are Markdown; what differs are the marks for people, roles,
+//! channels and emoji.
 
 use serenity::all::Message;
 
 use super::{Me, directory::Directory};
 
-/// Replaces `<@1>` by `@Name`, `<#2>` by `#channel`, `<@&3>` by `@role`, `<:wave:4>` by `:wave:`. What nobody knows stays.
+/// Replaces `<@1>` by `@Name`, `<#2>` by `#channel`, `<@&3>` by `@role`, `<:wave:4>` by `:wave:`.
+/// What nobody knows stays.
 pub(super) fn to_markdown(content: &str, names: &dyn Fn(&str, u64) -> Option<String>) -> String {
     let mut out = String::with_capacity(content.len());
     let mut rest = content;
@@ -58,7 +60,8 @@ pub(super) fn words(
     })
 }
 
-/// Whether we are meant: named in the text, or by a role of ours. A reply alone is none, though Discord lists its author as mentioned.
+/// Whether we are meant: named in the text, or by a role of ours. A reply alone is none, though
+/// Discord lists its author as mentioned.
 pub(super) fn mentions(message: &Message, is_reply: bool, mine: &[u64], me: &Me) -> bool {
     let named = message.content.contains(&format!("<@{}>", me.id))
         || message.content.contains(&format!("<@!{}>", me.id));

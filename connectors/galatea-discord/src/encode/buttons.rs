@@ -10,7 +10,8 @@ use std::collections::HashSet;
 
 use crate::error::codes;
 
-/// Longest label and longest data of a button; most buttons of a row and rows of a message (Discord, "Component Reference").
+/// Longest label and longest data of a button; most buttons of a row and rows of a message
+/// (Discord, "Component Reference").
 const MAX_LABEL: usize = 80;
 const MAX_DATA: usize = 100;
 const PER_ROW: usize = 5;
@@ -19,8 +20,8 @@ const MAX_ROWS: usize = 5;
 /// The `components` of a message; none without buttons. Longer rows go on in the next.
 ///
 /// # Errors
-/// `Invalid`, with the button's place, for an empty or repeated button, data of other than 1–100 characters, an address that is neither
-/// http nor https, or more than 25 buttons.
+/// `Invalid`, with the button's place, for an empty or repeated button, data of other than 1–100
+/// characters, an address that is neither http nor https, or more than 25 buttons.
 pub(super) fn rows(rows: &[Vec<Button>]) -> Result<Option<Value>> {
     let mut made = Vec::new();
     let mut seen = HashSet::new();

@@ -1,5 +1,6 @@
-//! CommonMark → the Markdown Discord renders. What both know stays as it was written; tables, deep headings, images and other fences are
-//! turned into what Discord can show. Every fence that comes out is a line of three backticks, so that splitting can tell them.
+//! CommonMark → the Markdown Discord renders. What both know stays as it was written; tables, deep
+//! headings, images and other fences are turned into what Discord can show. Every fence that comes
+//! out is a line of three backticks, so that splitting can tell them.
 
 use galatea_core::markdown::is_arithmetic;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};

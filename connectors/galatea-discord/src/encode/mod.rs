@@ -1,4 +1,5 @@
-//! Outgoing → Discord calls. Pure: the same answer for the same input, no I/O; each part fits one call.
+//! Outgoing → Discord calls. Pure: the same answer for the same input, no I/O; each part fits one
+//! call.
 
 mod buttons;
 mod markdown;
@@ -15,7 +16,8 @@ use serenity::builder::CreateAllowedMentions;
 use crate::error::codes;
 pub(crate) use media::{MAX_UPLOAD, Upload};
 
-/// Longest text of a message (Discord, "Create Message"). Discord does not say in what unit; UTF-16 units are the longest of those in use.
+/// Longest text of a message (Discord, "Create Message"). Discord does not say in what unit; UTF-16
+/// units are the longest of those in use.
 pub(crate) const MAX_TEXT: usize = 2000;
 /// Most files of one message (Discord, "Create Message").
 const MAX_FILES: usize = 10;
@@ -73,7 +75,8 @@ impl Part {
 /// Renders and splits for Discord.
 ///
 /// # Errors
-/// `Invalid` for nothing to say, a button that breaks a rule, an attachment or message id Discord cannot be given.
+/// `Invalid` for nothing to say, a button that breaks a rule, an attachment or message id Discord
+/// cannot be given.
 pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
     let parts = match outgoing {
         Outgoing::Message { content, reply_to } => message(content, reply_to.as_ref())?,
@@ -101,7 +104,8 @@ fn known(id: &RemoteId) -> Result<RemoteId> {
     crate::snowflake(id, "message").map(|_| id.clone())
 }
 
-/// Nobody is notified by what a model writes: no user, role or everyone (Discord, "Allowed Mentions Object").
+/// Nobody is notified by what a model writes: no user, role or everyone (Discord, "Allowed Mentions
+/// Object").
 fn silent() -> Result<Value> {
     serde_json::to_value(CreateAllowedMentions::new().replied_user(false))
         .map_err(|e| Error::unexpected("allowed mentions are not JSON").with("cause", e))

@@ -1,4 +1,5 @@
-//! A Markdown table as aligned plain text: Discord has no tables, a block of code keeps the columns.
+//! A Markdown table as aligned plain text: Discord has no tables, a block of code keeps the
+//! columns.
 
 use galatea_core::markdown;
 use pulldown_cmark::{Event, Tag, TagEnd};

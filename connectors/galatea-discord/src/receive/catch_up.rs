@@ -1,4 +1,5 @@
-//! Messages that were said while nobody listened and no session could be resumed: read from the channel's history.
+//! Messages that were said while nobody listened and no session could be resumed: read from the
+//! channel's history.
 
 use galatea_core::{Gap, Incoming, Timestamp};
 use serde_json::{Value, json};
@@ -27,7 +28,8 @@ pub(super) struct Missed {
     pub(super) gap: Option<Gap>,
 }
 
-/// Reads what was said after this message. `newest` is the channel's last one, where Discord told it.
+/// Reads what was said after this message. `newest` is the channel's last one, where Discord told
+/// it.
 pub(super) async fn missed(
     intake: &Intake,
     channel: u64,
@@ -84,7 +86,8 @@ pub(super) async fn missed(
             }
         };
         if page == 0 && messages.is_empty() && last.is_some_and(|last| last > after) {
-            // Without the permission Discord answers with an empty list (Discord, "Get Channel Messages").
+            // Without the permission Discord answers with an empty list (Discord, "Get Channel
+            // Messages").
             missed.gap = gap(
                 after,
                 last,

@@ -1,10 +1,12 @@
-//! Direct message channels that were used last: the only places where Discord does not tell a new session what was said meanwhile.
+//! Direct message channels that were used last: the only places where Discord does not tell a new
+//! session what was said meanwhile.
 
 /// Most direct message channels that are looked through after a lost session, the ones used last.
 const MOST: usize = 500;
 
-/// Notes channels that were used, the last one at the end. True when the list is to be stored: among many, one that is in its newer half stays where
-/// it is, or every message would cost a write of the whole list.
+/// Notes channels that were used, the last one at the end. True when the list is to be stored:
+/// among many, one that is in its newer half stays where it is, or every message would cost a write
+/// of the whole list.
 pub(super) fn note(known: &mut Vec<u64>, used: &[u64]) -> bool {
     let mut changed = false;
     for channel in used {

@@ -66,7 +66,8 @@ pub(crate) struct Item {
     acknowledged: Option<JoinHandle<()>>,
 }
 
-/// Whether only who called a command is to see its answer. What changes the room is for all, unless it will be refused.
+/// Whether only who called a command is to see its answer. What changes the room is for all, unless
+/// it will be refused.
 fn is_private(data: &Value) -> bool {
     let name = data["data"]["name"].as_str().unwrap_or_default();
     let refused = id(&data["guild_id"]).is_some()
@@ -87,9 +88,11 @@ impl Intake {
         Self { api, book, me, gateway, stop, directory, direct: Arc::default() }
     }
 
-    /// Acknowledges a command or a press at once: Discord waits three seconds ("Receiving and Responding"), the store may take longer. Not through
-    /// the runtime's gate: what waits there is told by limits that do not bind it, since "Interaction endpoints are not bound to the bot's Global
-    /// Rate Limit" ("Rate Limits") and each interaction has a callback of its own. The guard against a ban holds it back like every call.
+    /// Acknowledges a command or a press at once: Discord waits three seconds ("Receiving and
+    /// Responding"), the store may take longer. Not through the runtime's gate: what waits there is
+    /// told by limits that do not bind it, since "Interaction endpoints are not bound to the bot's
+    /// Global Rate Limit" ("Rate Limits") and each interaction has a callback of its own. The guard
+    /// against a ban holds it back like every call.
     fn acknowledge(&self, data: &Value) -> Option<JoinHandle<()>> {
         let (number, token) = (id(&data["id"])?, data["token"].as_str()?.to_owned());
         let kind = match data["type"].as_u64()? {
@@ -133,7 +136,8 @@ impl Intake {
         }))
     }
 
-    /// Keeps the commands that wait for an answer, so that another process can give it. Losing them costs the place of the answer.
+    /// Keeps the commands that wait for an answer, so that another process can give it. Losing them
+    /// costs the place of the answer.
     async fn keep_asked(&self) {
         let cursor = Cursor {
             stream: ASKED.to_owned(),
@@ -153,7 +157,8 @@ impl Intake {
         }
     }
 
-    /// Makes sure that an event's place is known. A resumed session in a new process tells of no guild, so it is asked for, once.
+    /// Makes sure that an event's place is known. A resumed session in a new process tells of no
+    /// guild, so it is asked for, once.
     async fn look_up(&self, channel: u64, guild: Option<u64>) -> Option<WorldSync> {
         let guild = guild?;
         let mut sync = None;
@@ -215,7 +220,8 @@ impl Intake {
         known.clone().unwrap_or_default()
     }
 
-    /// Notes direct message channels in the order they were used, so that what is said there while away can be looked for.
+    /// Notes direct message channels in the order they were used, so that what is said there while
+    /// away can be looked for.
     async fn remember_directs(&self, used: &[u64]) {
         let mut known = self.directs().await;
         if !directs::note(&mut known, used) {

@@ -1,4 +1,5 @@
-//! A brake on IDENTIFY: 1,000 in 24 hours, and Discord ends every session and resets the token ("Session Start Limit").
+//! A brake on IDENTIFY: 1,000 in 24 hours, and Discord ends every session and resets the token
+//! ("Session Start Limit").
 
 use galatea_core::{Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp};
 use serde::Deserialize;
@@ -14,11 +15,13 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Beyond this many an hour, per shard, each waits twice as long as the one before.
 const PER_HOUR: usize = 5;
 const FIRST_WAIT: Duration = Duration::from_secs(10);
-/// Beyond this many a day, per shard, one an hour: a loop of crashes costs 44 a day, and what happens now and then is not held up.
+/// Beyond this many a day, per shard, one an hour: a loop of crashes costs 44 a day, and what
+/// happens now and then is not held up.
 const PER_SHARD_AND_DAY: usize = 20;
 /// Full stop: a tenth is left for other programs with the same token.
 const PER_DAY: usize = 900;
-/// Between two of one concurrency bucket (Discord, "Rate Limiting": gateway), with something for the way.
+/// Between two of one concurrency bucket (Discord, "Rate Limiting": gateway), with something for
+/// the way.
 const SPACING: Duration = Duration::from_millis(5_100);
 
 /// `session_start_limit` of GET /gateway/bot.
@@ -95,8 +98,8 @@ impl Quota {
         })
     }
 
-    /// Waits for a turn; `braked` hears how long, when that is because of many earlier ones. Only [`Turn::take`] counts: whoever does not
-    /// even reach Discord in its turn spends nothing.
+    /// Waits for a turn; `braked` hears how long, when that is because of many earlier ones. Only
+    /// [`Turn::take`] counts: whoever does not even reach Discord in its turn spends nothing.
     ///
     /// # Errors
     /// `RateLimited` with `GAL-DC-IDENTIFY` when none is left for today.
@@ -159,7 +162,8 @@ fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Dur
     if let Some(oldest) = today.first().filter(|_| today.len() >= PER_DAY) {
         return Err(over(oldest.plus(DAY)));
     }
-    // No wait is longer than its rule asks for, wherever the machine's clock was when the last one was noted.
+    // No wait is longer than its rule asks for, wherever the machine's clock was when the last one
+    // was noted.
     let after = |last: Option<&Timestamp>, delay: Duration| {
         last.map_or(Duration::ZERO, |last| last.plus(delay).since(now).min(delay))
     };

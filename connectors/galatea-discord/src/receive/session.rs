@@ -1,4 +1,5 @@
-//! How far a shard's stream has been read: enough to go on in another process without identifying again.
+//! How far a shard's stream has been read: enough to go on in another process without identifying
+//! again.
 
 use galatea_core::Cursor;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,8 @@ pub(crate) struct Session {
     pub(crate) sequence: u64,
 }
 
-/// How far a session is stored. Another session's events may still be on their way to the store when a new one has begun.
+/// How far a session is stored. Another session's events may still be on their way to the store
+/// when a new one has begun.
 #[derive(Debug)]
 pub(crate) struct Committed(Mutex<Option<Session>>);
 
@@ -71,7 +73,8 @@ impl Position {
         Self { root: root.to_string(), shards, ..Self::default() }
     }
 
-    /// What was stored, as far as it fits. With another number of shards the session is another one; the newest message stays.
+    /// What was stored, as far as it fits. With another number of shards the session is another
+    /// one; the newest message stays.
     pub(crate) fn read(cursor: Option<Cursor>, root: &Url, shards: u16) -> Self {
         let start = Self::start(root, shards);
         match cursor

@@ -1,4 +1,5 @@
-//! One shard: connect, greet, identify or resume, keep the heart beating, hand events over in order, and come back after every kind of end.
+//! One shard: connect, greet, identify or resume, keep the heart beating, hand events over in
+//! order, and come back after every kind of end.
 
 use galatea_core::{Error, ErrorKind, Gap, Result, SecretString, secret::ExposeSecret};
 use galatea_http::Tunnels;
@@ -74,7 +75,8 @@ struct Shard {
     session: Option<Session>,
     committed: Arc<Committed>,
     items: mpsc::Sender<Item>,
-    /// Received, and waiting for room in the queue. It outlives its connection: a session is resumed behind it.
+    /// Received, and waiting for room in the queue. It outlives its connection: a session is
+    /// resumed behind it.
     held: Option<Item>,
     misses: u32,
     /// Resumes that were sent and neither taken nor refused.
@@ -85,7 +87,8 @@ struct Shard {
     deaf: u32,
     /// A guild of this shard.
     guild: Option<u64>,
-    /// The event of a session behind which something broke the connection that can be neither too short nor misheard.
+    /// The event of a session behind which something broke the connection that can be neither too
+    /// short nor misheard.
     poison: Option<Session>,
 }
 
@@ -131,7 +134,8 @@ fn trusted(resume: &Url, address: &Url) -> bool {
     resume.scheme() == "wss" || (resume.scheme() == "ws" && address.scheme() == "ws")
 }
 
-/// The pause after so many brief connections in a row: one may happen, several are a gateway that is out of order.
+/// The pause after so many brief connections in a row: one may happen, several are a gateway that
+/// is out of order.
 fn calm(brief: u32) -> Duration {
     if brief < 2 {
         Duration::ZERO
@@ -140,7 +144,8 @@ fn calm(brief: u32) -> Duration {
     }
 }
 
-/// A guild to ask about after this event: the last one something was told of, until the bot is out of it.
+/// A guild to ask about after this event: the last one something was told of, until the bot is out
+/// of it.
 pub(super) fn guild_of(name: &str, data: &Value, known: Option<u64>) -> Option<u64> {
     match name {
         "GUILD_CREATE" => id(&data["id"]).or(known),
@@ -171,7 +176,8 @@ impl Shard {
                 End::Missed(error) => {
                     tracing::warn!(shard = self.number, error = %error, "Discord's gateway is cut off; trying again");
                     self.misses = self.misses.saturating_add(1);
-                    // A gateway that cannot be reached says nothing about the session: Discord tells when it is gone, and asking costs nothing.
+                    // A gateway that cannot be reached says nothing about the session: Discord
+                    // tells when it is gone, and asking costs nothing.
                     if self.unheard >= MAX_UNHEARD {
                         (self.session, self.unheard) = (None, 0);
                     }
@@ -306,7 +312,8 @@ impl Shard {
                 )))
             }
             Silence::Ask => {
-                // Answered by GUILD_MEMBERS_CHUNK; ids may be asked for without the privileged intent (Discord, "Request Guild Members").
+                // Answered by GUILD_MEMBERS_CHUNK; ids may be asked for without the privileged
+                // intent (Discord, "Request Guild Members").
                 let Some(guild) = self.guild else {
                     watch.cannot_ask(now);
                     return None;
@@ -321,7 +328,8 @@ impl Shard {
             }
             Silence::Deaf => {
                 self.deaf = self.deaf.saturating_add(1);
-                // Resuming costs nothing, so that first. A guild it has left does not answer either.
+                // Resuming costs nothing, so that first. A guild it has left does not answer
+                // either.
                 let fresh = self.deaf > 1;
                 self.guild = self.guild.filter(|_| !fresh);
                 tracing::warn!(
@@ -387,8 +395,9 @@ impl Shard {
         self.fleet.shard_health.down(self.number, &braked(), wait);
     }
 
-    /// Something too large, or no text, broke the connection. It may have been damaged on its way, so it is asked for once more; an event that
-    /// comes like that again is passed over, or it would come for ever.
+    /// Something too large, or no text, broke the connection. It may have been damaged on its way,
+    /// so it is asked for once more; an event that comes like that again is passed over, or it
+    /// would come for ever.
     async fn poisoned(&mut self, ready: bool) -> End {
         // After a resume it comes before RESUMED.
         let here = self.session.clone();
@@ -496,7 +505,8 @@ impl Shard {
         }
         tracing::info!(shard = self.number, code, "Discord closed the connection");
         Ok(match code {
-            // Not authenticated, invalid sequence: this session is of no use. 1000 and 1001 end it, too.
+            // Not authenticated, invalid sequence: this session is of no use. 1000 and 1001 end it,
+            // too.
             4003 | 4007 | 1000 | 1001 => End::Fresh(Duration::from_millis(500)),
             _ => self.broken(ready),
         })

@@ -22,7 +22,8 @@ use crate::error::codes;
 const CONNECT: Duration = Duration::from_secs(10);
 /// Longest event: a guild of many thousand channels and members stays below.
 const MAX_FRAME: usize = 64 << 20;
-/// Says that we mean to come back; 1000 and 1001 would end the session (Discord, "Initiating a Disconnect").
+/// Says that we mean to come back; 1000 and 1001 would end the session (Discord, "Initiating a
+/// Disconnect").
 const COME_BACK: u16 = 4000;
 
 /// One gateway payload.
@@ -43,13 +44,15 @@ pub(crate) enum Got {
     Frame(Frame),
     /// A payload that cannot be read, of so many bytes; the connection goes on.
     Unreadable(usize),
-    /// A payload that is too large or no text: the connection is over, and the same payload comes after a resume.
+    /// A payload that is too large or no text: the connection is over, and the same payload comes
+    /// after a resume.
     Poison,
     /// The connection is over; Discord may have said why.
     Closed(Option<u16>),
 }
 
-/// Reads a payload. One field in a form nobody knows costs only itself; none when not even the opcode can be told.
+/// Reads a payload. One field in a form nobody knows costs only itself; none when not even the
+/// opcode can be told.
 pub(crate) fn frame(text: &[u8]) -> Option<Frame> {
     if let Ok(frame) = json::read(text) {
         return Some(frame);
@@ -76,7 +79,8 @@ impl Socket {
         if address.path().is_empty() {
             address.set_path("/");
         }
-        // Compression is not asked for: it saves traffic where there are many guilds, and costs a window per shard.
+        // Compression is not asked for: it saves traffic where there are many guilds, and costs a
+        // window per shard.
         address.set_query(Some("v=10&encoding=json"));
         let place = address.host_str().unwrap_or("unknown host").to_owned();
         let config = WebSocketConfig::default()
@@ -170,7 +174,8 @@ mod tests {
         address
     }
 
-    /// A proxy that knows CONNECT and leads to `target` whatever it is asked for; gives what it was asked.
+    /// A proxy that knows CONNECT and leads to `target` whatever it is asked for; gives what it was
+    /// asked.
     async fn proxy(target: Option<SocketAddr>) -> (SocketAddr, tokio::task::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

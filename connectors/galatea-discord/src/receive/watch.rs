@@ -1,5 +1,5 @@
-//! Silence of the gateway: a session that never begins, and one that begins and brings nothing any more while its heartbeats are answered.
-//! Pure: told what came and when, it says what is due.
+//! Silence of the gateway: a session that never begins, and one that begins and brings nothing any
+//! more while its heartbeats are answered. Pure: told what came and when, it says what is due.
 
 use std::time::Duration;
 use tokio::time::Instant;

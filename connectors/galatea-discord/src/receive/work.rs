@@ -1,4 +1,5 @@
-//! Events → the store, in order: learn the places, decode, commit with the sequence, and only then let Discord forget.
+//! Events → the store, in order: learn the places, decode, commit with the sequence, and only then
+//! let Discord forget.
 
 use galatea_core::{Batch, Cursor, Gap, Incoming, Result, message::WorldSync};
 use std::{collections::HashSet, sync::Arc, time::Duration};
@@ -21,13 +22,14 @@ use crate::snowflake_at;
 
 /// Most events of one commit.
 const BATCH: usize = 100;
-/// Longest time a sequence waits for company that only our own messages have moved on: they come back with every answer, nothing of them is
-/// stored, and Discord may tell of them again.
+/// Longest time a sequence waits for company that only our own messages have moved on: they come
+/// back with every answer, nothing of them is stored, and Discord may tell of them again.
 const COMPANY: Duration = Duration::from_millis(200);
 /// First and longest wait between attempts to store.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// How far back a search for missed messages begins before the newest known one: ids of different channels are not in perfect order.
+/// How far back a search for missed messages begins before the newest known one: ids of different
+/// channels are not in perfect order.
 const OVERLAP: u64 = 60_000 << 22;
 
 /// What became of an event.
@@ -173,12 +175,14 @@ impl Work {
         if echo { Taken::Echo } else { Taken::News }
     }
 
-    /// A new session: everything that was said since the last event of the old one has to be looked for.
+    /// A new session: everything that was said since the last event of the old one has to be looked
+    /// for.
     async fn begin(&mut self, ready: &serde_json::Value) {
         self.awaited =
             ready["guilds"].as_array().into_iter().flatten().filter_map(|g| id(&g["id"])).collect();
         if self.position.newest == 0 {
-            // The bot's first session: from here on everything is heard, or looked for in the session after this one.
+            // The bot's first session: from here on everything is heard, or looked for in the
+            // session after this one.
             self.position.newest = snowflake_at(self.intake.gateway.clock().now());
             self.position.assumed = true;
             return;

@@ -1,4 +1,5 @@
-//! Discord's REST API over our own HTTP client: one call each, one pool of kept connections, limits and the token in one place.
+//! Discord's REST API over our own HTTP client: one call each, one pool of kept connections, limits
+//! and the token in one place.
 
 use bytes::Bytes;
 use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, SecretString};
@@ -65,7 +66,8 @@ enum Body {
 }
 
 impl Call {
-    /// A call without a body. `template` names it without ids, such as `GET /channels/{}/messages`; `major` is the id limits are kept apart by.
+    /// A call without a body. `template` names it without ids, such as `GET /channels/{}/messages`;
+    /// `major` is the id limits are kept apart by.
     pub(crate) fn new(template: &'static str, major: impl fmt::Display, path: String) -> Self {
         let method = match template.split(' ').next() {
             Some("POST") => Method::POST,
@@ -95,7 +97,8 @@ impl Call {
         self
     }
 
-    /// As part of an interaction, whose token is in the path: no other authorization, and no global limit.
+    /// As part of an interaction, whose token is in the path: no other authorization, and no global
+    /// limit.
     pub(crate) fn interaction(mut self) -> Self {
         self.interaction = true;
         self
@@ -130,7 +133,8 @@ impl Api {
         let (root, token) = (&config.api_root, &config.token);
         let address =
             root.as_str().trim_end_matches('/').trim_end_matches("/v10").trim_end_matches("/api");
-        // Files may come from the machine that is the API itself, where the operator runs one of their own.
+        // Files may come from the machine that is the API itself, where the operator runs one of
+        // their own.
         let own = match root.host() {
             Some(url::Host::Ipv4(ip)) => vec![ip.into()],
             Some(url::Host::Ipv6(ip)) => vec![ip.into()],
@@ -277,7 +281,8 @@ impl Api {
         Err(Failure::Refused(refusal))
     }
 
-    /// A call of our own that may be repeated without harm: tried again while Discord asks to wait or cannot be reached, about a minute at most.
+    /// A call of our own that may be repeated without harm: tried again while Discord asks to wait
+    /// or cannot be reached, about a minute at most.
     pub(crate) async fn patient(&self, make: impl Fn() -> Call) -> Result<Value, Failure> {
         let mut pause = Duration::from_millis(500);
         for _ in 0..6 {
@@ -331,7 +336,8 @@ impl Api {
     }
 }
 
-/// Discord's words with the first field at fault: `Invalid Form Body: content: Must be 2000 or fewer in length.`
+/// Discord's words with the first field at fault:
+/// `Invalid Form Body: content: Must be 2000 or fewer in length.`
 fn told_field(message: &str, errors: &Value) -> String {
     fn first(at: &Value, path: &str) -> Option<String> {
         let fields = at.as_object()?;

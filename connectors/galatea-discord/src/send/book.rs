@@ -1,4 +1,5 @@
-//! What sending has to remember for a while: interactions that wait for an answer, and messages of ours that came back over the gateway.
+//! What sending has to remember for a while: interactions that wait for an answer, and messages of
+//! ours that came back over the gateway.
 
 use dashmap::DashMap;
 use galatea_core::{ExposeSecret, RemoteId, SecretString, Timestamp};
@@ -7,7 +8,8 @@ use std::{sync::OnceLock, time::Duration};
 
 use super::muted::Muted;
 
-/// An interaction can be answered for 15 minutes (Discord, "Followup Messages"); the last moments are not trusted.
+/// An interaction can be answered for 15 minutes (Discord, "Followup Messages"); the last moments
+/// are not trusted.
 const ANSWERABLE: Duration = Duration::from_secs(14 * 60 + 30);
 /// So long it is known who asked: no answer goes out later.
 const KNOWN: Duration = Duration::from_secs(24 * 3600);
@@ -200,7 +202,8 @@ mod tests {
         last.restore("no JSON");
     }
 
-    /// While the history is read the message may come back over the gateway: looked for by its own nonce it is still free to be found.
+    /// While the history is read the message may come back over the gateway: looked for by its own
+    /// nonce it is still free to be found.
     #[test]
     fn a_message_is_anothers_only_by_another_nonce() {
         let book = Book::default();

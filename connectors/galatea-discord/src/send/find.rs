@@ -1,4 +1,5 @@
-//! Read-back: was a message of unknown outcome posted? Its nonce comes back over the gateway; after that, the channel's history tells.
+//! Read-back: was a message of unknown outcome posted? Its nonce comes back over the gateway; after
+//! that, the channel's history tells.
 
 use galatea_core::{Delivery, ReadBackContext, ReadBackResult, Receipt, RemoteId, Result};
 use serde_json::{Map, Value};
@@ -7,12 +8,13 @@ use std::time::Duration;
 use super::{DiscordSender, api::Call};
 use crate::{decode::directory::id, encode::Part, error::Failure, snowflake, snowflake_at};
 
-/// Discord's clock and ours may differ by this much. More would find earlier messages with the same words; where less is too little, the nonce
-/// makes the repeat harmless.
+/// Discord's clock and ours may differ by this much. More would find earlier messages with the same
+/// words; where less is too little, the nonce makes the repeat harmless.
 const SLACK: Duration = Duration::from_secs(10);
 /// Pages of 100 messages that are looked through.
 const PAGES: usize = 5;
-/// Discord enforces a nonce for "a few minutes" ("Create Message"): within this much of it a repeat is surely harmless.
+/// Discord enforces a nonce for "a few minutes" ("Create Message"): within this much of it a repeat
+/// is surely harmless.
 pub(super) const NONCE_HOLDS: Duration = Duration::from_secs(120);
 
 /// Looks for a delivery.
@@ -46,7 +48,8 @@ pub(super) async fn find(
         };
         let Some(messages) = page.as_array() else { return Ok(ReadBackResult::Unknown) };
         if number == 0 && messages.is_empty() {
-            // Without Read Message History Discord answers with an empty list ("Get Channel Messages"); so does a channel in which nothing was said since.
+            // Without Read Message History Discord answers with an empty list ("Get Channel
+            // Messages"); so does a channel in which nothing was said since.
             let newest = history(sender, channel, "limit=1")
                 .await
                 .map_err(|f| sender.api.error(f, "get messages"))?;

@@ -1,5 +1,6 @@
-//! Guard: calls that Discord refuses (401, 403, 429) count against the address, which it bans at 10,000 of them in ten minutes ("Invalid Request
-//! Limit"). The count outlives the process, or a program that crashes again and again would spend it anew each time.
+//! Guard: calls that Discord refuses (401, 403, 429) count against the address, which it bans at
+//! 10,000 of them in ten minutes ("Invalid Request Limit"). The count outlives the process, or a
+//! program that crashes again and again would spend it anew each time.
 
 use galatea_core::{Gateway, Result, StateKeeper, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -16,14 +17,17 @@ use tokio::sync::watch;
 
 /// Key of the state that holds the refusals of earlier runs.
 const KEY: &str = "refused";
-/// Calls refused within [`WINDOW`] at which everything rests: half of Discord's number, so that other programs of this machine have some.
+/// Calls refused within [`WINDOW`] at which everything rests: half of Discord's number, so that
+/// other programs of this machine have some.
 const MAX_REFUSED: u32 = 5_000;
 const WINDOW: Duration = Duration::from_secs(600);
 /// Refusals this close together are one entry of what is kept.
 const GRAIN: Duration = Duration::from_secs(10);
-/// Refused calls in a row, no other answer between them, at which calls are made one by one: all of Discord refuses, not a channel.
+/// Refused calls in a row, no other answer between them, at which calls are made one by one: all of
+/// Discord refuses, not a channel.
 const STORM: u32 = 20;
-/// Pauses between such calls, doubled each time: a storm costs fifty calls in its first ten minutes and ten in each that follows.
+/// Pauses between such calls, doubled each time: a storm costs fifty calls in its first ten minutes
+/// and ten in each that follows.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
@@ -142,7 +146,8 @@ impl Guard {
         let first = !self.restored.swap(true, Ordering::AcqRel);
         if let Some(mut kept) = kept.filter(|_| first) {
             let mut own = self.lock();
-            // Noted by a clock that was set back since, they would count for longer than the rule asks for.
+            // Noted by a clock that was set back since, they would count for longer than the rule
+            // asks for.
             kept.times.iter_mut().for_each(|(since, _)| *since = (*since).min(now));
             kept.times.append(&mut own.times);
             *own = Refused { in_a_row: kept.in_a_row.saturating_add(own.in_a_row), ..kept };

@@ -1,4 +1,5 @@
-//! Discord's rate limits as it tells them. Nothing here waits: whoever would have to is told how long.
+//! Discord's rate limits as it tells them. Nothing here waits: whoever would have to is told how
+//! long.
 
 use dashmap::DashMap;
 use galatea_core::{Deadline, Timestamp};
@@ -13,7 +14,8 @@ use super::guard::Guard;
 /// Buckets remembered; those that are over are dropped first.
 const MAX_BUCKETS: usize = 10_000;
 
-/// A route without its ids but for the one that limits are kept apart by: a channel, a guild or an interaction.
+/// A route without its ids but for the one that limits are kept apart by: a channel, a guild or an
+/// interaction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Route {
     /// Such as `POST /channels/{}/messages`.
@@ -70,7 +72,8 @@ impl Told {
 }
 
 impl Limits {
-    /// How long a call has to wait, if it has to; true when the guard says so. `interaction` calls are exempt from the global limit.
+    /// How long a call has to wait, if it has to; true when the guard says so. `interaction` calls
+    /// are exempt from the global limit.
     pub(crate) fn wait(
         &self,
         route: &Route,

@@ -1,4 +1,5 @@
-//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the message may have been posted.
+//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the message
+//! may have been posted.
 
 pub(crate) mod api;
 pub(crate) mod book;
@@ -172,7 +173,8 @@ impl DiscordSender {
         };
         let posted = self.api.call(self.with_body(call(), body.clone(), files).await?).await;
         let posted = match posted {
-            // The question may be there, but not for us to read: answer without pointing at it. Provably nothing was posted yet.
+            // The question may be there, but not for us to read: answer without pointing at it.
+            // Provably nothing was posted yet.
             Err(failure)
                 if failure.code() == Some(160_002)
                     && body.remove("message_reference").is_some() =>
@@ -186,7 +188,8 @@ impl DiscordSender {
         Ok(Receipt { id: Some(id), moved_to: None })
     }
 
-    /// Fills the place that the acknowledgement holds in the channel. Repeating it changes nothing more.
+    /// Fills the place that the acknowledgement holds in the channel. Repeating it changes nothing
+    /// more.
     async fn answer(
         &self,
         pending: &Pending,
@@ -205,8 +208,9 @@ impl DiscordSender {
         Ok(Receipt { id: Some(message_id(&answered)?), moved_to: None })
     }
 
-    /// Takes the place of the answer away, which everybody sees, and tells whoever asked, who alone sees it. In this order: the first
-    /// follow-up would fill the place, and be as public as it is (Discord, "Create Followup Message").
+    /// Takes the place of the answer away, which everybody sees, and tells whoever asked, who alone
+    /// sees it. In this order: the first follow-up would fill the place, and be as public as it is
+    /// (Discord, "Create Followup Message").
     async fn withdraw(
         &self,
         pending: &Pending,
@@ -372,7 +376,8 @@ impl SendHandler for DiscordSender {
         let told = |failure, call| self.error(failure, channel, &part, call);
         match &part {
             Part::Post { body, files, reply_to } => {
-                // Discord forgets nonces after a few minutes: an old attempt is looked for before it could be doubled.
+                // Discord forgets nonces after a few minutes: an old attempt is looked for before
+                // it could be doubled.
                 let age = self.api.clock().now().since(delivery.created_at);
                 if delivery.attempt > 0
                     && age > find::NONCE_HOLDS

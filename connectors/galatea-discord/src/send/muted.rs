@@ -1,4 +1,5 @@
-//! Channels in which it was addressed and cannot write: shown in `status`, and no model is asked there.
+//! Channels in which it was addressed and cannot write: shown in `status`, and no model is asked
+//! there.
 
 use galatea_core::{Error, ErrorKind, Timestamp};
 use std::{
@@ -12,7 +13,8 @@ use tokio::sync::watch;
 const MAX: usize = 100;
 /// Channels that are named.
 const NAMED: usize = 3;
-/// After a refusal that the permissions known here do not explain, it is tried again this much later.
+/// After a refusal that the permissions known here do not explain, it is tried again this much
+/// later.
 const AGAIN: Duration = Duration::from_secs(600);
 
 /// The channels.

@@ -66,7 +66,8 @@ async fn get_channel(api: &Api, channel: u64) -> Result<Value, Failure> {
     api.call(Call::new("GET /channels/{}", channel, format!("/channels/{channel}"))).await
 }
 
-/// As Discord computes it (Discord, "Permission Hierarchy" and "Permission Overwrites"); a time-out leaves reading only.
+/// As Discord computes it (Discord, "Permission Hierarchy" and "Permission Overwrites"); a time-out
+/// leaves reading only.
 fn permitted(
     guild: &Value,
     member: &Value,

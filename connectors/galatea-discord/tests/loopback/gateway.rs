@@ -1,4 +1,5 @@
-//! The gateway's bad days: nothing is lost, nothing is doubled, no rule is broken, and it is back soon.
+//! The gateway's bad days: nothing is lost, nothing is doubled, no rule is broken, and it is back
+//! soon.
 
 use crate::support::{Running, config, gateway, start, with};
 use galatea_core::SystemClock;
@@ -25,7 +26,8 @@ async fn texts(running: &Running, count: usize) -> Vec<String> {
     running.heard(count).await.into_iter().map(|m| m.content.text).collect()
 }
 
-/// With this order between two messages, and one said in the middle of it, all three are heard once, in order.
+/// With this order between two messages, and one said in the middle of it, all three are heard
+/// once, in order.
 async fn survives(order: Order, resumes: bool) {
     let (api, ann, running) = stage(Options::default()).await;
     let direct = ann.direct();
@@ -214,8 +216,8 @@ async fn identifies_are_remembered_across_processes() {
     assert_eq!(api.identified(), 1);
 }
 
-/// While the store is away the queue fills up, and one more event has been taken from the socket: it must not go with its connection, since the
-/// session is resumed behind it.
+/// While the store is away the queue fills up, and one more event has been taken from the socket:
+/// it must not go with its connection, since the session is resumed behind it.
 #[tokio::test]
 async fn an_event_that_waits_for_the_store_outlives_its_connection() {
     let (api, ann, running) =
@@ -228,7 +230,8 @@ async fn an_event_that_waits_for_the_store_outlives_its_connection() {
         ann.says(&direct, &n.to_string()).send();
     }
     running.until("the store to be waited for", |g| (g.held() > 0).then_some(())).await;
-    // Some heartbeats, in which the queue fills up; in less time this would show nothing, and be right.
+    // Some heartbeats, in which the queue fills up; in less time this would show nothing, and be
+    // right.
     tokio::time::sleep(Duration::from_secs(1)).await;
     api.set_reachable(false);
     api.wait_for("the connection to be gone", |h| (h.connected() == 0).then_some(())).await;

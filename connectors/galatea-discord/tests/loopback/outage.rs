@@ -1,5 +1,6 @@
-//! An hour without Discord, and days of sessions that end at once: nothing is lost, and no quota of Discord's is spent. The bot's clock is the
-//! test's; sockets and calls are real, so what is counted is what Discord would count.
+//! An hour without Discord, and days of sessions that end at once: nothing is lost, and no quota of
+//! Discord's is spent. The bot's clock is the test's; sockets and calls are real, so what is
+//! counted is what Discord would count.
 
 use crate::support::{Running, config, deliveries, gateway, with};
 use galatea_core::{Clock, Content, Health, Outgoing, Timestamp};
@@ -65,7 +66,8 @@ async fn after_an_hour_in_which_nothing_could_be_reached_it_goes_on_with_its_ses
     pass(&clock, clock.now().plus(HOUR)).await;
     assert_eq!((api.identified(), api.resumed(), api.invalid_calls()), (1, 0, 0));
     api.set_reachable(true);
-    // Only its pause is shortened: once connected, a clock that runs ahead would ask for heartbeats faster than sockets carry them.
+    // Only its pause is shortened: once connected, a clock that runs ahead would ask for heartbeats
+    // faster than sockets carry them.
     while api.connected() == 0 {
         if clock.sleepers() > 0 && api.connected() == 0 {
             clock.advance(Duration::from_secs(1));

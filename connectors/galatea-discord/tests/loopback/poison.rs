@@ -1,4 +1,5 @@
-//! Events that cannot be read: each costs itself only, is noted by its number, and never comes again and again.
+//! Events that cannot be read: each costs itself only, is noted by its number, and never comes
+//! again and again.
 
 use crate::support::{Running, config, gateway, start, with};
 use galatea_core::SystemClock;

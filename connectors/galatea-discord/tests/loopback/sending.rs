@@ -133,7 +133,8 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
         "an old attempt is looked for before it is repeated"
     );
     general.allows(1 << 10 | 1 << 11);
-    // While the nonce holds a repeat is harmless; after that nobody can tell, and an empty history is no proof.
+    // While the nonce holds a repeat is harmless; after that nobody can tell, and an empty history
+    // is no proof.
     let mut lost = deliveries(&*handler, &general.id.to_string(), &text("x")).swap_remove(0);
     let finds = async |delivery: &galatea_core::Delivery| {
         other.connector.send_handler().find(delivery, &ReadBackContext::default()).await.unwrap()
@@ -392,7 +393,8 @@ async fn who_may_write_in_a_channel_is_asked_of_discord() {
     );
 }
 
-/// Killed between the question and its answer: the place of the answer is filled by the next process, or who asked is named.
+/// Killed between the question and its answer: the place of the answer is filled by the next
+/// process, or who asked is named.
 #[tokio::test]
 async fn a_command_that_a_crash_cut_off_is_answered_by_the_next_process() {
     for expired in [false, true] {

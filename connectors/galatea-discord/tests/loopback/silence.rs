@@ -1,4 +1,5 @@
-//! A gateway that falls silent, at every step: it is noticed, shown, and got over; nothing said meanwhile is lost.
+//! A gateway that falls silent, at every step: it is noticed, shown, and got over; nothing said
+//! meanwhile is lost.
 
 use crate::support::{Running, config, start};
 use galatea_core::Health;

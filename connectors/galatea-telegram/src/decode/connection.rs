@@ -100,8 +100,8 @@ pub(super) fn of(message: &Message) -> Connection {
     }
 }
 
-/// Address of a message in a public chat, or in a supergroup or channel for its members; none elsewhere.
-/// (teloxide's own helper panics on chat ids out of range.)
+/// Address of a message in a public chat, or in a supergroup or channel for its members; none
+/// elsewhere. (teloxide's own helper panics on chat ids out of range.)
 pub(super) fn link(message: &Message) -> Option<String> {
     let chat = &message.chat;
     let place = match (kind(chat), chat.username()) {

@@ -1,4 +1,5 @@
-//! Telegram's updates → what happened, in the house's words. Pure; tested with recordings and mutated ones.
+//! Telegram's updates → what happened, in the house's words. Pure; tested with recordings and
+//! mutated ones.
 
 mod connection;
 mod media;
@@ -59,7 +60,8 @@ pub(crate) struct Decoded {
     pub(crate) forum: Option<i64>,
 }
 
-/// Decodes one update that arrived `now`. Never fails: what means nothing to us gives an empty answer.
+/// Decodes one update that arrived `now`. Never fails: what means nothing to us gives an empty
+/// answer.
 pub(crate) fn decode(update: &Update, me: &Me, now: Timestamp) -> Decoded {
     match &update.kind {
         UpdateKind::Message(m) | UpdateKind::ChannelPost(m) => message(m, me),
@@ -171,7 +173,8 @@ fn addressed(m: &Message, me: &Me) -> Addressed {
     Addressed { mention: text::mentions(words, entities, me), reply }
 }
 
-/// The message it answers. In topics Telegram names the topic's first message when nothing was answered; that is no reply.
+/// The message it answers. In topics Telegram names the topic's first message when nothing was
+/// answered; that is no reply.
 fn real_reply(m: &Message) -> Option<&Message> {
     m.reply_to_message().filter(|r| {
         let root = m.is_topic_message && m.thread_id.is_some_and(|t| t.0 == r.id);

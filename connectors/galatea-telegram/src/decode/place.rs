@@ -1,11 +1,12 @@
-//! Ids: Telegram's chat, topic and message numbers as the text the rest of the house carries around.
+//! Ids: Telegram's chat, topic and message numbers as the text the rest of the house carries
+//! around.
 //!
 //! A chat is `-100123`, a topic `-100123-42` (elizaOS's spelling), a message `-100123:7`.
 
 use galatea_core::{Error, RemoteId, Result};
 
-/// Thread id of a forum's General topic. It is omitted when sending and given when showing that somebody types
-/// (Bot API, "Forum topics"; tdlib/telegram-bot-api server behaviour).
+/// Thread id of a forum's General topic. It is omitted when sending and given when showing that
+/// somebody types (Bot API, "Forum topics"; tdlib/telegram-bot-api server behaviour).
 pub(crate) const GENERAL_TOPIC: i32 = 1;
 
 /// A chat, or one topic in it.
@@ -58,10 +59,12 @@ pub(crate) fn parse_message(id: &RemoteId) -> Option<(Option<i64>, i32)> {
     }
 }
 
-/// Understands what people paste when they mean a message: a link from Telegram's "copy message link"
-/// (`https://t.me/c/<internal>/<message>`, `https://t.me/c/<internal>/<topic>/<message>`) or `chat:message`.
+/// Understands what people paste when they mean a message: a link from Telegram's "copy message
+/// link" (`https://t.me/c/<internal>/<message>`, `https://t.me/c/<internal>/<topic>/<message>`) or
+/// `chat:message`.
 ///
-/// Returns the room, where the text tells it, and the message. Links of public groups carry no chat id: see [`parse_public_link`].
+/// Returns the room, where the text tells it, and the message. Links of public groups carry no chat
+/// id: see [`parse_public_link`].
 pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     let text = text.trim();
     let Some(path) = ["https://t.me/c/", "http://t.me/c/", "t.me/c/"]
@@ -81,9 +84,11 @@ pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     Some((Some(room_id(chat, thread)), message_id(chat, message)))
 }
 
-/// Understands links of public groups and channels: `https://t.me/<name>/<message>`, `https://t.me/<name>/<topic>/<message>`.
+/// Understands links of public groups and channels: `https://t.me/<name>/<message>`,
+/// `https://t.me/<name>/<topic>/<message>`.
 ///
-/// Returns the chat's user name, and how the link reads as by [`parse_link`] once the chat's id is known.
+/// Returns the chat's user name, and how the link reads as by [`parse_link`] once the chat's id is
+/// known.
 #[allow(clippy::type_complexity, reason = "one use, and the caller names it")]
 pub fn parse_public_link(
     text: &str,
@@ -94,7 +99,8 @@ pub fn parse_public_link(
     // The preview page of a channel.
     let path = path.strip_prefix("s/").unwrap_or(path);
     let (name, thread, message) = parts(path)?;
-    // User names have 4 to 32 letters, digits and underscores and begin with a letter (core.telegram.org/method/account.checkUsername).
+    // User names have 4 to 32 letters, digits and underscores and begin with a letter
+    // (core.telegram.org/method/account.checkUsername).
     let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         && name.starts_with(|c: char| c.is_ascii_alphabetic());
     if !plain || !(4..=32).contains(&name.len()) {

@@ -1,5 +1,6 @@
-//! Bytes of getUpdates or of a webhook call → updates, one by one. teloxide gives up on a whole message for one field it does not know,
-//! and its reader can panic; here everything else of such a message is kept, and every update keeps its number so that the offset can pass it.
+//! Bytes of getUpdates or of a webhook call → updates, one by one. teloxide gives up on a whole
+//! message for one field it does not know, and its reader can panic; here everything else of such a
+//! message is kept, and every update keeps its number so that the offset can pass it.
 
 use galatea_http::json;
 use serde::Deserialize;
@@ -24,7 +25,8 @@ pub(crate) struct Item {
     pub(crate) update: Option<Update>,
     /// Name of its field, for the log: short, and of plain letters only.
     pub(crate) kind: String,
-    /// It could not be read and may hold what somebody said. Kinds that were never asked for and service messages do not.
+    /// It could not be read and may hold what somebody said. Kinds that were never asked for and
+    /// service messages do not.
     pub(crate) lost: bool,
 }
 
@@ -123,7 +125,8 @@ fn renumbered(value: &Value) -> Cow<'_, Value> {
     Cow::Owned(value)
 }
 
-/// A press, or a message with words: not what only the list of members or a medium that nobody here knows is about.
+/// A press, or a message with words: not what only the list of members or a medium that nobody here
+/// knows is about.
 fn says_something(value: &Value) -> bool {
     let has_words =
         |message: &Value| ["text", "caption"].iter().any(|words| message.get(words).is_some());

@@ -6,7 +6,8 @@ use teloxide::types::{MessageEntity, MessageEntityKind};
 
 use super::Me;
 
-/// More entities than a message can have (Telegram keeps 100); what lies beyond is ignored, so that nesting stays shallow.
+/// More entities than a message can have (Telegram keeps 100); what lies beyond is ignored, so that
+/// nesting stays shallow.
 const MAX_ENTITIES: usize = 128;
 
 /// One entity with its place in bytes.
@@ -16,8 +17,9 @@ struct Mark<'a> {
     kind: &'a MessageEntityKind,
 }
 
-/// Bold, italic, strike, spoiler, code, links, mentions by name and quotations become Markdown. Words are left as they are:
-/// an asterisk somebody typed is not escaped, since models and people read this text.
+/// Bold, italic, strike, spoiler, code, links, mentions by name and quotations become Markdown.
+/// Words are left as they are: an asterisk somebody typed is not escaped, since models and people
+/// read this text.
 pub(super) fn to_markdown(text: &str, entities: &[MessageEntity]) -> String {
     if !entities.iter().any(|e| styled(&e.kind)) {
         return text.to_owned();
@@ -57,7 +59,8 @@ fn render(text: &str, range: Range<usize>, marks: &[Mark<'_>], out: &mut String)
         let (children, others) = after.split_at(inside);
         rest = others;
         if start >= end {
-            // It lies in what was written already (crossing ranges, which Telegram does not make); its children still may not.
+            // It lies in what was written already (crossing ranges, which Telegram does not make);
+            // its children still may not.
             continue;
         }
         out.push_str(&text[at..start]);
@@ -164,7 +167,8 @@ fn quote(inner: &str, next: Option<char>, out: &mut String) {
     }
 }
 
-/// Entities with byte ranges; those that begin or end inside a character or outside the text are left out.
+/// Entities with byte ranges; those that begin or end inside a character or outside the text are
+/// left out.
 fn marks<'a>(text: &str, entities: &'a [MessageEntity]) -> Vec<Mark<'a>> {
     let at = Units::new(text);
     entities

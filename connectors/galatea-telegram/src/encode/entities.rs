@@ -5,7 +5,8 @@ use teloxide::types::{MessageEntity, MessageEntityKind};
 
 use super::style::{Style, Styled};
 
-/// Entities beyond this number are ignored by Telegram (Bot API, limits of messages; TDLib `MAX_ENTITIES`).
+/// Entities beyond this number are ignored by Telegram (Bot API, limits of messages; TDLib
+/// `MAX_ENTITIES`).
 const MAX_ENTITIES: usize = 100;
 
 /// The entities of a text. Offsets are valid UTF-16 boundaries inside the text.
@@ -15,7 +16,8 @@ pub(crate) fn entities(styled: &Styled) -> Vec<MessageEntity> {
         .spans
         .iter()
         .filter_map(|span| {
-            // Telegram shortens ranges that begin or end in white space; doing it here keeps both sides' offsets the same.
+            // Telegram shortens ranges that begin or end in white space; doing it here keeps both
+            // sides' offsets the same.
             let shown = &styled.text[span.range.clone()];
             let (start, end) = match span.style {
                 Style::Pre(_) => (span.range.start, span.range.start + shown.trim_end().len()),
@@ -57,7 +59,8 @@ pub(crate) fn to_json(entities: &[MessageEntity]) -> Value {
 
 /// Byte offset → UTF-16 offset, for character boundaries of `text`.
 fn offsets(text: &str) -> impl Fn(usize) -> usize + use<> {
-    // Only the places where the two differ are kept: (byte after the character, bytes minus units so far).
+    // Only the places where the two differ are kept: (byte after the character, bytes minus units
+    // so far).
     let mut drift: Vec<(usize, usize)> = Vec::new();
     let mut total = 0;
     for (at, c) in text.char_indices() {

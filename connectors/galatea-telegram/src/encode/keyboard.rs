@@ -12,7 +12,8 @@ const MAX_DATA: usize = 64;
 /// The `reply_markup` parameter; none without buttons.
 ///
 /// # Errors
-/// `Invalid`, with the button's place, for an empty label, data of other than 1–64 bytes, an address that is not http, https or tg.
+/// `Invalid`, with the button's place, for an empty label, data of other than 1–64 bytes, an
+/// address that is not http, https or tg.
 pub(super) fn inline(rows: &[Vec<Button>]) -> Result<Option<Value>> {
     let mut keyboard = Vec::new();
     for (r, row) in rows.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Markdown → plain text and styled ranges, parsed once with pulldown-cmark. Telegram's own parse modes are never used:
-//! entities cannot be broken by what a model writes.
+//! Markdown → plain text and styled ranges, parsed once with pulldown-cmark. Telegram's own parse
+//! modes are never used: entities cannot be broken by what a model writes.
 
 use galatea_core::markdown::is_arithmetic;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
@@ -11,8 +11,9 @@ use super::{
     table::Table,
 };
 
-/// Renders Markdown (CommonMark with tables, `~~strike~~`, `||spoiler||` and task lists). No word is lost: HTML stays literal, unused link
-/// definitions stay text, addresses Telegram cannot link to are written out.
+/// Renders Markdown (CommonMark with tables, `~~strike~~`, `||spoiler||` and task lists). No word
+/// is lost: HTML stays literal, unused link definitions stay text, addresses Telegram cannot link
+/// to are written out.
 pub(crate) fn render(markdown: &str) -> Styled {
     match escape_unused_definitions(markdown) {
         Some(escaped) => run(&escaped),
@@ -24,7 +25,8 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// A line such as `[note]: hello` is a link definition to CommonMark and would vanish; one that no link uses is kept as text.
+/// A line such as `[note]: hello` is a link definition to CommonMark and would vanish; one that no
+/// link uses is kept as text.
 fn escape_unused_definitions(markdown: &str) -> Option<String> {
     if !markdown.contains("]:") {
         return None;

@@ -1,4 +1,5 @@
-//! Outgoing → Bot API calls. Pure: the same answer for the same input, no I/O; each part fits one call.
+//! Outgoing → Bot API calls. Pure: the same answer for the same input, no I/O; each part fits one
+//! call.
 
 mod entities;
 mod keyboard;
@@ -31,7 +32,8 @@ pub(crate) struct Part {
     /// Files to upload with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<Upload>,
-    /// The message it answers; becomes `reply_parameters` if that message is in the chat it is sent to.
+    /// The message it answers; becomes `reply_parameters` if that message is in the chat it is sent
+    /// to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reply_to: Option<RemoteId>,
 }
@@ -76,7 +78,8 @@ impl Method {
         }
     }
 
-    /// True where a new message appears, so that a thread can be named and a repeat would show twice.
+    /// True where a new message appears, so that a thread can be named and a repeat would show
+    /// twice.
     pub(crate) fn posts(self) -> bool {
         !matches!(
             self,
@@ -115,7 +118,8 @@ impl Part {
 /// Renders and splits for Telegram.
 ///
 /// # Errors
-/// `Invalid` for nothing to say, a button that breaks a rule, an attachment or message id Telegram cannot be given.
+/// `Invalid` for nothing to say, a button that breaks a rule, an attachment or message id Telegram
+/// cannot be given.
 pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
     parts(outgoing)?
         .iter()

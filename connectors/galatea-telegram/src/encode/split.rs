@@ -1,4 +1,5 @@
-//! Splitting styled text into parts that fit one message, at the best place near the limit, losing no character.
+//! Splitting styled text into parts that fit one message, at the best place near the limit, losing
+//! no character.
 
 use galatea_core::{
     markdown::table_head,
@@ -18,11 +19,13 @@ pub(crate) fn units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
-/// Cuts into parts of at most `limit` UTF-16 units, the first of at most `first`. Put together again the parts are exactly the text, but for
-/// the head of a table, which is repeated in every part that goes on with it;
-/// ranges are cut at the boundary and go on in the next part, so a code block stays one in each.
+/// Cuts into parts of at most `limit` UTF-16 units, the first of at most `first`. Put together
+/// again the parts are exactly the text, but for the head of a table, which is repeated in every
+/// part that goes on with it; ranges are cut at the boundary and go on in the next part, so a code
+/// block stays one in each.
 ///
-/// Preferred places: after a blank line, a line, a sentence, a word, a grapheme; a block of code that fits one message moves as a whole.
+/// Preferred places: after a blank line, a line, a sentence, a word, a grapheme; a block of code
+/// that fits one message moves as a whole.
 pub(crate) fn split(styled: &Styled, first: usize, limit: usize) -> Vec<Styled> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -44,7 +47,8 @@ pub(crate) fn split(styled: &Styled, first: usize, limit: usize) -> Vec<Styled> 
     parts
 }
 
-/// The head of the table that goes on at `start`; empty where none does, or where it would take more than a sixteenth of a message.
+/// The head of the table that goes on at `start`; empty where none does, or where it would take
+/// more than a sixteenth of a message.
 fn head(styled: &Styled, start: usize, limit: usize) -> &str {
     let block = styled
         .spans

@@ -56,8 +56,9 @@ impl Style {
     }
 }
 
-/// Makes ranges obey Telegram's nesting rules (Bot API, "Formatting options"): code contains nothing and is in nothing but a quotation;
-/// links win over code inside them; the same style twice is once.
+/// Makes ranges obey Telegram's nesting rules (Bot API, "Formatting options"): code contains
+/// nothing and is in nothing but a quotation; links win over code inside them; the same style twice
+/// is once.
 pub(super) fn nest(spans: Vec<Span>) -> Vec<Span> {
     if spans.len() < 2 {
         return spans;

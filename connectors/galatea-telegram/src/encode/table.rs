@@ -1,4 +1,5 @@
-//! A Markdown table as aligned plain text: Telegram has no tables, a monospaced block keeps the columns.
+//! A Markdown table as aligned plain text: Telegram has no tables, a monospaced block keeps the
+//! columns.
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 

@@ -436,7 +436,8 @@ proptest! {
             let room = if i == 0 { first } else { limit };
             prop_assert!(units(&part.text) <= room);
         }
-        // Every styled character is styled the same way in its part: fences are closed and opened again, nothing else changes.
+        // Every styled character is styled the same way in its part: fences are closed and opened
+        // again, nothing else changes.
         let mut start = 0;
         for part in &parts {
             let end = start + part.text.len();

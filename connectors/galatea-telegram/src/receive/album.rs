@@ -1,5 +1,6 @@
-//! Albums: Telegram delivers each picture as an update of its own. Pictures of one album become one message; an album at the end of
-//! what was fetched is waited for, and the cursor waits with it, so a crash in between loses nothing.
+//! Albums: Telegram delivers each picture as an update of its own. Pictures of one album become one
+//! message; an album at the end of what was fetched is waited for, and the cursor waits with it, so
+//! a crash in between loses nothing.
 
 use galatea_core::{Incoming, IncomingEvent, Timestamp};
 use std::{
@@ -29,8 +30,8 @@ struct Growth {
 }
 
 impl Waiting {
-    /// How many of the fetched updates may be stored now, and how long to wait before fetching again if not all.
-    /// `fetched` has, per update, its album and its chat.
+    /// How many of the fetched updates may be stored now, and how long to wait before fetching
+    /// again if not all. `fetched` has, per update, its album and its chat.
     pub(super) fn ready(
         &mut self,
         fetched: &[(Option<Key>, Option<i64>)],
@@ -45,7 +46,8 @@ impl Waiting {
         }
         self.0.retain(|key, _| counts.contains_key(key));
         let mut closed: HashSet<&Key> = HashSet::new();
-        // Something else from the same chat came after it: Telegram sends a chat's updates in order, so the album is complete.
+        // Something else from the same chat came after it: Telegram sends a chat's updates in
+        // order, so the album is complete.
         for (at, (key, chat)) in fetched.iter().enumerate() {
             for (earlier, _) in &fetched[..at] {
                 if let Some(earlier) = earlier

@@ -1,19 +1,21 @@
-//! Gaps: updates that Telegram dropped before they were asked for. They can be told by their numbers, and not be had back.
+//! Gaps: updates that Telegram dropped before they were asked for. They can be told by their
+//! numbers, and not be had back.
 
 use galatea_core::{Gap, Timestamp};
 use std::time::Duration;
 
 /// How long Telegram keeps updates (Bot API, "Getting updates").
 const KEPT: Duration = Duration::from_secs(24 * 3600);
-/// A larger step is no count: after a week without updates the next number is chosen at random (Bot API, Update.update_id).
-/// Telegram keeps 100,000 updates (tdlib, TQueue.cpp), and nobody misses ten times as many in a day.
+/// A larger step is no count: after a week without updates the next number is chosen at random (Bot
+/// API, Update.update_id). Telegram keeps 100,000 updates (tdlib, TQueue.cpp), and nobody misses
+/// ten times as many in a day.
 const LARGEST_STEP: i64 = 1_000_000;
 
 /// Most numbers that one sentence names.
 const NAMED: usize = 10;
 
-/// What is missing before the first update of an answer. `offset` was asked for; `polled` is when Telegram was last known to be asked,
-/// within an hour. Pure.
+/// What is missing before the first update of an answer. `offset` was asked for; `polled` is when
+/// Telegram was last known to be asked, within an hour. Pure.
 pub(super) fn before(
     offset: i64,
     first: i64,
@@ -33,11 +35,13 @@ pub(super) fn before(
             u64::try_from(step).ok(),
         ));
     }
-    // Another row of numbers: whether anything lay between cannot be told, and after a day something may.
+    // Another row of numbers: whether anything lay between cannot be told, and after a day
+    // something may.
     (away > KEPT).then(|| gap("it was away for longer than the 24 hours that Telegram keeps updates; what came before may be lost", None))
 }
 
-/// Updates below the offset that Telegram may repeat at once: two answers of the largest size (Bot API, getUpdates.limit).
+/// Updates below the offset that Telegram may repeat at once: two answers of the largest size (Bot
+/// API, getUpdates.limit).
 const REPEATED: i64 = 200;
 /// Answers in a row that hold nothing but repeated updates. A fourth one means that the numbers
 /// begin anew there, and an offset above them would bring the same updates for ever.

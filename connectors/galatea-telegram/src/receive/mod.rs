@@ -24,7 +24,8 @@ use crate::{
     send::{api::Api, chat_state::ChatState},
 };
 
-/// What is asked for. Reactions and member changes are off unless named (Bot API, getUpdates.allowed_updates).
+/// What is asked for. Reactions and member changes are off unless named (Bot API,
+/// getUpdates.allowed_updates).
 pub(crate) const ALLOWED: [AllowedUpdate; 8] = [
     AllowedUpdate::Message,
     AllowedUpdate::EditedMessage,
@@ -86,7 +87,8 @@ impl Intake {
     fn decode(&self, items: &[Item]) -> Vec<Decoded> {
         let now = self.gateway.clock().now();
         let read = |item: &Item| match &item.update {
-            // An update that makes the decoder panic must not stop all that follow: it would come again and again.
+            // An update that makes the decoder panic must not stop all that follow: it would come
+            // again and again.
             Some(update) => catch_unwind(AssertUnwindSafe(|| decode(update, &self.me, now)))
                 .unwrap_or_else(|_| {
                     tracing::error!(
@@ -100,7 +102,8 @@ impl Intake {
         items.iter().map(read).collect()
     }
 
-    /// Notes what does not wait for the store: message numbers, forums; presses are answered at once.
+    /// Notes what does not wait for the store: message numbers, forums; presses are answered at
+    /// once.
     fn prepare(&self, items: &[Item], decoded: Vec<Decoded>) -> Ready {
         let mut ready = Ready {
             decoded: Vec::with_capacity(decoded.len()),
@@ -165,7 +168,8 @@ impl Intake {
         Ok(())
     }
 
-    /// Acknowledges a press, so that the button stops turning. Telegram forgets presses soon: no retry.
+    /// Acknowledges a press, so that the button stops turning. Telegram forgets presses soon: no
+    /// retry.
     fn answer(&self, press: String) {
         let (api, stop) = (self.api.clone(), self.stop.clone());
         self.tasks.spawn(async move {

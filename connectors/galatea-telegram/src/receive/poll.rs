@@ -22,7 +22,8 @@ const LIMIT: u8 = 100;
 /// Polls until stopped, or until a person has to act.
 ///
 /// # Errors
-/// `Retry::Never` failures: a refused token, a webhook in the way. Everything else is retried in here.
+/// `Retry::Never` failures: a refused token, a webhook in the way. Everything else is retried in
+/// here.
 pub(crate) async fn run(intake: Intake, hold: Duration, detail: &str) -> Result<()> {
     let offset: Option<i64> =
         intake.gateway.cursor(STREAM).await?.and_then(|c| c.position.parse().ok());
@@ -40,7 +41,8 @@ pub(crate) async fn run(intake: Intake, hold: Duration, detail: &str) -> Result<
     };
     loop {
         poll.intake.chat_state.set_behind(poll.behind);
-        // At the beginning and after a failure an answer is wanted at once, to know whether anything waits.
+        // At the beginning and after a failure an answer is wanted at once, to know whether
+        // anything waits.
         let hold = if poll.behind { Duration::ZERO } else { hold };
         let fetched = tokio::select! {
             biased;
@@ -132,7 +134,8 @@ impl Poll {
         Ok(wait)
     }
 
-    /// After an answer that was too long: fewer next time. One update alone that is too long is passed over.
+    /// After an answer that was too long: fewer next time. One update alone that is too long is
+    /// passed over.
     async fn shorten(&mut self, beginning: &[u8]) -> Result<Option<Duration>> {
         self.behind = true;
         if self.limit > 1 {
@@ -206,7 +209,8 @@ impl Polled {
     }
 }
 
-/// Only a person can repair it. A store that refuses a batch is not among these: the updates stay with Telegram until it works.
+/// Only a person can repair it. A store that refuses a batch is not among these: the updates stay
+/// with Telegram until it works.
 fn is_final(error: &Error) -> bool {
     matches!(
         error.code(),

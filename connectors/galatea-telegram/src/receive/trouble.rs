@@ -8,14 +8,16 @@ use crate::error::{CONFLICT_WAIT, codes};
 
 /// First pause, doubled each time.
 const FIRST: Duration = Duration::from_millis(500);
-/// Longest pause while nothing answers: such a try costs Telegram nothing, and a network that comes back is noticed at once.
+/// Longest pause while nothing answers: such a try costs Telegram nothing, and a network that comes
+/// back is noticed at once.
 const UNREACHABLE: Duration = Duration::from_secs(2);
 /// Longest pause after a server's fault, and after so many of them in a row, a minute or so.
 const FAULTY: Duration = Duration::from_secs(3);
 const LASTING: Duration = Duration::from_secs(15);
 const MANY: u32 = 20;
 
-/// How long to wait after so many failures in a row, the last of them included, before jitter. Pure.
+/// How long to wait after so many failures in a row, the last of them included, before jitter.
+/// Pure.
 fn pause(failures: u32, reached: bool) -> Duration {
     let longest = match (reached, failures) {
         (false, _) => UNREACHABLE,

@@ -1,5 +1,6 @@
-//! Webhook: Telegram calls us. An update is stored before it is answered with 200; a store that fails is answered with 503, so that
-//! Telegram keeps the update and tries again. Nothing of a body is read before the secret is right.
+//! Webhook: Telegram calls us. An update is stored before it is answered with 200; a store that
+//! fails is answered with 503, so that Telegram keeps the update and tries again. Nothing of a body
+//! is read before the secret is right.
 
 use axum::{
     Router,
@@ -32,9 +33,11 @@ use crate::{
 
 /// Header that carries the secret (Bot API, setWebhook.secret_token).
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
-/// Largest update taken. A message has 4,096 characters and up to 100 entities; quoted replies double that.
+/// Largest update taken. A message has 4,096 characters and up to 100 entities; quoted replies
+/// double that.
 const MAX_BODY: usize = 1 << 20;
-/// What is read of a larger one, so that it can be answered: refused, it would come again for ever and hold up everything behind it.
+/// What is read of a larger one, so that it can be answered: refused, it would come again for ever
+/// and hold up everything behind it.
 const MAX_TAKEN: usize = 16 << 20;
 /// Longest time for a body. An update is a few packets.
 const BODY: Duration = Duration::from_secs(15);
@@ -92,7 +95,8 @@ pub(crate) async fn serve(
 }
 
 fn router(hook: Hook, path: &str) -> Router {
-    // The path is the operator's; axum would read braces and colons in it as patterns, so every path is taken and compared.
+    // The path is the operator's; axum would read braces and colons in it as patterns, so every
+    // path is taken and compared.
     let path: Arc<str> = path.trim_end_matches('/').into();
     let guard = move |State(hook): State<Hook>, request: Request| async move {
         if request.uri().path().trim_end_matches('/') != &*path {
@@ -120,7 +124,8 @@ impl Hook {
     }
 
     async fn receive(&self, request: Request) -> Response {
-        // From here on it is Telegram: refusing what cannot be read would only bring it again and hold up everything behind it.
+        // From here on it is Telegram: refusing what cannot be read would only bring it again and
+        // hold up everything behind it.
         let (length, item) = match read_body(request.into_body(), MAX_BODY, MAX_TAKEN, BODY).await {
             Body::Whole(body) => (body.len(), raw::single(&body)),
             Body::TooLong(beginning) => (beginning.len(), raw::cut(&beginning)),

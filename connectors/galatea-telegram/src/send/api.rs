@@ -1,4 +1,5 @@
-//! The Bot API over our own HTTP client: one POST per call, one pool of kept connections, the token in one place.
+//! The Bot API over our own HTTP client: one POST per call, one pool of kept connections, the token
+//! in one place.
 
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
@@ -74,7 +75,8 @@ fn none<T>() -> Option<T> {
     None
 }
 
-/// The bot, as getMe tells. More lenient than teloxide's type, so that an older Bot API server will do.
+/// The bot, as getMe tells. More lenient than teloxide's type, so that an older Bot API server will
+/// do.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Myself {
     /// Its id.
@@ -274,7 +276,8 @@ impl Api {
     /// Bytes of a file somebody sent, at most 20 MB.
     ///
     /// # Errors
-    /// `Invalid` when it is larger, `NotFound` when Telegram does not have it any more; no error holds its address.
+    /// `Invalid` when it is larger, `NotFound` when Telegram does not have it any more; no error
+    /// holds its address.
     pub(crate) async fn download(&self, file_id: &str) -> Result<Bytes> {
         #[derive(Deserialize)]
         struct File {

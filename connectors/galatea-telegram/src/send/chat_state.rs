@@ -1,4 +1,5 @@
-//! What is remembered about chats while the connector runs: flood waits, forums, and message numbers for read-back.
+//! What is remembered about chats while the connector runs: flood waits, forums, and message
+//! numbers for read-back.
 
 use dashmap::DashMap;
 use galatea_core::{Deadline, DeliveryId, Priority, Timestamp};
@@ -21,7 +22,8 @@ const MAX_CHATS: usize = 100_000;
 #[derive(Debug, Default)]
 pub(crate) struct ChatState {
     chats: DashMap<i64, Notes>,
-    /// Newest number in private chats and basic groups, which share one count per account (TDLib's common message box).
+    /// Newest number in private chats and basic groups, which share one count per account (TDLib's
+    /// common message box).
     shared: AtomicI32,
     /// Whether Telegram holds messages that were not fetched yet, as far as anybody knows.
     behind: watch::Sender<bool>,
@@ -38,9 +40,10 @@ struct Notes {
     forum: bool,
 }
 
-/// Flood waits of a chat, by what the refused call was worth. Telegram limits "the given method with the given input parameters"
-/// (core.telegram.org/api/errors, 420) and, together, the messages of a chat (Bots FAQ, "My bot is hitting limits"): all that posts shares one
-/// wait, and neither a change nor typing that was refused says anything about messages.
+/// Flood waits of a chat, by what the refused call was worth. Telegram limits "the given method
+/// with the given input parameters" (core.telegram.org/api/errors, 420) and, together, the messages
+/// of a chat (Bots FAQ, "My bot is hitting limits"): all that posts shares one wait, and neither a
+/// change nor typing that was refused says anything about messages.
 #[derive(Debug, Default, PartialEq)]
 struct Waits {
     answers: Deadline,
@@ -134,7 +137,8 @@ impl ChatState {
         self.chats.get(&chat).is_some_and(|n| n.forum)
     }
 
-    /// Remembers the newest number before a delivery is posted; the message it answers is one. A second attempt keeps the first one's.
+    /// Remembers the newest number before a delivery is posted; the message it answers is one. A
+    /// second attempt keeps the first one's.
     pub(crate) fn begin(&self, delivery: DeliveryId, chat: i64, answers: Option<i32>) {
         let newest = self.newest(chat).max(answers.unwrap_or(0));
         let mut notes = self.notes(chat);

@@ -1,5 +1,6 @@
-//! Read-back: was a message of unknown outcome posted? Telegram cannot be asked for it, but a no-op edit of the keyboard tells of any
-//! number whether it is a message of ours (`not modified`), somebody else's (`can't be edited`) or none (`not found`), without a visible effect.
+//! Read-back: was a message of unknown outcome posted? Telegram cannot be asked for it, but a no-op
+//! edit of the keyboard tells of any number whether it is a message of ours (`not modified`),
+//! somebody else's (`can't be edited`) or none (`not found`), without a visible effect.
 
 use futures::{StreamExt as _, stream};
 use galatea_core::{
@@ -19,7 +20,8 @@ use crate::{
 struct Reach {
     /// Most numbers asked about.
     most: usize,
-    /// Numbers without a message, in a row beyond the newest known one, after which no more is expected.
+    /// Numbers without a message, in a row beyond the newest known one, after which no more is
+    /// expected.
     margin: usize,
     /// Numbers asked about at once.
     at_once: usize,
@@ -27,11 +29,13 @@ struct Reach {
 
 /// Groups allow about 20 edits a minute.
 const IN_GROUPS: Reach = Reach { most: 20, margin: 5, at_once: 1 };
-/// All private chats of an account share one count: what others said lies between, and what came during a restart is not stored yet. At 100 ms
-/// each the calls stay at the 30 a second that are free (Bot API, "Broadcasting to users").
+/// All private chats of an account share one count: what others said lies between, and what came
+/// during a restart is not stored yet. At 100 ms each the calls stay at the 30 a second that are
+/// free (Bot API, "Broadcasting to users").
 const IN_PRIVATE: Reach = Reach { most: 100, margin: 25, at_once: 3 };
 
-/// How long to wait for what waits at Telegram, far below the longest time of an attempt, and the pause before looking then.
+/// How long to wait for what waits at Telegram, far below the longest time of an attempt, and the
+/// pause before looking then.
 const CATCHING_UP: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(100);
 
@@ -59,7 +63,8 @@ pub(super) async fn find(
         return Ok(ReadBackResult::Sent(Receipt { id: Some(id.clone()), moved_to: None }));
     }
     if sender.chat_state.is_behind() {
-        // The numbers of what waits at Telegram would look like the end of all messages, and the context was read without them.
+        // The numbers of what waits at Telegram would look like the end of all messages, and the
+        // context was read without them.
         let _ = tokio::time::timeout(CATCHING_UP, sender.chat_state.caught_up()).await;
         return Err(Error::new(ErrorKind::Conflict, "messages that wait at Telegram have to be received before an earlier send can be looked for")
             .with_retry(Retry::After(AGAIN)));
@@ -137,7 +142,8 @@ async fn survey(
     let chat_state = &sender.chat_state;
     let Reach { mut most, mut margin, at_once } = if chat > 0 { IN_PRIVATE } else { IN_GROUPS };
     if !counts_alone(chat) {
-        // What was under way to others when the program died may have arrived there just before, and nobody has stored those numbers either.
+        // What was under way to others when the program died may have arrived there just before,
+        // and nobody has stored those numbers either.
         let under_way = context
             .doubtful
             .iter()
@@ -199,8 +205,9 @@ async fn probe(api: &Api, part: &Part, chat: i64, id: i32) -> Result<Probe> {
     }
 }
 
-/// An edit that succeeded: the message is ours, and only its buttons were not those of this delivery (somebody took them away, or Telegram
-/// keeps them in another form). It is told by its words; a message of ours with other words is none that is looked for.
+/// An edit that succeeded: the message is ours, and only its buttons were not those of this
+/// delivery (somebody took them away, or Telegram keeps them in another form). It is told by its
+/// words; a message of ours with other words is none that is looked for.
 fn recognise(part: &Part, edited: &Value) -> Probe {
     let words = |text: Option<&Value>, caption: Option<&Value>| {
         let found = text.or(caption).and_then(Value::as_str).unwrap_or_default();

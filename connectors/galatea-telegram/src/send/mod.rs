@@ -1,4 +1,5 @@
-//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the message may have been posted.
+//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the message
+//! may have been posted.
 
 pub(crate) mod api;
 pub(crate) mod chat_state;
@@ -41,7 +42,8 @@ pub(crate) struct TelegramSender {
     folder: PathBuf,
 }
 
-/// A posted message, as far as anything here needs it. The whole object is not decoded: thousands of answers a second would pay for it.
+/// A posted message, as far as anything here needs it. The whole object is not decoded: thousands
+/// of answers a second would pay for it.
 #[derive(Deserialize)]
 struct Posted {
     message_id: i32,
@@ -171,7 +173,8 @@ impl SendHandler for TelegramSender {
             self.chat_state.begin(delivery.id, target.chat, answered(&part, target));
         }
         let mut moved_to = None;
-        // Each round but the first follows a refusal below 500: the call before provably did nothing. Every rule can apply once.
+        // Each round but the first follows a refusal below 500: the call before provably did
+        // nothing. Every rule can apply once.
         for _ in 0..4 {
             let failure = match self.attempt(&part, target, permit).await {
                 Ok(ids) => {
@@ -312,7 +315,8 @@ enum Remedy {
     None,
 }
 
-/// Refusals a correct client answers by itself. Each removes what it reacts to, so none applies twice.
+/// Refusals a correct client answers by itself. Each removes what it reacts to, so none applies
+/// twice.
 fn remedy(part: &Part, refusal: &Refusal) -> Remedy {
     let without = |field: &str| {
         let mut changed = part.clone();

@@ -50,7 +50,8 @@ fn of_member(member: &Value) -> Speak {
     }
 }
 
-/// By what the chat is: in a channel only those post who are let to, and a group may have everybody but its administrators silent.
+/// By what the chat is: in a channel only those post who are let to, and a group may have everybody
+/// but its administrators silent.
 fn in_chat(member: &Value, chat: &Value) -> Speak {
     let administers = member["status"] == "administrator";
     match chat["type"].as_str() {

@@ -1,4 +1,5 @@
-//! Addressing and remedies, without a network. Everything with one is in the crate's `tests` folder.
+//! Addressing and remedies, without a network. Everything with one is in the crate's `tests`
+//! folder.
 
 use galatea_core::Content;
 

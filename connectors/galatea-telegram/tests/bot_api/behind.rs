@@ -1,4 +1,5 @@
-//! Until everything that waits at Telegram is received, nobody can tell whether an earlier send arrived.
+//! Until everything that waits at Telegram is received, nobody can tell whether an earlier send
+//! arrived.
 
 use futures::poll;
 use galatea_core::{Content, Outgoing, ReadBackContext, ReadBackResult, RemoteId, Retry};

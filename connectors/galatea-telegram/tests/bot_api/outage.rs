@@ -1,4 +1,5 @@
-//! An hour without Telegram, and what Telegram did not keep. The bot's clock is the test's; sockets and calls are real.
+//! An hour without Telegram, and what Telegram did not keep. The bot's clock is the test's; sockets
+//! and calls are real.
 
 use galatea_core::{Clock, Health, SystemClock};
 use galatea_testkit::{
@@ -10,8 +11,8 @@ use std::time::Duration;
 
 use super::support::{config, gateway, with};
 
-/// Lets so much time pass from wait to wait, and counts the waits; at the end no call is under way. Only while every call fails: one that
-/// succeeds is followed by no wait.
+/// Lets so much time pass from wait to wait, and counts the waits; at the end no call is under way.
+/// Only while every call fails: one that succeeds is followed by no wait.
 async fn waits_in(clock: &ManualClock, long: Duration) -> u32 {
     let (end, mut waits) = (clock.now().plus(long), 0);
     while clock.now() < end {
@@ -58,7 +59,8 @@ async fn after_an_hour_of_faults_everything_is_heard_once_in_order() {
         tries += patient("twelve minutes of faults", waits_in(&clock, PART)).await;
     }
     assert!(clock.now().since(begun) >= Duration::from_secs(3600));
-    // 2 s while no answer comes (two of the five parts), 15 s once a server has been faulty for a minute; a quarter more or less.
+    // 2 s while no answer comes (two of the five parts), 15 s once a server has been faulty for a
+    // minute; a quarter more or less.
     assert!((690..=1_200).contains(&tries), "{tries} tries in an hour");
     let asked = api.calls_of("getUpdates").len() - before;
     assert!((400..=750).contains(&asked), "{asked} calls in 48 minutes");

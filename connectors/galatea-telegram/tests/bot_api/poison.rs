@@ -15,7 +15,8 @@ fn message(update: i64, text: &str) -> String {
     )
 }
 
-/// What it is called, whether it may have been something that somebody said, and its bytes for a number.
+/// What it is called, whether it may have been something that somebody said, and its bytes for a
+/// number.
 type Poison = (&'static str, bool, fn(i64) -> String);
 
 /// What has no meaning.

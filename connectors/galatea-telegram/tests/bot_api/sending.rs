@@ -378,7 +378,8 @@ async fn nothing_is_claimed_when_nothing_is_known() {
     );
 }
 
-/// All private chats share one count, and a fresh process knows of the others what is stored: 200 numbers, and 20 that are not yet.
+/// All private chats share one count, and a fresh process knows of the others what is stored: 200
+/// numbers, and 20 that are not yet.
 #[tokio::test]
 async fn other_peoples_chats_do_not_hide_what_was_sent() {
     let s = scene().await;

@@ -197,7 +197,8 @@ async fn a_true_call_is_answered_among_1500_half_sent_ones() {
     ann.says(&ann.direct(), "hello").send();
     assert_eq!(running.heard(1).await[0].content.text, "hello");
     api.wait_confirmed().await;
-    // Not asserted: a busy machine takes its time. That room is made and not waited for is asserted where the deadlines are an hour.
+    // Not asserted: a busy machine takes its time. That room is made and not waited for is asserted
+    // where the deadlines are an hour.
     println!("a true call was stored and answered after {:?}", begun.elapsed());
     for stream in halves.iter_mut().take(1_000) {
         let mut all = Vec::new();

@@ -55,7 +55,8 @@ async fn hostile_lines_end_in_a_clear_error_and_disturb_nobody() {
     let mut answer = Vec::new();
     let (_, read) =
         tokio::join!(write.write_all(endless.as_bytes()), read.read_to_end(&mut answer));
-    // The rest of the line is still on its way when the other side closes, which the system may report as a reset.
+    // The rest of the line is still on its way when the other side closes, which the system may
+    // report as a reset.
     drop(read);
     assert!(
         String::from_utf8_lossy(&answer).contains("GAL-TERM-LINE"),

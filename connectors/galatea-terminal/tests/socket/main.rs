@@ -1,4 +1,5 @@
-//! The terminal connector against real sockets: order of commit and confirmation, keys, permissions, hostile clients.
+//! The terminal connector against real sockets: order of commit and confirmation, keys,
+//! permissions, hostile clients.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

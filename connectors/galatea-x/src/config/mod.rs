@@ -101,13 +101,15 @@ pub enum Credentials {
         /// Client secret; confidential clients have one.
         #[schemars(with = "Option<String>")]
         client_secret: Option<SecretString>,
-        /// Where the browser is sent after the person agreed; must be entered in the developer console.
+        /// Where the browser is sent after the person agreed; must be entered in the developer
+        /// console.
         #[schemars(with = "String")]
         redirect: Url,
     },
 }
 
-/// How often mentions are looked for: at the fastest after one came, growing to the slowest while nothing comes.
+/// How often mentions are looked for: at the fastest after one came, growing to the slowest while
+/// nothing comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PollPace {
@@ -147,7 +149,8 @@ pub struct Quiet {
     pub to: u8,
 }
 
-/// What X allows the account. Since 2026-02-23 self-serve apps may reply only when summoned; since 2026-04-20 they may not like, follow or quote.
+/// What X allows the account. Since 2026-02-23 self-serve apps may reply only when summoned; since
+/// 2026-04-20 they may not like, follow or quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
@@ -206,7 +209,8 @@ impl XConfig {
     /// [`ConnectorConfig::build`] with the concrete type.
     ///
     /// # Errors
-    /// `Invalid` for a token without an account id, `Unexpected` when the HTTP client or the data folder cannot be set up.
+    /// `Invalid` for a token without an account id, `Unexpected` when the HTTP client or the data
+    /// folder cannot be set up.
     pub fn connector(self, host: &Host) -> Result<XConnector> {
         XConnector::new(self, host)
     }
@@ -240,7 +244,8 @@ impl ConnectorConfig for XConfig {
         read::read(settings)
     }
 
-    /// elizaOS's list of people in the words of the runtime's gate, which applies it before a model is asked, and says so.
+    /// elizaOS's list of people in the words of the runtime's gate, which applies it before a model
+    /// is asked, and says so.
     fn policy(settings: &Settings) -> Result<Vec<(&'static str, String)>> {
         let users = read::target_users(settings)?;
         Ok(if users.is_empty() {

@@ -9,7 +9,8 @@ use url::Url;
 
 use super::{Credentials, Origins, PollPace, Posting, Quiet, Tier, XConfig, variables as v};
 
-/// Mentions may be asked for 300 times in 15 minutes (X API, rate limits): not more often than every 3 s.
+/// Mentions may be asked for 300 times in 15 minutes (X API, rate limits): not more often than
+/// every 3 s.
 const FASTEST: Duration = Duration::from_secs(3);
 /// Longest interval believed: 30 days.
 const LONGEST: f64 = 30.0 * 24.0 * 60.0;
@@ -65,7 +66,8 @@ pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
     Ok(Some(config))
 }
 
-/// People who are answered; none means everybody. elizaOS lists handles without `@`; digits alone are an id.
+/// People who are answered; none means everybody. elizaOS lists handles without `@`; digits alone
+/// are an id.
 pub(super) fn target_users(settings: &Settings) -> Result<People> {
     let listed = settings.list(&v::TARGET_USERS)?.unwrap_or_default();
     if listed.iter().any(|name| name.trim().trim_start_matches('@') == "*") {

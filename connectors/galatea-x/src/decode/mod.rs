@@ -45,7 +45,8 @@ pub(crate) fn number(text: &str) -> Option<u64> {
         .flatten()
 }
 
-/// One post → one message; none for a repost, which says nothing of its own, and for one without author.
+/// One post → one message; none for a repost, which says nothing of its own, and for one without
+/// author.
 pub(crate) fn decode(post: &Post, includes: &Includes, me: &Me) -> Option<Incoming> {
     let tweet = &post.tweet;
     if refers(post, &ReferencedTweetKind::Retweeted).is_some() {
@@ -102,7 +103,8 @@ pub(crate) fn refers(post: &Post, kind: &ReferencedTweetKind) -> Option<u64> {
     post.tweet.referenced_tweets.iter().flatten().find(|r| r.kind == *kind).map(|r| r.id.as_u64())
 }
 
-/// Whether we are mentioned. A post without entities came from the list of our mentions, so it does.
+/// Whether we are mentioned. A post without entities came from the list of our mentions, so it
+/// does.
 pub(crate) fn mentions(post: &Post, me: &Me) -> bool {
     let Some(entities) = &post.tweet.entities else { return names(&post.tweet.text, me) };
     let listed = entities.mentions.iter().flatten().any(|m| match m.id {
@@ -163,7 +165,8 @@ fn context(other: &Post, kind: QuoteKind, includes: &Includes, me: &Me) -> Optio
     (!quote.is_empty()).then_some(quote)
 }
 
-/// The id of a post in its address, as people copy it: `https://x.com/name/status/123`. The address does not tell the conversation.
+/// The id of a post in its address, as people copy it: `https://x.com/name/status/123`. The address
+/// does not tell the conversation.
 pub fn parse_link(link: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     let url = Url::parse(link.trim()).ok()?;
     let host = url

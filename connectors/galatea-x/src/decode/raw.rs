@@ -1,4 +1,5 @@
-//! Pages of posts, read item by item: one with a part nobody knows yet keeps everything else, and never costs its neighbours.
+//! Pages of posts, read item by item: one with a part nobody knows yet keeps everything else, and
+//! never costs its neighbours.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -121,7 +122,8 @@ fn lenient<T: DeserializeOwned>(item: Value) -> Option<T> {
         return Some(read);
     }
     let Value::Object(whole) = item else { return None };
-    // Fields that are fine together, added one by one: the required ones first, or nothing can be read at all.
+    // Fields that are fine together, added one by one: the required ones first, or nothing can be
+    // read at all.
     let required =
         |name: &str| matches!(name, "id" | "text" | "name" | "username" | "media_key" | "type");
     let (mut kept, optional): (Map<String, Value>, Map<String, Value>) =

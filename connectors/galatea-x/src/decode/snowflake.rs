@@ -1,4 +1,5 @@
-//! Post ids tell the time: milliseconds since X's epoch stand above 22 bits of machine and sequence.
+//! Post ids tell the time: milliseconds since X's epoch stand above 22 bits of machine and
+//! sequence.
 
 use galatea_core::Timestamp;
 use std::time::Duration;
@@ -31,7 +32,8 @@ mod tests {
 
     #[test]
     fn a_known_post_has_its_known_time() {
-        // X's documentation of snowflakes: post 1541815603606036480 was made on 2022-06-28T16:07:40.105Z.
+        // X's documentation of snowflakes: post 1541815603606036480 was made on
+        // 2022-06-28T16:07:40.105Z.
         assert_eq!(made_at(1_541_815_603_606_036_480), Timestamp(1_656_432_460_105));
         assert_eq!(
             first_at(Timestamp(1_656_432_460_105)) >> SHIFT,

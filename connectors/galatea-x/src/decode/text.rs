@@ -47,7 +47,8 @@ fn unescape(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// Two texts say the same: white space, composition, and the scheme that X writes in front of a bare name (`example.com`, `README.md`) aside.
+/// Two texts say the same: white space, composition, and the scheme that X writes in front of a
+/// bare name (`example.com`, `README.md`) aside.
 pub(crate) fn same(one: &str, other: &str) -> bool {
     use unicode_normalization::UnicodeNormalization;
     let bare = |text: &str| {

@@ -14,7 +14,8 @@ pub(super) struct Link {
     pub(super) weight: usize,
 }
 
-/// Endings that X certainly knows (IANA root zone; the commonest). Links with others are weighed for every reading.
+/// Endings that X certainly knows (IANA root zone; the commonest). Links with others are weighed
+/// for every reading.
 const ENDINGS: &[&str] = &[
     "com", "org", "net", "edu", "gov", "info", "biz", "app", "dev", "xyz", "blog", "news", "io",
     "co", "ai", "me", "tv", "eu", "uk", "de", "fr", "it", "es", "nl", "be", "ch", "at", "se", "no",
@@ -81,7 +82,8 @@ fn host_char(c: char) -> bool {
     c.is_alphanumeric() || c == '-' || c == '.'
 }
 
-/// Whether X takes all of this link for one, `@` in its path included, so that nobody is mentioned by it.
+/// Whether X takes all of this link for one, `@` in its path included, so that nobody is mentioned
+/// by it.
 pub(super) fn swallows_at(text: &str, range: &Range<usize>) -> bool {
     let link = &text[range.clone()];
     let Some(rest) = link.strip_prefix("https://").or_else(|| link.strip_prefix("http://")) else {
@@ -95,7 +97,8 @@ pub(super) fn swallows_at(text: &str, range: &Range<usize>) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'.' | b'@' | b'-'))
 }
 
-/// Letters, `@`, `$`, `#` and `.` in front make a link something else (twitter-text, `validUrlPrecedingChars`).
+/// Letters, `@`, `$`, `#` and `.` in front make a link something else (twitter-text,
+/// `validUrlPrecedingChars`).
 fn free(text: &str, at: usize) -> bool {
     text[..at]
         .chars()
@@ -163,7 +166,8 @@ fn tail(rest: &str) -> usize {
     seen.len()
 }
 
-/// Whether X certainly takes all of the tail for the link's. With rarer characters it may end earlier, and the rest counts.
+/// Whether X certainly takes all of the tail for the link's. With rarer characters it may end
+/// earlier, and the rest counts.
 fn plain_tail(tail: &str) -> bool {
     let Some(path) = tail.strip_prefix('/') else { return tail.is_empty() };
     let (path, query) =

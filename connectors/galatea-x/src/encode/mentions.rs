@@ -1,5 +1,6 @@
-//! Mentions: what a stranger makes the agent say must not call people who are not in the conversation. X tells them, and takes the account
-//! for one that spams. A space behind the sign keeps the words readable and mentions nobody.
+//! Mentions: what a stranger makes the agent say must not call people who are not in the
+//! conversation. X tells them, and takes the account for one that spams. A space behind the sign
+//! keeps the words readable and mentions nobody.
 
 use super::links::{links, swallows_at};
 
@@ -8,7 +9,8 @@ const SIGNS: [char; 2] = ['@', '＠'];
 /// Longest handle that X links; longer ones are none, and are broken too.
 const LONGEST: usize = 64;
 
-/// The text without mentions: `@name` becomes `@ name`. Addresses of mail and links that X keeps whole stay as they are.
+/// The text without mentions: `@name` becomes `@ name`. Addresses of mail and links that X keeps
+/// whole stay as they are.
 pub(super) fn defuse(text: &str) -> String {
     if !text.contains(SIGNS) {
         return text.to_owned();
@@ -55,7 +57,8 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// A letter in front makes it no mention (twitter-text, `validMentionPrecedingChars`), but for `RT`.
+/// A letter in front makes it no mention (twitter-text, `validMentionPrecedingChars`), but for
+/// `RT`.
 fn is_inside_word(before: &str) -> bool {
     let word = &before[before
         .rfind(|c: char| !is_name(c))

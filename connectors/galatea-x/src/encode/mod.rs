@@ -1,4 +1,5 @@
-//! Outgoing → calls of the X API. Pure: the same answer for the same input, no I/O; each part is one post.
+//! Outgoing → calls of the X API. Pure: the same answer for the same input, no I/O; each part is
+//! one post.
 
 mod links;
 mod media;
@@ -52,7 +53,8 @@ pub(crate) struct Post {
     /// Pictures or a film to upload with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) media: Vec<Upload>,
-    /// The post that is answered, also on later parts: they fall back on it when the part before is not known.
+    /// The post that is answered, also on later parts: they fall back on it when the part before is
+    /// not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) answers: Option<String>,
     /// Number within its message, from 0: later ones reply to the one before.
@@ -74,11 +76,12 @@ impl Part {
     }
 }
 
-/// Renders and splits for X. Without `notices` nothing is said of the house's own trouble: everybody would read it, under every mention, for
-/// money.
+/// Renders and splits for X. Without `notices` nothing is said of the house's own trouble:
+/// everybody would read it, under every mention, for money.
 ///
 /// # Errors
-/// `Invalid` for nothing to say or an id that is no post's, `Unsupported` for what X or the account's tier does not allow.
+/// `Invalid` for nothing to say or an id that is no post's, `Unsupported` for what X or the
+/// account's tier does not allow.
 pub(crate) fn encode(outgoing: &Outgoing, tier: Tier, notices: bool) -> Result<Vec<Encoded>> {
     if !notices && matches!(outgoing, Outgoing::Message { content, .. } if is_notice(content)) {
         return Ok(Vec::new());
@@ -153,7 +156,8 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
         )
         .with_code(codes::INVALID));
     }
-    // A reply to something that is no post, such as the prompt of a scheduled one, answers nothing on X.
+    // A reply to something that is no post, such as the prompt of a scheduled one, answers nothing
+    // on X.
     let answers = reply_to.and_then(post_id).map(|id| id.to_string());
     for (nth, post) in (0_u32..).zip(&mut posts) {
         post.nth = nth;

@@ -5,8 +5,8 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::table::Table;
 
-/// Renders CommonMark with tables as plain text: bullets for lists, `> ` for quotations, addresses in parentheses after the words of a link,
-/// `head: cell` lines for the rows of a table.
+/// Renders CommonMark with tables as plain text: bullets for lists, `> ` for quotations, addresses
+/// in parentheses after the words of a link, `head: cell` lines for the rows of a table.
 pub(super) fn plain(markdown: &str) -> String {
     let escaped = keep_definitions(markdown);
     let mut out = Plain::default();
@@ -26,7 +26,8 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// A line such as `[note]: hello` is a link definition to CommonMark and would vanish: it stays as text, unless a link uses it.
+/// A line such as `[note]: hello` is a link definition to CommonMark and would vanish: it stays as
+/// text, unless a link uses it.
 fn keep_definitions(markdown: &str) -> String {
     let parser = Parser::new_ext(markdown, options());
     let mut starts: Vec<usize> =
@@ -179,7 +180,8 @@ impl Plain {
         }
     }
 
-    /// Writes the table that ended: a blank line between rows of several columns, at which a split cuts first.
+    /// Writes the table that ended: a blank line between rows of several columns, at which a split
+    /// cuts first.
     fn table(&mut self) {
         let Some(table) = self.table.take() else { return };
         let rows = table.rows();

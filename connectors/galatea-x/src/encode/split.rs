@@ -1,10 +1,12 @@
-//! Cutting into parts that fit one post each. Nothing is lost but white space around the cuts, which X would remove anyway.
+//! Cutting into parts that fit one post each. Nothing is lost but white space around the cuts,
+//! which X would remove anyway.
 
 use super::weigh::{MAX_WEIGHT, Piece, pieces, weight};
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Cuts text into posts of at most 280 weighted each: at a blank line, a line, a sentence, a word, a character; never within a link.
+/// Cuts text into posts of at most 280 weighted each: at a blank line, a line, a sentence, a word,
+/// a character; never within a link.
 pub(super) fn split(text: &str) -> Vec<String> {
     // X counts and stores NFC.
     let text: String = text.nfc().collect();
@@ -26,7 +28,8 @@ pub(super) fn split(text: &str) -> Vec<String> {
         if weight(part) <= MAX_WEIGHT {
             parts.push(part.to_owned());
         } else {
-            // One character of more code points than a post holds, or a word full of what may be links.
+            // One character of more code points than a post holds, or a word full of what may be
+            // links.
             parts.extend(crumble(part));
         }
         first = end;
@@ -94,7 +97,8 @@ fn is_space(text: &str, piece: &Piece) -> bool {
     text[piece.range.clone()].chars().all(char::is_whitespace)
 }
 
-/// Cuts what cannot stay whole: as many characters at a time as fit, code points where one character is too heavy.
+/// Cuts what cannot stay whole: as many characters at a time as fit, code points where one
+/// character is too heavy.
 fn crumble(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();

@@ -1,4 +1,5 @@
-//! A Markdown table as a list: X has neither tables nor a monospaced font, and a post of 280 holds few columns.
+//! A Markdown table as a list: X has neither tables nor a monospaced font, and a post of 280 holds
+//! few columns.
 
 /// A table while its cells arrive.
 #[derive(Debug, Default)]
@@ -18,8 +19,8 @@ impl Table {
         self.rows.last_mut().unwrap_or(&mut self.head).push(words.trim().to_owned());
     }
 
-    /// The rows, each as its lines of `head: cell`. Every line names its column, so that a row which a split cuts is still understood.
-    /// A table of a head alone is one line.
+    /// The rows, each as its lines of `head: cell`. Every line names its column, so that a row
+    /// which a split cuts is still understood. A table of a head alone is one line.
     pub(super) fn rows(&self) -> Vec<Vec<String>> {
         if self.rows.is_empty() {
             return vec![vec![self.head.join(" · ")]];

@@ -1,4 +1,5 @@
-//! X's weighted length (twitter-text, configuration v3): what a post may hold is counted neither in characters nor in bytes.
+//! X's weighted length (twitter-text, configuration v3): what a post may hold is counted neither in
+//! characters nor in bytes.
 
 use std::ops::Range;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
@@ -22,7 +23,8 @@ pub(super) struct Piece {
     pub(super) weight: usize,
 }
 
-/// The weight of a text as X counts it, never less. What merely looks like a link counts as the heaviest of its readings.
+/// The weight of a text as X counts it, never less. What merely looks like a link counts as the
+/// heaviest of its readings.
 pub fn weight(text: &str) -> usize {
     if is_nfc(text) {
         pieces(text).iter().map(|piece| piece.weight).sum()
@@ -42,7 +44,8 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
             pieces.push(Piece { range: link.range, weight: link.weight });
             continue;
         }
-        // Too heavy in its worst reading to stay whole: every dot in it may be a link's, wherever it is cut.
+        // Too heavy in its worst reading to stay whole: every dot in it may be a link's, wherever
+        // it is cut.
         let first = pieces.len();
         characters(text, link.range, &mut pieces);
         for piece in
@@ -100,7 +103,8 @@ mod tests {
         .unwrap()
     }
 
-    /// Of twitter-text's conformance suite (validate.yml, WeightedTweetsCounterTest and those with emoji).
+    /// Of twitter-text's conformance suite (validate.yml, WeightedTweetsCounterTest and those with
+    /// emoji).
     #[test]
     fn vectors_of_the_conformance_suite() {
         for (text, expected) in [
@@ -130,7 +134,8 @@ mod tests {
     }
 
     proptest! {
-        // The oracle has quirks of its own around stray joiners; a fixed seed keeps them from failing somebody else's change.
+        // The oracle has quirks of its own around stray joiners; a fixed seed keeps them from
+        // failing somebody else's change.
         #![proptest_config(ProptestConfig { cases: 3000, rng_seed: proptest::test_runner::RngSeed::Fixed(2026), ..ProptestConfig::default() })]
 
         #[test]

@@ -1,4 +1,5 @@
-//! How long to wait between looks: short while people write, longer and longer while nobody does. Pure.
+//! How long to wait between looks: short while people write, longer and longer while nobody does.
+//! Pure.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Polling mentions: ask, store, and only then move on. The last minute is always asked for again, since X lists some posts late and
-//! with lower ids.
+//! Polling mentions: ask, store, and only then move on. The last minute is always asked for again,
+//! since X lists some posts late and with lower ids.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use galatea_core::{Batch, Cursor, Error, Gap, Incoming, Result, Retry};
@@ -27,14 +27,15 @@ pub(crate) const STREAM: &str = "mentions";
 const OVERLAP: Duration = Duration::from_secs(60);
 /// At the very first start, what was said before that is not answered.
 const FIRST_LOOK: Duration = Duration::from_secs(10 * 60);
-/// Mentions that X lists, whatever `since_id` says (X API, "User mention timeline": the most recent 800).
+/// Mentions that X lists, whatever `since_id` says (X API, "User mention timeline": the most recent
+/// 800).
 const REACH: usize = 800;
 /// Most pages of one look. A server that goes on for ever must not keep us.
 const PAGES: usize = 32;
 /// Longest pause after failures.
 const LONGEST: Duration = Duration::from_secs(120);
-/// First and longest pause after X did not let us read: one window of its limits, doubled. What stands behind it, such as a suspension or a
-/// changed plan, ends without anybody here being told.
+/// First and longest pause after X did not let us read: one window of its limits, doubled. What
+/// stands behind it, such as a suspension or a changed plan, ends without anybody here being told.
 const REFUSED: Duration = Duration::from_secs(15 * 60);
 const LONG_REFUSED: Duration = Duration::from_secs(3600);
 /// Ids that a gap names; of more the number is told.
@@ -43,7 +44,8 @@ const NAMED: usize = 10;
 /// Polls until stopped, or until a person has to act.
 ///
 /// # Errors
-/// Failures only a person can repair: refused keys, an app that is not enrolled. Everything else is tried again in here.
+/// Failures only a person can repair: refused keys, an app that is not enrolled. Everything else is
+/// tried again in here.
 pub(crate) async fn run(intake: Intake) -> Result<()> {
     if !intake.config.replies {
         intake.going();
@@ -133,7 +135,8 @@ impl Look {
                 })
                 .await?;
         }
-        // A cursor from the first look on, or what is said while we are away before the first mention would be lost.
+        // A cursor from the first look on, or what is said while we are away before the first
+        // mention would be lost.
         let listed =
             posts.last().map(|post| post.tweet.id.as_u64()).max(unreadable.last().copied());
         let unlisted = cut.is_some().then(|| first_at(begun));
@@ -156,7 +159,8 @@ impl Look {
         Ok(posts.len())
     }
 
-    /// Everything new, oldest first, to the last page: newer ones may not be stored before older ones.
+    /// Everything new, oldest first, to the last page: newer ones may not be stored before older
+    /// ones.
     async fn fetch(&self, intake: &Intake, since: u64) -> Result<Found> {
         let mut found = Found::default();
         let (mut token, mut listed, mut most) = (None::<String>, 0, 0);
@@ -229,7 +233,8 @@ struct Found {
 
 fn take(intake: &Intake, post: &Post, includes: &Includes) -> Option<Incoming> {
     let id = post.tweet.id.as_u64();
-    // A post that makes the decoder panic must not stop all that follow: it would come again and again.
+    // A post that makes the decoder panic must not stop all that follow: it would come again and
+    // again.
     let incoming = catch_unwind(AssertUnwindSafe(|| decode(post, includes, &intake.me)))
         .unwrap_or_else(|_| {
             tracing::error!(post = id, "a post on X could not be decoded and is passed over");

@@ -1,5 +1,6 @@
-//! Original posts: when one is due, the agent is asked for it in its own feed's room. From there it goes the way of every answer: one turn,
-//! one verdict, the outbox. The time of the next one is stored in the same commit, so that a restart neither skips nor doubles one.
+//! Original posts: when one is due, the agent is asked for it in its own feed's room. From there it
+//! goes the way of every answer: one turn, one verdict, the outbox. The time of the next one is
+//! stored in the same commit, so that a restart neither skips nor doubles one.
 
 use galatea_core::{
     Addressed, Batch, ChannelType, Command, Connection, Content, Cursor, EntityRef, Incoming,

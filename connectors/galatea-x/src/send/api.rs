@@ -1,4 +1,5 @@
-//! The X API over our own HTTP client: proof of who we are, limits obeyed, refusals that latch, one pool of kept connections.
+//! The X API over our own HTTP client: proof of who we are, limits obeyed, refusals that latch, one
+//! pool of kept connections.
 
 use bytes::Bytes;
 use dashmap::DashMap;
@@ -181,7 +182,8 @@ impl Api {
         &self.clock
     }
 
-    /// The access token may only read, as X said with its last answer. A warning: only a refused post proves it.
+    /// The access token may only read, as X said with its last answer. A warning: only a refused
+    /// post proves it.
     pub(crate) fn is_read_only(&self) -> bool {
         self.read_only.load(Ordering::Relaxed)
     }
@@ -253,7 +255,8 @@ impl Api {
                 }
             };
             let response = request.send().await.map_err(Failure::Transport)?;
-            // A bearer token may end early. X refused, so nothing was done: once more with a new one.
+            // A bearer token may end early. X refused, so nothing was done: once more with a new
+            // one.
             if response.status() == 401 && refused.is_none() && proof.bearer.is_some() {
                 refused = proof.bearer;
                 continue;

@@ -1,5 +1,6 @@
-//! What X costs, and the day's cap on it: kept on disk before it is spent, so that a restart does not buy a second day, and in the store after it,
-//! so that another machine that gets the account does not either.
+//! What X costs, and the day's cap on it: kept on disk before it is spent, so that a restart does
+//! not buy a second day, and in the store after it, so that another machine that gets the account
+//! does not either.
 
 use galatea_core::{Clock, Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp};
 use schemars::JsonSchema;

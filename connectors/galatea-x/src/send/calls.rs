@@ -22,7 +22,8 @@ const USER_FIELDS: &str = "name,username";
 const MEDIA_FIELDS: &str = "alt_text,media_key,preview_image_url,type,url,variants";
 const EXPANSIONS: &str =
     "author_id,attachments.media_keys,referenced_tweets.id,referenced_tweets.id.author_id";
-/// Most and fewest posts of one page (X API v2, `max_results`: 5 to 100), and what is asked for when so many are too large an answer.
+/// Most and fewest posts of one page (X API v2, `max_results`: 5 to 100), and what is asked for
+/// when so many are too large an answer.
 pub(crate) const PAGE: [&str; 3] = ["100", "20", "5"];
 
 /// A post to be made.
@@ -35,7 +36,8 @@ pub(crate) struct Draft<'a> {
 impl Draft<'_> {
     /// What making it costs (X, pay-per-use list).
     pub(crate) fn price(&self, prices: &Prices) -> Usd {
-        // A link makes the weight differ from its characters' most of the time; asking for its marks is surer.
+        // A link makes the weight differ from its characters' most of the time; asking for its
+        // marks is surer.
         let linked =
             self.text.contains("://") || weight(self.text) != weight(&self.text.replace('.', " "));
         match (linked, self.reply_to) {

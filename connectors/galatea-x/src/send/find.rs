@@ -1,4 +1,5 @@
-//! Read-back: was a post of unknown outcome made? Our own timeline tells: it has the same words and answers the same post.
+//! Read-back: was a post of unknown outcome made? Our own timeline tells: it has the same words and
+//! answers the same post.
 
 use galatea_core::{Delivery, ReadBackContext, ReadBackResult, Receipt, RemoteId, Result};
 use std::time::Duration;
@@ -47,7 +48,8 @@ pub(super) async fn find(
     })
 }
 
-/// The post on our timeline that this delivery became. What the store or our notes know as another's is none.
+/// The post on our timeline that this delivery became. What the store or our notes know as
+/// another's is none.
 pub(super) async fn search(
     sender: &XSender,
     delivery: &Delivery,

@@ -1,5 +1,5 @@
-//! What was posted and who summoned us, appended to a file: a thread goes on after a killed process, a read-back concludes, and nobody is
-//! answered who did not ask.
+//! What was posted and who summoned us, appended to a file: a thread goes on after a killed
+//! process, a read-back concludes, and nobody is answered who did not ask.
 
 use galatea_core::{DeliveryId, Error, Result, TurnId};
 use std::{

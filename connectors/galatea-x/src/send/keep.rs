@@ -1,4 +1,5 @@
-//! Small files that are whole at every moment: written beside, then renamed over the old one. Only their owner can read them.
+//! Small files that are whole at every moment: written beside, then renamed over the old one. Only
+//! their owner can read them.
 
 use galatea_core::{Error, Result};
 use std::{

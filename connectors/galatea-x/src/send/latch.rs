@@ -1,10 +1,12 @@
-//! Refusals that stand: asking again would only be refused again, so X is left alone until a person acted or some time passed.
+//! Refusals that stand: asking again would only be refused again, so X is left alone until a person
+//! acted or some time passed.
 
 use galatea_core::{Error, ErrorKind, Retry, Timestamp};
 
 use crate::error::codes;
 
-/// Codes that latch: keys, login, enrolment and permission until the configuration changes, credits for a while.
+/// Codes that latch: keys, login, enrolment and permission until the configuration changes, credits
+/// for a while.
 const STANDING: [&str; 5] =
     [codes::UNAUTHORIZED, codes::LOGIN, codes::ENROLL, codes::PERMISSION, codes::CREDITS];
 

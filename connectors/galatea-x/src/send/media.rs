@@ -1,4 +1,5 @@
-//! Uploads before a post: initialize, append, finalize, wait, describe (X API v2, media upload). Nothing of it is visible yet.
+//! Uploads before a post: initialize, append, finalize, wait, describe (X API v2, media upload).
+//! Nothing of it is visible yet.
 
 use bytes::Bytes;
 use galatea_core::{Error, ErrorKind, Result, Retry, Sent};
@@ -14,7 +15,8 @@ use crate::{encode::Upload, error::codes};
 
 /// Bytes of one piece: at most 5 MB (X API v2, media upload, APPEND).
 const CHUNK: usize = 4 << 20;
-/// How often and how long X is asked whether a film is ready. What takes longer is tried again by the outbox.
+/// How often and how long X is asked whether a film is ready. What takes longer is tried again by
+/// the outbox.
 const CHECKS: u32 = 5;
 const LONGEST_CHECK: Duration = Duration::from_secs(5);
 

@@ -1,4 +1,5 @@
-//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the post may have been made.
+//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the post may
+//! have been made.
 
 pub(crate) mod api;
 pub(crate) mod auth;
@@ -36,7 +37,8 @@ use journal::{Heard, Journal};
 use repeats::Repeats;
 use similar::Recent;
 
-/// Until a post that X has is looked for again on the timeline: X does not say how soon it lists one.
+/// Until a post that X has is looked for again on the timeline: X does not say how soon it lists
+/// one.
 const LISTING: Duration = Duration::from_secs(20);
 
 /// The outbound side of one account.
@@ -157,7 +159,8 @@ impl XSender {
                 .with_code(codes::SIMILAR)
                 .with_fix("nothing to repair: the next one will differ"));
         }
-        // Later parts are one answer with the first; a later attempt may be about words that are out there already.
+        // Later parts are one answer with the first; a later attempt may be about words that are
+        // out there already.
         if delivery.attempt == 0
             && post.nth == 0
             && post.media.is_empty()
@@ -225,7 +228,8 @@ impl XSender {
         })
     }
 
-    /// The text with the mentions it may have: of the person who is answered, and of those whom the operator allows.
+    /// The text with the mentions it may have: of the person who is answered, and of those whom the
+    /// operator allows.
     fn named(&self, post: &Post) -> String {
         let asked = post.answers.as_deref().and_then(number).and_then(|id| self.journal.heard(id));
         mentions::restore(&post.text, |name| {

@@ -1,4 +1,5 @@
-//! The same words again and again, such as an apology under every mention, are held back: X takes accounts that do so for spam.
+//! The same words again and again, such as an apology under every mention, are held back: X takes
+//! accounts that do so for spam.
 
 use galatea_core::{Clock, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -65,7 +66,8 @@ impl Repeats {
     }
 }
 
-/// FNV-1a over letters and digits, case aside, or over everything where there are none. Stable over versions, which the standard hasher is not.
+/// FNV-1a over letters and digits, case aside, or over everything where there are none. Stable over
+/// versions, which the standard hasher is not.
 fn hash(text: &str) -> u64 {
     let letters = || text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
     let add = |hash: u64, c: char| (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3);

@@ -1,4 +1,5 @@
-//! Original posts that say nearly the same as a recent one are not made: X forbids them, and nobody wants to read them.
+//! Original posts that say nearly the same as a recent one are not made: X forbids them, and nobody
+//! wants to read them.
 
 use serde::{Deserialize, Serialize};
 use std::{

@@ -53,7 +53,8 @@ async fn the_cap_holds_over_a_restart_with_one_alert() {
     running.end().await;
 }
 
-/// The account goes to another machine, with a folder of its own, and comes back; what both share is the store.
+/// The account goes to another machine, with a folder of its own, and comes back; what both share
+/// is the store.
 #[tokio::test]
 async fn the_cap_is_the_accounts_wherever_it_is() {
     let api = XApi::start().await;

@@ -1,4 +1,5 @@
-//! An hour without X, and what X does not list any more. The bot's clock is the test's; sockets and calls are real.
+//! An hour without X, and what X does not list any more. The bot's clock is the test's; sockets and
+//! calls are real.
 
 use galatea_core::{Clock, SystemClock, Timestamp};
 use galatea_testkit::{

@@ -134,7 +134,8 @@ async fn troubles_are_told_once_and_it_goes_on() {
     running.end().await;
 }
 
-/// A page with something in it that cannot be read: the rest is heard, once, what is lost is noted by its id, and the look moves on.
+/// A page with something in it that cannot be read: the rest is heard, once, what is lost is noted
+/// by its id, and the look moves on.
 #[tokio::test]
 async fn an_item_that_cannot_be_read_costs_only_itself() {
     const LOOK: &str = "GET /2/users/:id/mentions";

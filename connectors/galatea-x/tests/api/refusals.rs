@@ -110,7 +110,8 @@ async fn an_app_that_is_not_enrolled_is_told_where_to_go() {
     assert!(error.fix().unwrap().contains("Pay-per-use"));
 }
 
-/// The header is a warning: X has been wrong about it. Its refusal is not, and is not asked for twice.
+/// The header is a warning: X has been wrong about it. Its refusal is not, and is not asked for
+/// twice.
 #[tokio::test]
 async fn a_read_only_token_is_a_warning_until_x_refuses_a_post() {
     let api = XApi::start().await;

@@ -1,6 +1,8 @@
-//! Open choices: tasks of this room that wait for somebody to pick an option (elizaOS tag `AWAITING_CHOICE`).
+//! Open choices: tasks of this room that wait for somebody to pick an option (elizaOS tag
+//! `AWAITING_CHOICE`).
 //!
-//! Whoever opens one also sets `awaitingChoice` in the room's metadata: without that mark an ordinary turn asks the store for nothing.
+//! Whoever opens one also sets `awaitingChoice` in the room's metadata: without that mark an
+//! ordinary turn asks the store for nothing.
 
 use galatea_core::{Result, Task, Turn};
 

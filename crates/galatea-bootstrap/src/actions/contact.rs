@@ -81,15 +81,16 @@ impl Action for UpdateContact {
                 "there is nothing to remember, or too much is remembered already",
             ));
         }
-        // Under a key of its own: what people say of themselves must never touch what platforms say of them.
+        // Under a key of its own: what people say of themselves must never touch what platforms say
+        // of them.
         let metadata = Map::from_iter([("contact".to_owned(), Value::Object(contact))]);
         Ok(ActionResult::ok(format!("remembered: {}", changed.join(", ")))
             .effect(RequestedChange::MergeEntityMetadata { entity: speaker, metadata }))
     }
 }
 
-/// Keeps a detail as a fact of this room too, so that it is shown here later on and nowhere else. The id follows from who, where and what:
-/// a turn that is repeated keeps it once.
+/// Keeps a detail as a fact of this room too, so that it is shown here later on and nowhere else.
+/// The id follows from who, where and what: a turn that is repeated keeps it once.
 async fn keep(known: &Known, turn: &Turn<'_>, key: &str, value: &str) -> Result<()> {
     let (agent, speaker, room) = (turn.agent.identity.id(), turn.message.entity_id, turn.room.id);
     let id = MemoryId(uuid_of(&format!("contact:{agent}:{speaker}:{room}:{}", key.to_lowercase())));

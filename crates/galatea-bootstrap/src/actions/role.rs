@@ -1,4 +1,5 @@
-//! UPDATE_ROLE: give somebody a role. Nobody touches an owner, and nobody gives more than they have.
+//! UPDATE_ROLE: give somebody a role. Nobody touches an owner, and nobody gives more than they
+//! have.
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -1,4 +1,5 @@
-//! FOLLOW_ROOM, UNFOLLOW_ROOM, MUTE_ROOM, UNMUTE_ROOM: whether the agent speaks here. No further model call.
+//! FOLLOW_ROOM, UNFOLLOW_ROOM, MUTE_ROOM, UNMUTE_ROOM: whether the agent speaks here. No further
+//! model call.
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -68,7 +68,8 @@ impl Action for SendMessage {
         if rooms.is_empty()
             && let Some(room) = private_room(turn, wanted).await?
         {
-            // A private chat is a World of its own on most platforms: whoever leads this one has no say there.
+            // A private chat is a World of its own on most platforms: whoever leads this one has no
+            // say there.
             let there = turn.store.world(room.world_id).await?.unwrap_or_else(|| world.clone());
             rooms.push((room, there));
         }
@@ -110,7 +111,8 @@ impl Action for SendMessage {
     }
 }
 
-/// The room of that id, ours or the platform's: in this World, or in any when asked in private or by an owner.
+/// The room of that id, ours or the platform's: in this World, or in any when asked in private or
+/// by an owner.
 async fn room_of_id(
     turn: &Turn<'_>,
     here: &World,
@@ -168,7 +170,8 @@ async fn named_rooms(
     Ok(found)
 }
 
-/// The open private conversation with somebody of this room. Where a platform gives it the person's own id it is known; elsewhere it is not.
+/// The open private conversation with somebody of this room. Where a platform gives it the person's
+/// own id it is known; elsewhere it is not.
 async fn private_room(turn: &Turn<'_>, wanted: &str) -> Result<Option<Room>> {
     let person = if same(wanted, "me") {
         Some(turn.message.entity_id)

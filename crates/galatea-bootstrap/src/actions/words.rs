@@ -1,4 +1,5 @@
-//! REPLY, IGNORE, NONE: the line's own words. The line carries them out itself; they are listed so that prompts can name them.
+//! REPLY, IGNORE, NONE: the line's own words. The line carries them out itself; they are listed so
+//! that prompts can name them.
 
 use async_trait::async_trait;
 use galatea_core::{Action, ActionDocs, ActionResult, Content, Result, Turn, rights::Scope};

@@ -1,4 +1,5 @@
-//! Lesson: what a model's reflection says, read leniently. Nested lists are expected; an odd item costs only itself.
+//! Lesson: what a model's reflection says, read leniently. Nested lists are expected; an odd item
+//! costs only itself.
 
 use serde_json::Value;
 
@@ -27,7 +28,8 @@ pub(super) struct Tie {
     pub(super) tags: Vec<String>,
 }
 
-/// The first object of an answer that holds facts or relationships; reasoning in front and words around it are passed over.
+/// The first object of an answer that holds facts or relationships; reasoning in front and words
+/// around it are passed over.
 pub(super) fn read(answer: &str) -> Lesson {
     let answer = ["</think>", "</thinking>"]
         .iter()

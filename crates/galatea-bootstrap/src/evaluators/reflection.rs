@@ -37,7 +37,8 @@ const KEPT: u64 = 1_500;
 const TOLD: usize = 30;
 /// Longest fact, in graphemes.
 const LONGEST: usize = 300;
-/// For the model's answer: a little less than an evaluator may take in all, so that a model that does not answer is found out.
+/// For the model's answer: a little less than an evaluator may take in all, so that a model that
+/// does not answer is found out.
 const PATIENCE: Duration = Duration::from_secs(110);
 
 #[async_trait]
@@ -145,9 +146,11 @@ async fn make_room(turn: &Turn<'_>, known: &[Memory], new: usize) -> Result<()> 
     Ok(())
 }
 
-/// Whether enough messages were written here since the last reflection. If so, it counts from now on.
+/// Whether enough messages were written here since the last reflection. If so, it counts from now
+/// on.
 async fn is_due(known: &Known, turn: &Turn<'_>, interval: u64) -> Result<bool> {
-    // What is remembered can be too old only, where another process had the room meanwhile: its no holds, its yes is looked up.
+    // What is remembered can be too old only, where another process had the room meanwhile: its no
+    // holds, its yes is looked up.
     if let Some(last) = known.reflected(turn)
         && !is_enough(turn, last, interval).await?
     {
@@ -256,7 +259,8 @@ fn same(a: &str, b: &str) -> bool {
     letters(a) == letters(b)
 }
 
-/// Stored for the room and the person it is about, so that it is found again and surfaces nowhere else.
+/// Stored for the room and the person it is about, so that it is found again and surfaces nowhere
+/// else.
 fn remember(turn: &Turn<'_>, fact: &Fact) -> Option<Memory> {
     let text = words::line(&fact.text, LONGEST);
     let about = if fact.about.is_empty() {

@@ -1,4 +1,5 @@
-//! ACTION_STATE: what actions did in this room lately. What they do within a turn the line itself tells the model.
+//! ACTION_STATE: what actions did in this room lately. What they do within a turn the line itself
+//! tells the model.
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -109,7 +109,8 @@ fn some<'a>(lines: &'a [String], count: usize, turn: &Turn<'_>) -> Vec<&'a str> 
 
 fn talks(character: &Character, turn: &Turn<'_>) -> String {
     let mut text = String::new();
-    // Lines that are only an action would teach to say nothing; a talk in which nothing else is answered says nothing about style.
+    // Lines that are only an action would teach to say nothing; a talk in which nothing else is
+    // answered says nothing about style.
     let speaks = |talk: &&Vec<MessageExample>| {
         talk.iter().filter(|line| says(line)).count() >= talk.len().clamp(1, 2)
     };

@@ -1,4 +1,5 @@
-//! FACTS: what was learnt about the speakers in this room; where that is much, what is like what is being said, and the newest.
+//! FACTS: what was learnt about the speakers in this room; where that is much, what is like what is
+//! being said, and the newest.
 
 use async_trait::async_trait;
 use galatea_core::{

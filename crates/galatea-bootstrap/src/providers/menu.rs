@@ -1,4 +1,5 @@
-//! PROVIDERS and EVALUATORS: what else the model may ask for, and what runs afterwards. For templates.
+//! PROVIDERS and EVALUATORS: what else the model may ask for, and what runs afterwards. For
+//! templates.
 
 use async_trait::async_trait;
 use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};

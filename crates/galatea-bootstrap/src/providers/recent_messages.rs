@@ -1,4 +1,5 @@
-//! RECENT_MESSAGES: the conversation so far, for templates. The built-in prompt shows it as the model's own turns.
+//! RECENT_MESSAGES: the conversation so far, for templates. The built-in prompt shows it as the
+//! model's own turns.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -32,7 +33,8 @@ impl Provider for RecentMessages {
         Words::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        // Only templates use it; without one, rendering the conversation twice would be wasted work.
+        // Only templates use it; without one, rendering the conversation twice would be wasted
+        // work.
         if turn.agent.character.templates.is_empty() {
             return Ok(Fragment::default());
         }
@@ -56,7 +58,8 @@ impl Provider for RecentMessages {
     }
 }
 
-/// One line each, so that nobody can write a line in somebody else's name; newest last, older ones left out where the model takes no more.
+/// One line each, so that nobody can write a line in somebody else's name; newest last, older ones
+/// left out where the model takes no more.
 fn render<'a>(
     turn: &Turn<'_>,
     speakers: &Speakers,

@@ -1,4 +1,5 @@
-//! Meaning: with an embedding model, what was learnt is found by what it means; without one, or with one that fails, by its age.
+//! Meaning: with an embedding model, what was learnt is found by what it means; without one, or
+//! with one that fails, by its age.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -210,7 +211,8 @@ async fn another_model_or_width_replaces_what_cannot_be_compared() {
         scene.models.embedding = Some(Tea::of(model, width));
         scene.model.enqueue(lesson);
         if width == 4 {
-            // How wide a model's vectors are now is known once it was asked for one: more is known of Bob than is shown.
+            // How wide a model's vectors are now is known once it was asked for one: more is known
+            // of Bob than is shown.
             (0..12).for_each(|n| {
                 scene.keep(
                     MemoryKind::Facts,

@@ -1,4 +1,5 @@
-//! Composition: the same for the same message, without queries in an ordinary turn, bounded, and private to the room.
+//! Composition: the same for the same message, without queries in an ordinary turn, bounded, and
+//! private to the room.
 
 use galatea_core::{
     ActionDocs, AgentView, ChannelType, Character, Content, Media, MemoryKind, ProviderUse,

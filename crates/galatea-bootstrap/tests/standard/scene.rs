@@ -60,7 +60,8 @@ pub(crate) const MARIA: u128 = 3;
 pub(crate) const BOB: u128 = 4;
 
 impl Scene {
-    /// A group "general" of which everybody is a member, with an empty room "staff" beside it; Maria speaks.
+    /// A group "general" of which everybody is a member, with an empty room "staff" beside it;
+    /// Maria speaks.
     pub(crate) fn group() -> Self {
         let character = Character {
             name: "Eliza".into(),

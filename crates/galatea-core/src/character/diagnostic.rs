@@ -6,9 +6,11 @@ use std::{fmt, ops::Range};
 use super::snippet;
 use crate::{error::Error, finding::Severity};
 
-/// One fault or remark about a character file, with its place. `Display` prints the whole of it, several lines.
+/// One fault or remark about a character file, with its place. `Display` prints the whole of it,
+/// several lines.
 ///
-/// Values that may be secrets never occur: messages do not repeat values, and the source line is masked.
+/// Values that may be secrets never occur: messages do not repeat values, and the source line is
+/// masked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
@@ -66,7 +68,8 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Why a character file was refused: every fault and remark found, in the order of the text, at least one of them an error.
+/// Why a character file was refused: every fault and remark found, in the order of the text, at
+/// least one of them an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refused {
     /// Faults and remarks.
@@ -110,7 +113,8 @@ pub(super) struct SourceText<'a> {
 }
 
 impl SourceText<'_> {
-    /// A diagnostic at a byte range of the text. Ranges that end outside it or inside a character are moved to the nearest place before.
+    /// A diagnostic at a byte range of the text. Ranges that end outside it or inside a character
+    /// are moved to the nearest place before.
     pub(super) fn at(
         &self,
         severity: Severity,

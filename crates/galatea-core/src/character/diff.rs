@@ -84,7 +84,8 @@ fn values(
     }
 }
 
-/// Compares what lies between the common beginning and the common end, so that one inserted line is one change.
+/// Compares what lies between the common beginning and the common end, so that one inserted line is
+/// one change.
 fn lists(
     path: &str,
     before: &[Value],

@@ -1,4 +1,5 @@
-//! Encrypted: values that elizaOS stored under its SECRET_SALT. They cannot be read here, and must not be taken for keys.
+//! Encrypted: values that elizaOS stored under its SECRET_SALT. They cannot be read here, and must
+//! not be taken for keys.
 
 use serde_json::Value;
 

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::SCHEMA_FILE;
 
-/// A complete character file for this name, ready to be edited. Its `$schema` line points to [`SCHEMA_FILE`] beside it.
+/// A complete character file for this name, ready to be edited. Its `$schema` line points to
+/// [`SCHEMA_FILE`] beside it.
 pub fn template(name: &str) -> String {
     let character = json!({
         "$schema": format!("./{SCHEMA_FILE}"),

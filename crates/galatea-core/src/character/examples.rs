@@ -20,7 +20,8 @@ pub(super) fn conversations(
     let mut out = Vec::new();
     for (i, conversation) in list(node, "messageExamples", notes).iter().enumerate() {
         let path = format!("messageExamples[{i}]");
-        // elizaOS 2 wraps each conversation: {"examples": [...]}; TOML files are more readable that way too.
+        // elizaOS 2 wraps each conversation: {"examples": [...]}; TOML files are more readable that
+        // way too.
         let lines = match &conversation.kind {
             Kind::Object(entries) if entries.len() == 1 && entries[0].key == "examples" => {
                 &entries[0].value

@@ -43,7 +43,8 @@ fn brief(key: &str) -> String {
     if key.chars().nth(LONGEST).is_some() { format!("{shown}…") } else { shown }
 }
 
-/// The known name that was probably meant. Not worked out when the remark would only be counted: a file may hold 100,000 odd names.
+/// The known name that was probably meant. Not worked out when the remark would only be counted: a
+/// file may hold 100,000 odd names.
 pub(super) fn suggestion(key: &str, known: &[&str], notes: &Notes<'_>) -> Option<String> {
     (!notes.is_full()).then(|| {
         nearest(key, known).map_or_else(

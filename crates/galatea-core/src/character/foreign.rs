@@ -9,7 +9,8 @@ const FROM_PROGRAM: &str = "copy the object that it exports into a file that end
 const YAML: &str = "this looks like YAML; character files are JSON or TOML";
 const FROM_YAML: &str = "write it as JSON; `galatea character new NAME` shows the form";
 
-/// What is wrong with a file as a whole, by the end of its name; none when that says JSON, TOML or nothing.
+/// What is wrong with a file as a whole, by the end of its name; none when that says JSON, TOML or
+/// nothing.
 pub(super) fn by_name(name: &str) -> Option<Diagnostic> {
     let extension = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
     match extension.as_str() {

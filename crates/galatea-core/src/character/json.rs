@@ -150,9 +150,10 @@ fn inner_quote(source: SourceText<'_>, at: usize) -> Diagnostic {
     fault.help("write each quote inside of a text as \\\"")
 }
 
-/// Finds texts that run over the end of their line, which the parser would report much later, and characters that the
-/// parser lets pass though JSON has no place for them (RFC 8259 §2 and §7). Returns the first quote that ends a text though the text
-/// seems to go on: a fault only if the parser finds one too.
+/// Finds texts that run over the end of their line, which the parser would report much later, and
+/// characters that the parser lets pass though JSON has no place for them (RFC 8259 §2 and §7).
+/// Returns the first quote that ends a text though the text seems to go on: a fault only if the
+/// parser finds one too.
 fn check_strings(
     source: SourceText<'_>,
     remarks: &mut Vec<Diagnostic>,
@@ -201,7 +202,8 @@ fn check_strings(
                     }
                     at += 1;
                 }
-                // Behind a text come a separator, a comment or the end of the line; a quote there may be the next text's.
+                // Behind a text come a separator, a comment or the end of the line; a quote there
+                // may be the next text's.
                 let goes_on = |byte: &u8| {
                     !matches!(
                         byte,
@@ -273,7 +275,8 @@ fn node(
     Ok(Node { range, kind })
 }
 
-/// Fractions are read by the standard library, whose result is the nearest possible; integers keep every digit.
+/// Fractions are read by the standard library, whose result is the nearest possible; integers keep
+/// every digit.
 fn number(text: &str) -> Option<Number> {
     if text.contains(['.', 'e', 'E']) {
         text.parse().ok().and_then(Number::from_f64)

@@ -38,9 +38,11 @@ pub(super) const TEMPLATES: &[&str] = &[
 /// Fields of `style`.
 pub(super) const STYLE: &[&str] = &["all", "chat", "post"];
 
-/// The known name that was probably meant: the same but for case and underscores, or few edits away (a swap of neighbours is one).
+/// The known name that was probably meant: the same but for case and underscores, or few edits away
+/// (a swap of neighbours is one).
 pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    // An edit distance takes time in proportion to the product of the lengths; no known name is this long.
+    // An edit distance takes time in proportion to the product of the lengths; no known name is
+    // this long.
     if name.len() > 64 {
         return None;
     }

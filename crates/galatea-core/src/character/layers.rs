@@ -6,12 +6,14 @@ use std::path::Path;
 use super::{Character, MAX_DEPTH, encrypted::is_encrypted};
 use crate::settings::{Layer, Origin, Setting};
 
-/// `secrets`, `settings`, `settings.secrets`: the strongest first. A stored `false` or `0` counts (elizaOS loses them).
+/// `secrets`, `settings`, `settings.secrets`: the strongest first. A stored `false` or `0` counts
+/// (elizaOS loses them).
 ///
-/// What elizaOS encrypted is left out: a cipher is no value, and would hide the plain one elsewhere.
+/// What elizaOS encrypted is left out: a cipher is no value, and would hide the plain one
+/// elsewhere.
 ///
-/// Lists and objects are kept as JSON; what is inside an object is there under a dotted name too (`discord.allowedChannelIds`).
-/// `file` is where the character came from, for messages.
+/// Lists and objects are kept as JSON; what is inside an object is there under a dotted name too
+/// (`discord.allowedChannelIds`). `file` is where the character came from, for messages.
 pub fn settings_layers(character: &Character, file: Option<&Path>) -> Vec<Layer> {
     [
         ("secrets", &*character.secrets),
@@ -37,7 +39,8 @@ fn flatten(
 ) {
     for (key, value) in map {
         let name = format!("{prefix}{key}");
-        // Secrets never arrive through `settings`: a character built in code may still hold them there.
+        // Secrets never arrive through `settings`: a character built in code may still hold them
+        // there.
         if name == "secrets" && value.is_object() {
             continue;
         }

@@ -29,7 +29,8 @@ pub struct Loaded {
 /// Reads a character file. TOML if the name ends in `.toml`, else JSON.
 ///
 /// # Errors
-/// Every fault found, each with its place: broken syntax, wrong types, a missing name or bio, more than 1 MiB, half surrogate pairs.
+/// Every fault found, each with its place: broken syntax, wrong types, a missing name or bio, more
+/// than 1 MiB, half surrogate pairs.
 pub fn load(name: &str, text: &str) -> Result<Loaded, Refused> {
     if text.len() > MAX_SIZE {
         let message = format!(

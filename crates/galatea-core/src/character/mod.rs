@@ -1,7 +1,8 @@
 //! Character: a persona as written in a character file, with elizaOS's fields.
 //!
-//! [`load`] reads every generation of elizaOS's files, [`convert`] writes the present one, [`settings_layers`] puts a character's
-//! settings in the order of elizaOS's `getSetting`. Nothing in here touches the disk.
+//! [`load`] reads every generation of elizaOS's files, [`convert`] writes the present one,
+//! [`settings_layers`] puts a character's settings in the order of elizaOS's `getSetting`. Nothing
+//! in here touches the disk.
 
 mod convert;
 mod diagnostic;
@@ -51,7 +52,8 @@ const MAX_DEPTH: usize = 64;
 
 /// A persona. Field names are elizaOS's; [`load`] reads files of all its versions.
 ///
-/// `Serialize` leaves every secret out, so that a stored character holds none; `Debug` shows the names of settings, not their values.
+/// `Serialize` leaves every secret out, so that a stored character holds none; `Debug` shows the
+/// names of settings, not their values.
 ///
 /// ```
 /// use galatea_core::character::load;
@@ -102,19 +104,22 @@ pub struct Character {
     /// elizaOS plugin names; those built in here are recognised.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<String>,
-    /// Free settings by name. What the file has under `settings.secrets` is in [`Character::settings_secrets`].
+    /// Free settings by name. What the file has under `settings.secrets` is in
+    /// [`Character::settings_secrets`].
     #[serde(skip_serializing_if = "Map::is_empty", serialize_with = "without_secrets")]
     pub settings: Map<String, Value>,
     /// Secrets by name; never stored in a database, never shown.
     #[serde(skip_serializing)]
     #[schemars(with = "BTreeMap<String, Scalar>")]
     pub secrets: Secrets,
-    /// The file's `settings.secrets`: the weakest of the three places elizaOS looks in. Filled by [`load`] only.
+    /// The file's `settings.secrets`: the weakest of the three places elizaOS looks in. Filled by
+    /// [`load`] only.
     #[serde(skip)]
     pub settings_secrets: Secrets,
     /// How it writes.
     pub style: Style,
-    /// Fields nobody reads, kept so that nothing is lost. Inner ones have dotted names: `style.shouting`, `messageExamples.0.1.mood`.
+    /// Fields nobody reads, kept so that nothing is lost. Inner ones have dotted names:
+    /// `style.shouting`, `messageExamples.0.1.mood`.
     #[serde(flatten)]
     #[schemars(skip)]
     pub extra: Map<String, Value>,

@@ -161,7 +161,8 @@ fn text(fields: &Fields<'_>, key: &str, notes: &mut Notes<'_>) -> Option<String>
     }
 }
 
-/// elizaOS hashes the name as it is written, with the blanks around it: the id that follows from that. None for a name without such.
+/// elizaOS hashes the name as it is written, with the blanks around it: the id that follows from
+/// that. None for a name without such.
 fn blanks(fields: &Fields<'_>, name: &str, notes: &mut Notes<'_>) -> Option<String> {
     let entry = fields.get("name").filter(|_| !name.trim().is_empty() && name != name.trim())?;
     let help =

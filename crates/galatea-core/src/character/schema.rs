@@ -4,10 +4,12 @@ use serde_json::{Value, json};
 
 use super::Character;
 
-/// Name under which the schema lies beside a character file, as the `$schema` line of [`super::template`] says.
+/// Name under which the schema lies beside a character file, as the `$schema` line of
+/// [`super::template`] says.
 pub const SCHEMA_FILE: &str = "character.schema.json";
 
-/// JSON Schema (2020-12) of the present format. Editors check a file with it when its `$schema` line points to a copy.
+/// JSON Schema (2020-12) of the present format. Editors check a file with it when its `$schema`
+/// line points to a copy.
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(Character).to_value();
     if let Value::Object(root) = &mut schema {
@@ -31,7 +33,8 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Whether these bytes are a JSON Schema, such as [`SCHEMA_FILE`], which lies beside character files and matches their `*.json`.
+/// Whether these bytes are a JSON Schema, such as [`SCHEMA_FILE`], which lies beside character
+/// files and matches their `*.json`.
 pub fn is_schema(bytes: &[u8]) -> bool {
     let told = |value: Value| {
         value["$schema"].as_str().is_some_and(|dialect| dialect.contains("json-schema.org/"))

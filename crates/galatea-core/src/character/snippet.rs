@@ -32,7 +32,8 @@ pub(super) fn place(text: &str, range: &Range<usize>) -> Place {
     let end = floor(text, range.end).clamp(start, line_end);
     let width = text[start..end].trim_end_matches('\r').chars().count();
 
-    // Masking looks at what stands around the window too: the key of a long secret may lie before it.
+    // Masking looks at what stands around the window too: the key of a long secret may lie before
+    // it.
     let skip = before.saturating_sub(BEFORE + CONTEXT);
     let around: String = source.chars().skip(skip).take(BEFORE + WINDOW + 2 * CONTEXT).collect();
     let shown: Vec<char> =
@@ -74,14 +75,16 @@ pub(super) fn printable(text: &str) -> String {
     out
 }
 
-/// False for what would disturb a terminal: control characters and those that turn the writing direction (Unicode UAX #9).
+/// False for what would disturb a terminal: control characters and those that turn the writing
+/// direction (Unicode UAX #9).
 fn harmless(c: char) -> bool {
     c == '\t'
         || !(c.is_control()
             || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'))
 }
 
-/// Replaces what may be a secret by dots, one per character: long words with a digit, and whatever follows a key that names a secret.
+/// Replaces what may be a secret by dots, one per character: long words with a digit, and whatever
+/// follows a key that names a secret.
 fn mask(line: &str) -> Vec<char> {
     let mut out: Vec<char> = line.chars().collect();
     let secret_from = line
@@ -122,7 +125,8 @@ fn mask(line: &str) -> Vec<char> {
     out
 }
 
-/// True for a field that usually holds a secret: `OPENAI_API_KEY`, `bot-token`, `password`, `SECRET_SALT`.
+/// True for a field that usually holds a secret: `OPENAI_API_KEY`, `bot-token`, `password`,
+/// `SECRET_SALT`.
 pub(super) fn names_a_secret(key: &str) -> bool {
     let key = key.to_ascii_uppercase();
     // A limit, not a secret: MODEL_MAX_TOKENS.

@@ -9,14 +9,15 @@ use crate::{
     store::{OutboxItem, OutboxState},
 };
 
-/// Time for a late arrival to show before looking for it. Longer than a connector's HTTP timeout would double every wait, so it is short,
-/// and looking again follows when it stays unknown.
+/// Time for a late arrival to show before looking for it. Longer than a connector's HTTP timeout
+/// would double every wait, so it is short, and looking again follows when it stays unknown.
 pub const SETTLE_TIME: Duration = Duration::from_secs(2);
 
 /// What the operator chose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// A part of which nobody can tell whether it arrived is sent again (`DELIVERY_WHEN_UNSURE=resend`); otherwise it is held back.
+    /// A part of which nobody can tell whether it arrived is sent again
+    /// (`DELIVERY_WHEN_UNSURE=resend`); otherwise it is held back.
     pub resend_unsure: bool,
 }
 
@@ -75,7 +76,8 @@ pub enum ReadBackOutcome {
 pub enum Effect {
     /// Wait until then, then say [`DeliveryEvent::Ready`].
     Wait(Timestamp),
-    /// Look for it, once everything that went out before is stored: the read-back would take that for the lost one.
+    /// Look for it, once everything that went out before is stored: the read-back would take that
+    /// for the lost one.
     Look,
     /// Store `sending` durably before the platform hears of it, or a crash would send it twice.
     Mark,
@@ -115,7 +117,8 @@ impl Part {
         }
     }
 
-    /// One read back from the store. A row that says `sending` has an unknown outcome, and its `not_before` is the time of that send.
+    /// One read back from the store. A row that says `sending` has an unknown outcome, and its
+    /// `not_before` is the time of that send.
     pub fn stored(item: &OutboxItem) -> Self {
         let sending = item.state == OutboxState::Sending;
         let not_before = if sending { item.not_before.plus(SETTLE_TIME) } else { item.not_before };
@@ -129,8 +132,9 @@ impl Part {
         }
     }
 
-    /// The same by this clock: what was made in the future was made before the clock was set back (or by another machine's clock), so its times
-    /// move by as much, and a send that was under way is no further ahead than the time for a late arrival.
+    /// The same by this clock: what was made in the future was made before the clock was set back
+    /// (or by another machine's clock), so its times move by as much, and a send that was under way
+    /// is no further ahead than the time for a late arrival.
     #[must_use]
     pub fn by(mut self, made: Timestamp, now: Timestamp) -> Self {
         let back = i64::try_from(made.since(now).as_millis()).unwrap_or(0);
@@ -199,7 +203,8 @@ impl Part {
             return Effect::End(OutboxState::Ambiguous, End::HeldBack);
         }
         self.unknown = false;
-        // Marked anew, as the row tells a later crash when the last attempt was made: how long to wait before looking.
+        // Marked anew, as the row tells a later crash when the last attempt was made: how long to
+        // wait before looking.
         self.marked = false;
         if self.attempt >= retry::ATTEMPTS {
             self.end(OutboxState::Dead, End::TooOften)
@@ -213,7 +218,8 @@ impl Part {
             Next::Dead => self.end(OutboxState::Dead, End::Refused),
             Next::Expired => self.end(OutboxState::Expired, End::TooOld),
             Next::Again { delay, look, .. } => {
-                // A crash meanwhile finds the row pending, or, when the outcome is unknown, still sending.
+                // A crash meanwhile finds the row pending, or, when the outcome is unknown, still
+                // sending.
                 let state = if look { OutboxState::Sending } else { OutboxState::Pending };
                 self.not_before = now.plus(if look { delay.max(SETTLE_TIME) } else { delay });
                 self.unknown = look;

@@ -11,8 +11,9 @@ use crate::{
 pub const ATTEMPTS: u32 = 8;
 const BASE: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(300);
-/// Before a send that was not answered in time is looked for: the platform may still be at it, and a look that comes first would say that it is not
-/// there. The longest settle time of the design (reliability, read-back).
+/// Before a send that was not answered in time is looked for: the platform may still be at it, and
+/// a look that comes first would say that it is not there. The longest settle time of the design
+/// (reliability, read-back).
 const AFTER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What to do next.
@@ -37,7 +38,8 @@ pub(super) fn decide(
     // Neither a platform's wish to wait nor what this machine lacks is a failure of the message.
     let flood = matches!(error.kind(), ErrorKind::RateLimited | ErrorKind::Exhausted);
     if error.sent() == Sent::Maybe {
-        // However often and however late: whether it arrived has to be looked at before it is given up.
+        // However often and however late: whether it arrived has to be looked at before it is given
+        // up.
         let delay =
             if let Retry::After(delay) = error.retry() { delay } else { backoff(attempt, jitter) };
         let delay =
@@ -60,7 +62,8 @@ pub(super) fn decide(
     Next::Again { delay, look: false, counts: !flood }
 }
 
-/// How long a send waits that one of our own layers held back; none when it may not go out at all or would be too late.
+/// How long a send waits that one of our own layers held back; none when it may not go out at all
+/// or would be too late.
 pub(super) fn held(error: &Error, now: Timestamp, expires: Option<Timestamp>) -> Next {
     let delay = match error.retry() {
         Retry::Never => return Next::Dead,

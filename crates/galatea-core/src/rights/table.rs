@@ -1,4 +1,5 @@
-//! The table of rights: scope of an action × standing of who asks × site of its effect × whose words are in the prompt. A pure function.
+//! The table of rights: scope of an action × standing of who asks × site of its effect × whose
+//! words are in the prompt. A pure function.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -40,13 +41,15 @@ side! {
         World = "roles in a World",
         /// Says something in another Room.
         Elsewhere = "says something elsewhere",
-        /// Anything else, such as a call of another service. What an action is that declares nothing.
+        /// Anything else, such as a call of another service. What an action is that declares
+        /// nothing.
         Outside = "anything else",
     }
 }
 
 side! {
-    /// What the people are who are being answered, where the effect is. When several are answered together, the least of them.
+    /// What the people are who are being answered, where the effect is. When several are answered
+    /// together, the least of them.
     Standing {
         /// No special right.
         Member = "member",
@@ -118,8 +121,9 @@ impl From<Role> for Standing {
 
 /// What becomes of an action. The one place that decides it.
 ///
-/// What goes beyond the present Room has to be confirmed once other people's words are in the prompt: they may have moved the model to use
-/// rights that are not theirs. Whose words they are never makes something possible or impossible by itself.
+/// What goes beyond the present Room has to be confirmed once other people's words are in the
+/// prompt: they may have moved the model to use rights that are not theirs. Whose words they are
+/// never makes something possible or impossible by itself.
 pub fn rule(scope: Scope, standing: Standing, site: Site, words: Words) -> Ruling {
     let owns_agent = standing == Standing::AgentOwner;
     let leads = standing >= Standing::Admin;

@@ -1,4 +1,5 @@
-//! About: what a process runs, in digests, so that those that share a store notice when they do not run the same.
+//! About: what a process runs, in digests, so that those that share a store notice when they do not
+//! run the same.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +16,8 @@ const TOLD: usize = 8;
 pub struct About {
     /// Version of the program; empty for one that did not say it yet.
     pub version: String,
-    /// How far the store's clock is ahead of its machine's, in milliseconds; negative when it is behind.
+    /// How far the store's clock is ahead of its machine's, in milliseconds; negative when it is
+    /// behind.
     pub skew_millis: i64,
     /// Its agents.
     pub agents: BTreeMap<AgentId, AboutAgent>,
@@ -35,7 +37,8 @@ pub struct AboutAgent {
     pub accounts: Vec<Partition>,
 }
 
-/// Eight hexadecimal digits that differ when the text does. No protection of the text: only for what is stored beside it anyway.
+/// Eight hexadecimal digits that differ when the text does. No protection of the text: only for
+/// what is stored beside it anyway.
 pub fn digest(text: &str) -> String {
     let mut digits = uuid_of(text).simple().to_string();
     digits.truncate(8);
@@ -43,8 +46,8 @@ pub fn digest(text: &str) -> String {
 }
 
 impl About {
-    /// What another process runs that this one does not, one phrase each: nothing when both run the same. An agent that only one of them runs
-    /// is no fault.
+    /// What another process runs that this one does not, one phrase each: nothing when both run the
+    /// same. An agent that only one of them runs is no fault.
     pub fn unlike(&self, other: &Self) -> Vec<String> {
         if other.version.is_empty() {
             return vec!["a version that does not say what it runs".to_owned()];

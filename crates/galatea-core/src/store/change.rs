@@ -1,4 +1,5 @@
-//! Changes of connections and of what actions ask for: whole values that a store applies in one commit.
+//! Changes of connections and of what actions ask for: whole values that a store applies in one
+//! commit.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,8 +9,9 @@ use crate::{
     ids::{Account, AgentId, EntityId, RemoteId, RoomId, Source, WorldId},
 };
 
-/// Connections to set up or update: only what is new or changed. Applied in one transaction, rows merged field by field:
-/// a name given replaces, a name missing keeps; metadata keys are merged; owner and roles are merged; participants are inserted if absent.
+/// Connections to set up or update: only what is new or changed. Applied in one transaction, rows
+/// merged field by field: a name given replaces, a name missing keeps; metadata keys are merged;
+/// owner and roles are merged; participants are inserted if absent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ConnectionChange {
     /// Worlds.

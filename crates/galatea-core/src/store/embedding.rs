@@ -5,23 +5,24 @@ use async_trait::async_trait;
 use super::MemoryQuery;
 use crate::{embedding::Embedding, error::Result, ids::AgentId, memory::Memory};
 
-/// Embeddings of memories. A memory has one at most, of the model that was used last, and it goes with its memory: when that is deleted, its
-/// person forgotten, or its text replaced.
+/// Embeddings of memories. A memory has one at most, of the model that was used last, and it goes
+/// with its memory: when that is deleted, its person forgotten, or its text replaced.
 #[async_trait]
 pub trait EmbeddingStore: Send + Sync {
-    /// Keeps embeddings of this model for memories of this agent, in place of those they had; how many. A memory that is gone, or says something
-    /// else by now, is passed over.
+    /// Keeps embeddings of this model for memories of this agent, in place of those they had; how
+    /// many. A memory that is gone, or says something else by now, is passed over.
     async fn save_embeddings(
         &self,
         agent: AgentId,
         model: &str,
         embeddings: &[(&Memory, Embedding)],
     ) -> Result<u64>;
-    /// Memories that match and are alike enough, the most similar first, the newest first of equals; each with its similarity. Every one is looked at, so
-    /// nothing is overlooked; `kinds` and a Room keep it fast.
+    /// Memories that match and are alike enough, the most similar first, the newest first of
+    /// equals; each with its similarity. Every one is looked at, so nothing is overlooked; `kinds`
+    /// and a Room keep it fast.
     async fn search_similar(&self, query: &SimilarityQuery) -> Result<Vec<(Memory, f32)>>;
-    /// Memories that match and have no embedding of this model (and this width, where one is given), in the order in
-    /// which memories are found without it.
+    /// Memories that match and have no embedding of this model (and this width, where one is
+    /// given), in the order in which memories are found without it.
     async fn without_embedding(
         &self,
         query: &MemoryQuery,
@@ -33,9 +34,11 @@ pub trait EmbeddingStore: Send + Sync {
 /// Selects memories by their meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimilarityQuery {
-    /// Which memories come into question, and how many are wanted. Words under `matching` must occur; the order is by similarity all the same.
+    /// Which memories come into question, and how many are wanted. Words under `matching` must
+    /// occur; the order is by similarity all the same.
     pub of: MemoryQuery,
-    /// The model that made `embedding`; embeddings of others, or of another width, cannot be compared and are passed over.
+    /// The model that made `embedding`; embeddings of others, or of another width, cannot be
+    /// compared and are passed over.
     pub model: String,
     /// What is looked for.
     pub embedding: Embedding,

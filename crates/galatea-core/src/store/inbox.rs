@@ -29,7 +29,8 @@ pub struct Ingest {
     pub cursor: Option<(AgentId, Source, Account, Cursor)>,
     /// Values of connectors' state.
     pub state: Vec<ConnectorState>,
-    /// The lease under which the account is read, where several processes share the store: whoever lost it moves no cursor.
+    /// The lease under which the account is read, where several processes share the store: whoever
+    /// lost it moves no cursor.
     pub fence: Option<Fence>,
 }
 
@@ -101,7 +102,8 @@ pub struct Ingested {
 pub struct InHand {
     /// These messages.
     pub messages: Vec<MemoryId>,
-    /// Everything in these Rooms: more than memory holds, and read back in its order by whoever works there.
+    /// Everything in these Rooms: more than memory holds, and read back in its order by whoever
+    /// works there.
     pub rooms: Vec<RoomId>,
 }
 
@@ -111,7 +113,8 @@ pub struct InHand {
 pub struct InboxEntry {
     /// The message; its id is the dedup key.
     pub memory: Memory,
-    /// The id elizaOS would have given it: a memory of that id in the same room counts as the same message.
+    /// The id elizaOS would have given it: a memory of that id in the same room counts as the same
+    /// message.
     pub legacy_id: Option<MemoryId>,
     /// Platform.
     pub source: Source,
@@ -125,7 +128,8 @@ pub struct InboxEntry {
     pub envelope: Envelope,
 }
 
-/// What the gate needs to know of a message besides its memory; stored with the inbox row so that a restart decides the same.
+/// What the gate needs to know of a message besides its memory; stored with the inbox row so that a
+/// restart decides the same.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Envelope {
@@ -179,7 +183,8 @@ pub struct InboxItem {
 pub trait InboxStore: Send + Sync {
     /// Sets up or updates connections.
     async fn connect(&self, change: ConnectionChange) -> Result<()>;
-    /// T1. Ok means committed. With a fence that no longer holds it fails with `Conflict` and writes nothing.
+    /// T1. Ok means committed. With a fence that no longer holds it fails with `Conflict` and
+    /// writes nothing.
     async fn ingest(&self, ingest: Ingest) -> Result<Ingested>;
     /// Messages not finished, oldest first, of one agent's account.
     async fn unfinished(
@@ -189,10 +194,12 @@ pub trait InboxStore: Send + Sync {
         account: &Account,
         limit: u32,
     ) -> Result<Vec<InboxItem>>;
-    /// Messages of one Room not finished, in the order they were stored: read back when a lane had to spill.
+    /// Messages of one Room not finished, in the order they were stored: read back when a lane had
+    /// to spill.
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>>;
-    /// Messages not finished of an agent's Rooms in these parts ([`super::room_partition`]) on these platforms, besides what is in hand, in the order
-    /// they were stored: what a worker takes up.
+    /// Messages not finished of an agent's Rooms in these parts ([`super::room_partition`]) on
+    /// these platforms, besides what is in hand, in the order they were stored: what a worker takes
+    /// up.
     async fn unfinished_in_parts(
         &self,
         agent: AgentId,
@@ -203,7 +210,8 @@ pub trait InboxStore: Send + Sync {
     ) -> Result<Vec<InboxItem>>;
     /// When the oldest message was stored for which no turn has begun: how far the work is behind.
     async fn oldest_unstarted(&self) -> Result<Option<Timestamp>>;
-    /// Counts a begun turn on these rows, so that a message that kills the process is given up in the end.
+    /// Counts a begun turn on these rows, so that a message that kills the process is given up in
+    /// the end.
     async fn begin_turn(&self, ids: &[MemoryId]) -> Result<()>;
     /// T2. A turn is committed exactly once: rows finished already, or a fence that no longer
     /// holds, make it fail with `Conflict` and write nothing.

@@ -1,8 +1,9 @@
 //! Leases: who does which part of the work while several processes share a store.
 //!
-//! A lease only saves work: it keeps two processes from reading one platform account or thinking about one Room at the same time. What
-//! keeps an answer from being written twice is the store's uniqueness, and a [`Fence`] keeps a holder that was paused past its lease from
-//! committing at all.
+//! A lease only saves work: it keeps two processes from reading one platform account or thinking
+//! about one Room at the same time. What keeps an answer from being written twice is the store's
+//! uniqueness, and a [`Fence`] keeps a holder that was paused past its lease from committing at
+//! all.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -25,8 +26,8 @@ pub struct Lease {
     pub epoch: u64,
 }
 
-/// Proof of a lease, checked inside the transaction it is given to: once somebody else holds the part, the transaction fails with
-/// `Conflict` and writes nothing.
+/// Proof of a lease, checked inside the transaction it is given to: once somebody else holds the
+/// part, the transaction fails with `Conflict` and writes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fence {
     /// Who.
@@ -152,7 +153,8 @@ pub struct LeaseStatus {
     pub left: Duration,
 }
 
-/// What changes when a process comes or goes and when a part becomes free, so that the others look at once. Two of them are only compared.
+/// What changes when a process comes or goes and when a part becomes free, so that the others look
+/// at once. Two of them are only compared.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pulse(pub String);
 
@@ -164,9 +166,11 @@ pub fn fair_share(parts: usize, members: usize) -> usize {
 /// Leases. Only the store's own clock decides about time.
 #[async_trait]
 pub trait LeaseStore: Send + Sync {
-    /// Whether several processes can share this store. Where they cannot, everybody holds whatever they ask for, and fences are not checked.
+    /// Whether several processes can share this store. Where they cannot, everybody holds whatever
+    /// they ask for, and fences are not checked.
     fn is_shared(&self) -> bool;
-    /// Joins, or says that it is still there for `ttl`. How many are alive in each group, this one included.
+    /// Joins, or says that it is still there for `ttl`. How many are alive in each group, this one
+    /// included.
     async fn beat(
         &self,
         member: MemberId,
@@ -175,7 +179,8 @@ pub trait LeaseStore: Send + Sync {
     ) -> Result<BTreeMap<Group, usize>>;
     /// Leaves, and releases everything.
     async fn leave(&self, member: MemberId) -> Result<()>;
-    /// Takes parts that nobody holds (any more), until it holds `most` of those asked for. All of them that it holds now, by name.
+    /// Takes parts that nobody holds (any more), until it holds `most` of those asked for. All of
+    /// them that it holds now, by name.
     async fn claim(
         &self,
         member: MemberId,
@@ -183,7 +188,8 @@ pub trait LeaseStore: Send + Sync {
         most: usize,
         ttl: Duration,
     ) -> Result<Vec<Lease>>;
-    /// Holds everything for `ttl` from now on. What is missing in the answer has been lost to somebody else.
+    /// Holds everything for `ttl` from now on. What is missing in the answer has been lost to
+    /// somebody else.
     async fn renew(&self, member: MemberId, ttl: Duration) -> Result<Vec<Lease>>;
     /// Gives parts back.
     async fn release(&self, member: MemberId, parts: &[Partition]) -> Result<()>;

@@ -16,7 +16,8 @@ use crate::{
 pub trait MemoryStore: Send + Sync {
     /// One memory.
     async fn memory(&self, id: MemoryId) -> Result<Option<Memory>>;
-    /// Ids from `first` to `last`, both included, in order, at most `limit`: those that begin alike, for a person who gives only the beginning.
+    /// Ids from `first` to `last`, both included, in order, at most `limit`: those that begin
+    /// alike, for a person who gives only the beginning.
     async fn memory_ids(
         &self,
         first: MemoryId,

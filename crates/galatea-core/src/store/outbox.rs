@@ -35,7 +35,8 @@ pub struct OutboxItem {
     pub outcome_unknown: bool,
 }
 
-/// State of an outbox row: `pending` → `sending` → one of the others; back to `pending` for a retry.
+/// State of an outbox row: `pending` → `sending` → one of the others; back to `pending` for a
+/// retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutboxState {
@@ -96,8 +97,8 @@ pub struct Settlement {
     pub error: Option<String>,
     /// An earlier attempt may have arrived, and nobody could tell.
     pub outcome_unknown: bool,
-    /// The lease under which it was sent, where several processes share the store. Whoever lost it changes nothing any more, but that it was
-    /// sent is true whoever says so.
+    /// The lease under which it was sent, where several processes share the store. Whoever lost it
+    /// changes nothing any more, but that it was sent is true whoever says so.
     pub fence: Option<Fence>,
 }
 
@@ -113,7 +114,8 @@ pub struct OutboxQuery {
 /// What an operator decides about a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// Send it (again): `ambiguous`, `expired` and `dead` become `pending`, with all attempts before them and without an end.
+    /// Send it (again): `ambiguous`, `expired` and `dead` become `pending`, with all attempts
+    /// before them and without an end.
     Retry,
     /// Never send it: `pending` and `ambiguous` become `dead`.
     Drop,
@@ -134,10 +136,12 @@ impl Resolution {
 /// The durable queue out.
 #[async_trait]
 pub trait OutboxStore: Send + Sync {
-    /// Inserts parts that belong to no turn of the inbox (`send_message_to_target`, scheduled posts).
+    /// Inserts parts that belong to no turn of the inbox (`send_message_to_target`, scheduled
+    /// posts).
     async fn enqueue(&self, deliveries: Vec<NewDelivery>, memories: Vec<Memory>) -> Result<()>;
-    /// T3 and T4 in groups. Gives those that were refused, besides what was sent, which is the truth whoever has ended the part: another process
-    /// has the account, somebody (an operator) has ended the part, or it is not there.
+    /// T3 and T4 in groups. Gives those that were refused, besides what was sent, which is the
+    /// truth whoever has ended the part: another process has the account, somebody (an operator)
+    /// has ended the part, or it is not there.
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>>;
     /// Rows `pending` or `sending` of one agent's account besides those named, in order of commit.
     async fn unsettled(
@@ -148,7 +152,8 @@ pub trait OutboxStore: Send + Sync {
         besides: &[DeliveryId],
         limit: u32,
     ) -> Result<Vec<OutboxItem>>;
-    /// Rows `pending` or `sending` of one Room besides those named, in order of commit: read back when a lane had to spill.
+    /// Rows `pending` or `sending` of one Room besides those named, in order of commit: read back
+    /// when a lane had to spill.
     async fn unsettled_in_room(
         &self,
         room: RoomId,
@@ -165,7 +170,8 @@ pub trait OutboxStore: Send + Sync {
     async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>>;
     /// Selected rows.
     async fn outbox(&self, query: &OutboxQuery) -> Result<Vec<OutboxItem>>;
-    /// Applies an operator's decision. False when the row is in no state that it fits, or is not there.
+    /// Applies an operator's decision. False when the row is in no state that it fits, or is not
+    /// there.
     async fn resolve(&self, id: DeliveryId, resolution: Resolution, at: Timestamp) -> Result<bool>;
     /// Moves a Room and its outbox to a new platform id, in one commit.
     async fn move_room(&self, room: RoomId, to_room: RoomId, to_remote: &RemoteId) -> Result<()>;

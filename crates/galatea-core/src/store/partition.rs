@@ -8,8 +8,8 @@ use crate::ids::{Account, AgentId, RoomId, Source};
 /// Into how many parts all Rooms are divided. Stored rows depend on it, so it never changes.
 pub const ROOM_PARTITIONS: u16 = 64;
 
-/// The part of a Room, below [`ROOM_PARTITIONS`]. Ids are hashes or random already, so their last byte spreads evenly; databases compute the
-/// same by themselves.
+/// The part of a Room, below [`ROOM_PARTITIONS`]. Ids are hashes or random already, so their last
+/// byte spreads evenly; databases compute the same by themselves.
 pub fn room_partition(room: RoomId) -> u16 {
     u16::from(room.0.as_bytes()[15]) % ROOM_PARTITIONS
 }

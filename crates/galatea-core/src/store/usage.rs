@@ -130,7 +130,8 @@ pub struct Standing {
 /// The ledger of usage.
 #[async_trait]
 pub trait UsageStore: Send + Sync {
-    /// Adds to what the rows' keys hold already. Turns do so in their own commit ([`super::TurnRecord::usage`]).
+    /// Adds to what the rows' keys hold already. Turns do so in their own commit
+    /// ([`super::TurnRecord::usage`]).
     async fn add_usage(&self, rows: &[UsageRow]) -> Result<()>;
     /// What a holder has used on a day.
     async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<Standing>;

@@ -3,7 +3,8 @@
 /// Seconds of a day.
 pub(super) const DAY: i64 = 86_400;
 
-/// Year, month and day of a number of days since 1970 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`).
+/// Year, month and day of a number of days since 1970 (Howard Hinnant, "chrono-Compatible Low-Level
+/// Date Algorithms", `civil_from_days`).
 pub(super) fn civil(days: i64) -> (i64, u8, u8) {
     let z = days + 719_468;
     let era = z.div_euclid(146_097);

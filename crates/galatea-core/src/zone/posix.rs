@@ -9,7 +9,8 @@ pub(super) struct Rule {
     summer: Option<(i32, Change, Change)>,
 }
 
-/// The `week`th `weekday` (0 is Sunday; week 5 the last) of a month, so many seconds after midnight of the time before the change.
+/// The `week`th `weekday` (0 is Sunday; week 5 the last) of a month, so many seconds after midnight
+/// of the time before the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Change {
     month: i64,
@@ -111,7 +112,8 @@ mod tests {
     #[test]
     fn rules_of_today() {
         let cases = [
-            // Moments around the changes of 2026: Europe/Berlin, America/New_York, Australia/Sydney, Asia/Kathmandu, America/Sao_Paulo.
+            // Moments around the changes of 2026: Europe/Berlin, America/New_York,
+            // Australia/Sydney, Asia/Kathmandu, America/Sao_Paulo.
             ("CET-1CEST,M3.5.0,M10.5.0/3", 1_774_745_999, 3_600),
             ("CET-1CEST,M3.5.0,M10.5.0/3", 1_774_746_000, 7_200),
             ("CET-1CEST,M3.5.0,M10.5.0/3", 1_792_889_999, 7_200),

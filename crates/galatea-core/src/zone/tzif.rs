@@ -32,7 +32,8 @@ impl Table {
     }
 }
 
-/// Reads a table; none for one of another shape. Only the second block counts, whose times have 64 bits.
+/// Reads a table; none for one of another shape. Only the second block counts, whose times have 64
+/// bits.
 pub(super) fn read(bytes: &[u8]) -> Option<Table> {
     let (first, version) = counts(bytes)?;
     if version < b'2' {

@@ -1,4 +1,5 @@
-//! Depth first through every schedule; equal states are looked at once, and their schedules counted as often as they are reached.
+//! Depth first through every schedule; equal states are looked at once, and their schedules counted
+//! as often as they are reached.
 
 use std::collections::HashMap;
 

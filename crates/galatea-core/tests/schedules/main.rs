@@ -1,5 +1,6 @@
-//! Every schedule of one turn: two workers that both take it, a sender, crashes at every point, and a network that loses, delays and
-//! refuses. The code under test is the one that runs: [`galatea_core::protocol`].
+//! Every schedule of one turn: two workers that both take it, a sender, crashes at every point, and
+//! a network that loses, delays and refuses. The code under test is the one that runs:
+//! [`galatea_core::protocol`].
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -17,8 +17,9 @@ pub enum Body {
     Broken,
 }
 
-/// Reads a body of at most `kept` bytes within a time. Of a longer one up to `taken` bytes are read, so that whoever sends it gets an answer
-/// and not a broken connection, which it would take for a reason to send it again.
+/// Reads a body of at most `kept` bytes within a time. Of a longer one up to `taken` bytes are
+/// read, so that whoever sends it gets an answer and not a broken connection, which it would take
+/// for a reason to send it again.
 pub async fn read_body(body: Incoming, kept: usize, taken: usize, within: Duration) -> Body {
     let end = Instant::now() + within;
     let mut pieces = body.into_data_stream();

@@ -1,5 +1,6 @@
-//! The listener for calls from outside: webhooks and the health port. However many callers are silent or slow, it holds a bounded number of
-//! connections, and one that has something to say finds room: silent ones go, the oldest first.
+//! The listener for calls from outside: webhooks and the health port. However many callers are
+//! silent or slow, it holds a bounded number of connections, and one that has something to say
+//! finds room: silent ones go, the oldest first.
 
 mod body;
 mod stream;
@@ -27,11 +28,14 @@ const OUT_OF_FILES: Duration = Duration::from_millis(100);
 /// Bounds of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most connections at once, and so most file descriptors; one more while it waits for its place.
+    /// Most connections at once, and so most file descriptors; one more while it waits for its
+    /// place.
     pub connections: usize,
-    /// Most connections of one public address (one /64 with IPv6). Private addresses have no share of their own: a proxy calls for everybody.
+    /// Most connections of one public address (one /64 with IPv6). Private addresses have no share
+    /// of their own: a proxy calls for everybody.
     pub per_address: usize,
-    /// Longest time from the first byte of a request, or from the connection, to the end of its head.
+    /// Longest time from the first byte of a request, or from the connection, to the end of its
+    /// head.
     pub head: Duration,
     /// Longest time without a request on a connection that had one.
     pub idle: Duration,
@@ -40,8 +44,9 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For a webhook. A head is one packet, so 5 s are plenty; Telegram opens at most 100 connections (Bot API, setWebhook.max_connections),
-    /// from several addresses. Most systems allow 1,024 files.
+    /// For a webhook. A head is one packet, so 5 s are plenty; Telegram opens at most 100
+    /// connections (Bot API, setWebhook.max_connections), from several addresses. Most systems
+    /// allow 1,024 files.
     pub const WEBHOOK: Self = Self {
         connections: 256,
         per_address: 64,
@@ -59,7 +64,8 @@ impl Limits {
     };
 }
 
-/// Answers calls until `stop` ends; calls under way then are answered, silent connections are closed.
+/// Answers calls until `stop` ends; calls under way then are answered, silent connections are
+/// closed.
 ///
 /// # Errors
 /// When the listener breaks.

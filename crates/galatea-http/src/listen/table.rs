@@ -1,4 +1,5 @@
-//! Who is connected, what each connection is doing, and which one goes when there is no room. Pure but for its clock and its wakers.
+//! Who is connected, what each connection is doing, and which one goes when there is no room. Pure
+//! but for its clock and its wakers.
 
 use std::{
     collections::HashMap,
@@ -67,7 +68,8 @@ impl Table {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a connection from an address. Where there is none, one that says nothing is told to go.
+    /// A place for a connection from an address. Where there is none, one that says nothing is told
+    /// to go.
     pub(super) fn room(self: &Arc<Self>, address: IpAddr) -> Room {
         let address = household(address);
         let mut inner = self.lock();

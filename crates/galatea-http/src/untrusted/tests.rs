@@ -11,7 +11,8 @@ use tokio::net::TcpListener;
 
 const FRIEND: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 
-/// Serves on 127.0.0.2 (exempt, standing for the public internet) and counts connections on 127.0.0.1 (the inside).
+/// Serves on 127.0.0.2 (exempt, standing for the public internet) and counts connections on
+/// 127.0.0.1 (the inside).
 async fn servers() -> (u16, Arc<AtomicUsize>) {
     let public = TcpListener::bind((FRIEND, 0)).await.unwrap();
     let port = public.local_addr().unwrap().port();

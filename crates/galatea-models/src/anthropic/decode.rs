@@ -39,7 +39,8 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Counts given here replace earlier ones: a stream tells them at its start and again, complete, at its end.
+    /// Counts given here replace earlier ones: a stream tells them at its start and again,
+    /// complete, at its end.
     pub(super) fn update(&self, usage: &mut Usage) {
         let parts =
             [self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens];

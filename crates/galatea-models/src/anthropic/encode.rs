@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::{families::Rules, wire::object_schema};
 
-/// `max_tokens` is required; elizaOS asks for this many, and it is the least limit of the models in use (Claude 3.5 Haiku).
+/// `max_tokens` is required; elizaOS asks for this many, and it is the least limit of the models in
+/// use (Claude 3.5 Haiku).
 const MAX_TOKENS: u32 = 8192;
 
 /// Stands first when a conversation begins with the model's side, which the API refuses.
@@ -112,8 +113,8 @@ pub(super) fn encode<'a>(request: &'a TextRequest, info: &'a ModelInfo, rules: &
     }
 }
 
-/// Roles take turns, the user's side first, no block is empty, and the last does not end in white space of the model's side. Without `prefill`
-/// the last is the user's.
+/// Roles take turns, the user's side first, no block is empty, and the last does not end in white
+/// space of the model's side. Without `prefill` the last is the user's.
 fn messages(request: &TextRequest, prefill: bool) -> Vec<Message<'_>> {
     let mut out: Vec<Message<'_>> = Vec::with_capacity(request.messages.len());
     for message in request.messages.iter() {

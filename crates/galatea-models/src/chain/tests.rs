@@ -16,7 +16,8 @@ use crate::guarded::{Allowed, Guarded, limits};
 const TOTAL: Duration = Duration::from_secs(120);
 const ALLOWED: Allowed = Allowed { total: TOTAL, fair: Duration::from_secs(30) };
 
-/// A clock that moves only by sleeping; waits of a minute and more never end, as nothing here takes so long.
+/// A clock that moves only by sleeping; waits of a minute and more never end, as nothing here takes
+/// so long.
 #[derive(Default)]
 struct Jump(Mutex<i64>);
 
@@ -133,7 +134,8 @@ async fn the_first_that_answers_says_who_did_not() {
 async fn what_cannot_help_is_not_asked() {
     type Case = (fn() -> Error, [bool; 4]);
     let cases: [Case; 6] = [
-        // Asked besides: another key, a sibling with the first key, a sibling with another key, another provider.
+        // Asked besides: another key, a sibling with the first key, a sibling with another key,
+        // another provider.
         (refused_key, [true, false, true, true]),
         (
             || Error::new(ErrorKind::Forbidden, "no money").with_code(codes::QUOTA),
@@ -411,7 +413,8 @@ async fn one_that_hangs_leaves_the_others_half_of_the_time() {
     assert_eq!((answer.text.as_str(), clock.now()), ("of b", Timestamp(50_000)));
 }
 
-/// What a hanging service costs whoever asks: its second model gets a short while for its first word, and one elsewhere as long as ever.
+/// What a hanging service costs whoever asks: its second model gets a short while for its first
+/// word, and one elsewhere as long as ever.
 #[tokio::test]
 async fn a_sibling_of_one_that_hangs_is_not_waited_for_as_long_again() {
     let clock = Arc::<Jump>::default();

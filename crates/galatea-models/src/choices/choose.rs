@@ -1,4 +1,5 @@
-//! Choose: the newest generally available model of a preferred family, out of a provider's list. Pure.
+//! Choose: the newest generally available model of a preferred family, out of a provider's list.
+//! Pure.
 
 use std::cmp::Reverse;
 
@@ -43,7 +44,8 @@ pub(super) fn choose(
             .iter()
             .filter(plain)
             .filter_map(|model| Some((pattern.version_of(&model.id)?, model)));
-        // Of one version, the name that stays the same comes before those with a date, the newest of these first.
+        // Of one version, the name that stays the same comes before those with a date, the newest
+        // of these first.
         let best = fitting.max_by_key(|(version, model)| {
             (version.clone(), Reverse(is_dated(&model.id)), model.created, model.id.clone())
         });

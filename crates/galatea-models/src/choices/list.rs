@@ -111,7 +111,8 @@ fn price(pricing: &Value) -> Option<Price> {
     Some(Price { input, cached: of("input_cache_read").unwrap_or(input), output })
 }
 
-/// Micro-dollars for a million tokens: twelve places further left. What is less than one counts as one.
+/// Micro-dollars for a million tokens: twelve places further left. What is less than one counts as
+/// one.
 fn per_million(dollars: &str) -> Option<u64> {
     let (whole, part) = dollars.split_once('.').unwrap_or((dollars, ""));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());

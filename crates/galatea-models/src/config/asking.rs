@@ -99,8 +99,8 @@ impl Asking {
         matches!(self.probe, Probe::Ollama { .. })
     }
 
-    /// Asks Ollama for the window of each text model in use that is there, once per look. Without an answer the one told earlier counts, else the
-    /// default.
+    /// Asks Ollama for the window of each text model in use that is there, once per look. Without
+    /// an answer the one told earlier counts, else the default.
     async fn learn(&self, choices: &Choices, list: &[Listed]) {
         if !self.asks_each() {
             return;

@@ -1,4 +1,5 @@
-//! Context: what the builders of providers share: settings, time limits, and the way from a setting to an endpoint.
+//! Context: what the builders of providers share: settings, time limits, and the way from a setting
+//! to an endpoint.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,7 +26,8 @@ use crate::{
 /// Numbers that further keys may have, as further accounts of a platform do.
 const FURTHER_KEYS: std::ops::RangeInclusive<u8> = 2..=9;
 
-/// Longest time of one call for vectors: they are small models, and whoever waits for one shows things in another order instead.
+/// Longest time of one call for vectors: they are small models, and whoever waits for one shows
+/// things in another order instead.
 const EMBEDDING: Duration = Duration::from_secs(30);
 
 /// What builders need.
@@ -84,7 +86,8 @@ impl<'a> Context<'a> {
         Ok(Self { settings, http, clock, dependencies, times, tools, wire, windows, stream })
     }
 
-    /// One endpoint per key: `OPENAI_API_KEY`, then `OPENAI_API_KEY_2`, … The first stands for a server that needs none.
+    /// One endpoint per key: `OPENAI_API_KEY`, then `OPENAI_API_KEY_2`, … The first stands for a
+    /// server that needs none.
     pub(super) fn endpoints(
         &self,
         names: Names,
@@ -150,8 +153,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The model for a purpose: what the provider's own variable or the common one names, what was chosen from the provider's list, or what
-    /// was newest when the table of families was written.
+    /// The model for a purpose: what the provider's own variable or the common one names, what was
+    /// chosen from the provider's list, or what was newest when the table of families was written.
     pub(super) fn model(
         &self,
         endpoint: &Endpoint,
@@ -169,7 +172,8 @@ impl<'a> Context<'a> {
         if let Some((name, on)) = self.dependencies.choices().chosen(&endpoint.service(), role) {
             return Named { name, why: Why::Chosen(on) };
         }
-        // A server of one's own need not have OpenAI's models, and many take any name for the one they have.
+        // A server of one's own need not have OpenAI's models, and many take any name for the one
+        // they have.
         let Names { provider, label, .. } = endpoint.names();
         let elsewhere =
             provider == "openai" && label != "OpenAI" && matches!(role, Role::Small | Role::Large);
@@ -198,8 +202,9 @@ impl<'a> Context<'a> {
     ) -> ModelInfo {
         let provider = endpoint.names().provider;
         let family = families::known().of(provider, model);
-        // The provider's own list knows better than the table, and a window that is set counts before both. Ollama is given a window with each
-        // call, smaller than what the model takes: each token of it costs the machine's memory.
+        // The provider's own list knows better than the table, and a window that is set counts
+        // before both. Ollama is given a window with each call, smaller than what the model takes:
+        // each token of it costs the machine's memory.
         let facts =
             self.dependencies.choices().facts(&endpoint.service(), model).unwrap_or_default();
         let table = family.map(|family| family.limits).unwrap_or_default();
@@ -222,8 +227,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// In which format a model behind OpenAI's API is asked: what its family demands, and Chat Completions of those of no known family, unless
-    /// OPENAI_API says otherwise.
+    /// In which format a model behind OpenAI's API is asked: what its family demands, and Chat
+    /// Completions of those of no known family, unless OPENAI_API says otherwise.
     pub(super) fn wire(&self, rules: &Rules) -> Wire {
         self.wire.unwrap_or(rules.wire)
     }
@@ -233,7 +238,8 @@ impl<'a> Context<'a> {
         self.times.total
     }
 
-    /// Longest time of one answer, and the least that is a fair chance. Not a local model's longer one: one that always hangs has to be found out.
+    /// Longest time of one answer, and the least that is a fair chance. Not a local model's longer
+    /// one: one that always hangs has to be found out.
     pub(super) fn allowed(&self) -> Allowed {
         Allowed { total: self.times.total, fair: self.times.first.min(self.times.total) }
     }

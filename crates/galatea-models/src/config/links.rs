@@ -47,7 +47,8 @@ pub(super) struct Offer<'a> {
     endpoints: Endpoints,
     small: Named,
     large: Named,
-    /// Model that describes pictures and the longest description; none where the large one sees or nobody does.
+    /// Model that describes pictures and the longest description; none where the large one sees or
+    /// nobody does.
     pub(super) vision: Option<(Named, Option<u32>)>,
     pub(super) embedding: Option<Arc<dyn EmbeddingModel>>,
     /// What it is called, where it is at the same service.
@@ -213,7 +214,8 @@ fn is_private(site: &str) -> bool {
     }
 }
 
-/// The models of an agent: small, large and, if named or able, vision. `sibling` says whether the one tier's model stands in for the other's.
+/// The models of an agent: small, large and, if named or able, vision. `sibling` says whether the
+/// one tier's model stands in for the other's.
 pub(super) fn assemble(
     context: &Context<'_>,
     chosen: &Offer<'_>,

@@ -391,7 +391,8 @@ fn rules(provider: &str, model: &str) -> Rules {
     families::known().of(provider, model).map(|family| family.rules.clone()).unwrap_or_default()
 }
 
-/// Whether a model sees pictures, by its family or its name. Unknown names count as blind: a picture would be an error there.
+/// Whether a model sees pictures, by its family or its name. Unknown names count as blind: a
+/// picture would be an error there.
 fn sees(model: &str) -> bool {
     families::known().sees(model)
 }

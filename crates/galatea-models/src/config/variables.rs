@@ -383,7 +383,8 @@ pub const TEXT_SMALL: [Variable; 10] = parameters!("TEXT_SMALL", " of the small 
 pub const TEXT_LARGE: [Variable; 10] = parameters!("TEXT_LARGE", " of the large model");
 /// Sampling of both.
 pub const DEFAULT: [Variable; 10] = parameters!("DEFAULT", "");
-/// Sampling by elizaOS's oldest names, weakest of all: longest answer, randomness, frequency and presence penalty.
+/// Sampling by elizaOS's oldest names, weakest of all: longest answer, randomness, frequency and
+/// presence penalty.
 pub const LEGACY: [Variable; 4] = [
     Variable::new("MODEL_MAX_TOKEN", "Older name of DEFAULT_MAX_TOKENS."),
     Variable::new("MODEL_TEMPERATURE", "Older name of DEFAULT_TEMPERATURE."),

@@ -148,7 +148,8 @@ fn best<'s, 'w>(
     found
 }
 
-/// A keyword of higher rank than the top goes on top, any other to the bottom (Weizenbaum 1966, p. 39).
+/// A keyword of higher rank than the top goes on top, any other to the bottom (Weizenbaum 1966, p.
+/// 39).
 fn stack<'s>(script: &'s Script, words: &[Word]) -> VecDeque<&'s Rule> {
     let mut stack: VecDeque<&Rule> = VecDeque::new();
     for rule in words
@@ -209,7 +210,8 @@ fn apply(script: &Script, state: &mut State, rule: &Rule, words: &[Word]) -> Opt
     })
 }
 
-/// The step whose turn it is. One that would say nothing, or the same as just before, gives way to the next.
+/// The step whose turn it is. One that would say nothing, or the same as just before, gives way to
+/// the next.
 fn next_step(
     script: &Script,
     state: &mut State,

@@ -33,13 +33,15 @@ pub(super) enum Token {
     Class(String),
 }
 
-/// Takes the words apart: for each token the range of words it covers. Of several ways the one with the shortest first part, and so on.
+/// Takes the words apart: for each token the range of words it covers. Of several ways the one with
+/// the shortest first part, and so on.
 pub(super) fn decompose(
     pattern: &[Token],
     words: &[Word],
     classes: &Classes,
 ) -> Option<Vec<std::ops::Range<usize>>> {
-    // `fits[t][w]`: tokens from t on can cover exactly the words from w on. Filled from the end, so the cost is bounded.
+    // `fits[t][w]`: tokens from t on can cover exactly the words from w on. Filled from the end, so
+    // the cost is bounded.
     let (tokens, count) = (pattern.len(), words.len());
     let mut fits = vec![vec![false; count + 1]; tokens + 1];
     fits[tokens][count] = true;

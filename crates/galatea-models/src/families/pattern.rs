@@ -22,7 +22,8 @@ impl Pattern {
         &self.0
     }
 
-    /// The version of a name of this family; none when the name is of another. Dates behind the name are left out.
+    /// The version of a name of this family; none when the name is of another. Dates behind the
+    /// name are left out.
     pub fn version_of(&self, name: &str) -> Option<Version> {
         let name = without_date(name);
         let (body, open) = match self.0.strip_suffix('*') {
@@ -53,7 +54,8 @@ pub fn version(text: &str) -> Option<Version> {
     leading_version(text).filter(|(_, rest)| rest.is_empty()).map(|(version, _)| version)
 }
 
-/// A name without the date of its snapshot: eight digits or `YYYY-MM-DD` behind it; nor the tag that Ollama adds by itself.
+/// A name without the date of its snapshot: eight digits or `YYYY-MM-DD` behind it; nor the tag
+/// that Ollama adds by itself.
 pub fn without_date(name: &str) -> &str {
     let name = name.strip_suffix(":latest").unwrap_or(name);
     let digits =
@@ -75,7 +77,8 @@ pub fn without_date(name: &str) -> &str {
     }
 }
 
-/// The numbers at the beginning, and what follows them. A separator belongs to it only before another number.
+/// The numbers at the beginning, and what follows them. A separator belongs to it only before
+/// another number.
 fn leading_version(text: &str) -> Option<(Version, &str)> {
     let mut version = Version::new();
     let mut rest = text;

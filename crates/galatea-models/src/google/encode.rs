@@ -59,7 +59,8 @@ struct Tools<'a> {
 struct Function<'a> {
     name: &'a str,
     description: &'a str,
-    // `parameters` takes a dialect of OpenAPI only and refuses `$schema` and `additionalProperties`.
+    // `parameters` takes a dialect of OpenAPI only and refuses `$schema` and
+    // `additionalProperties`.
     parameters_json_schema: Cow<'a, Value>,
 }
 

@@ -65,7 +65,8 @@ fn hint(status: u16, reason: Option<&str>, sentence: &str) -> Option<Hint> {
             Some(Hint::NoTools)
         }
         (413, _) => Some(Hint::TooLong),
-        // "You exceeded your current quota" also stands under a limit per minute, so it is not about money.
+        // "You exceeded your current quota" also stands under a limit per minute, so it is not
+        // about money.
         (429, _) => Some(Hint::RateLimited),
         (500.., _) => Some(Hint::Busy),
         _ => None,

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::wire::{Call, Endpoint, Fail};
 
-/// Window of a model where nothing else is known, in tokens: twice Ollama's own least default (docs/context-length: 4k below 24 GiB), about a
-/// gigabyte of memory with a model of 8B.
+/// Window of a model where nothing else is known, in tokens: twice Ollama's own least default
+/// (docs/context-length: 4k below 24 GiB), about a gigabyte of memory with a model of 8B.
 pub(crate) const DEFAULT_WINDOW: u32 = 8_192;
 /// Smallest window that is believed, in tokens: a prompt with a character in it needs as much.
 const LEAST: u64 = 512;
@@ -16,7 +16,8 @@ struct Body<'a> {
     model: &'a str,
 }
 
-/// The window to use for a model: `num_ctx` of its Modelfile, else as much as the model takes, at most [`DEFAULT_WINDOW`].
+/// The window to use for a model: `num_ctx` of its Modelfile, else as much as the model takes, at
+/// most [`DEFAULT_WINDOW`].
 ///
 /// # Errors
 /// When Ollama cannot be asked or does not have the model.

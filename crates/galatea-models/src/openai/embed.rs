@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::error;
 use crate::wire::{Call, Endpoint, Fail, extend_vectors, not_empty};
 
-/// Texts of one call; OpenAI takes 2,048 but counts 300,000 tokens at most (API reference, embeddings, `input`).
+/// Texts of one call; OpenAI takes 2,048 but counts 300,000 tokens at most (API reference,
+/// embeddings, `input`).
 const BATCH: usize = 100;
 
 /// An embedding model behind `/embeddings`.

@@ -102,7 +102,8 @@ pub(super) fn encode<'a>(
     rules: &Rules,
 ) -> Body<'a> {
     let params = &request.params;
-    // Tools with another effort are refused in this format by those that could be asked in the other one.
+    // Tools with another effort are refused in this format by those that could be asked in the
+    // other one.
     let only_none = rules.wire == Wire::Responses
         && !request.tools.is_empty()
         && rules.efforts.contains(&Effort::None);

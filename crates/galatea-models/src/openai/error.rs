@@ -27,13 +27,15 @@ pub(super) fn in_band(error: &Value) -> Fail {
     Fail::Refused(status, Refusal::new(hint(status, word, kind, sentence), word, sentence))
 }
 
-/// The failure of a single answer: OpenRouter writes what a provider failed with after the answer had begun beside the half of it.
+/// The failure of a single answer: OpenRouter writes what a provider failed with after the answer
+/// had begun beside the half of it.
 pub(super) fn of_choice(told: Option<Value>, finish_reason: Option<&str>) -> Option<Fail> {
     let told = told.filter(|e| !e.is_null());
     (told.is_some() || finish_reason == Some("error")).then(|| in_band(&told.unwrap_or_default()))
 }
 
-/// The status that comes with a word where an error is an answer of its own (OpenAI, "Error codes"): the status of a success says nothing.
+/// The status that comes with a word where an error is an answer of its own (OpenAI, "Error
+/// codes"): the status of a success says nothing.
 fn stands_for(word: &str) -> Option<u16> {
     Some(match word {
         "invalid_request_error" | "context_length_exceeded" => 400,
@@ -49,7 +51,8 @@ fn stands_for(word: &str) -> Option<u16> {
     })
 }
 
-/// How OpenAI, vLLM, llama.cpp, LM Studio, OpenRouter's upstreams, Groq, text-generation-inference, Together and Mistral say it.
+/// How OpenAI, vLLM, llama.cpp, LM Studio, OpenRouter's upstreams, Groq, text-generation-inference,
+/// Together and Mistral say it.
 const TOO_LONG: &[&str] = &[
     "context length",
     "context window",

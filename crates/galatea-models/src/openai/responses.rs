@@ -1,4 +1,5 @@
-//! Responses: OpenAI's newer format (`POST /responses`), which several of its models demand for tools. Nothing is stored there.
+//! Responses: OpenAI's newer format (`POST /responses`), which several of its models demand for
+//! tools. Nothing is stored there.
 
 mod decode;
 mod encode;

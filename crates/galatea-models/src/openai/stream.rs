@@ -125,7 +125,8 @@ impl Gather for Pieces {
         });
         self.answer.tool_calls = calls.filter(|call| !call.name.is_empty()).collect();
         if !self.ended && !self.answer.tool_calls.is_empty() {
-            // Some relays end a stream that broke off like one that was finished, but for the reason.
+            // Some relays end a stream that broke off like one that was finished, but for the
+            // reason.
             self.answer.finish = Finish::Length;
         }
         complete_arguments(&mut self.answer);

@@ -10,7 +10,8 @@ use std::{
     },
 };
 
-/// A clock that moves only by sleeping, and remembers each sleep. Deadlines longer than `patience` never pass.
+/// A clock that moves only by sleeping, and remembers each sleep. Deadlines longer than `patience`
+/// never pass.
 struct Jump {
     now: Mutex<Timestamp>,
     sleeps: Mutex<Vec<Duration>>,

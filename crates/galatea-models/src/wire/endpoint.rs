@@ -49,7 +49,8 @@ impl Endpoint {
     /// An endpoint at a base address such as `https://api.openai.com/v1`.
     ///
     /// # Errors
-    /// `Invalid` with [`codes::URL`] when the address is no http or https URL, or holds a user name or a query (keys belong in the key's variable).
+    /// `Invalid` with [`codes::URL`] when the address is no http or https URL, or holds a user name
+    /// or a query (keys belong in the key's variable).
     pub fn new(
         http: HttpClient,
         names: Names,
@@ -460,7 +461,8 @@ pub(crate) struct Call<'a> {
     pub(crate) read: fn(u16, &[u8]) -> Refusal,
 }
 
-/// What comes of it in time: the status alone says most, and what it asks for must not be waited away.
+/// What comes of it in time: the status alone says most, and what it asks for must not be waited
+/// away.
 async fn read_error_body(response: Response) -> Vec<u8> {
     use futures::StreamExt;
     let mut stream = response.stream();

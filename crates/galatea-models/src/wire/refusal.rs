@@ -48,7 +48,8 @@ impl Refusal {
         Self { hint, word, sentence: shorten(sentence, MAX_TEXT), wait_ms: None }
     }
 
-    /// Reads the common shapes `{"error":{"message","type"|"code"|"status"}}`, `{"error":"…"}`, `{"message"|"detail":"…"}`.
+    /// Reads the common shapes `{"error":{"message","type"|"code"|"status"}}`, `{"error":"…"}`,
+    /// `{"message"|"detail":"…"}`.
     pub(crate) fn read(body: &[u8]) -> (Option<String>, String, Value) {
         let value: Value = surrogate::parse_bytes(body).unwrap_or(Value::Null);
         // Google wraps the object of an early stream failure into a list.

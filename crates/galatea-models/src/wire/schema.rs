@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-/// A JSON Schema whose top is an object, as all services demand; an action without arguments gets an empty one.
+/// A JSON Schema whose top is an object, as all services demand; an action without arguments gets
+/// an empty one.
 pub(crate) fn object_schema(schema: &Value) -> Cow<'_, Value> {
     match schema.as_object() {
         Some(map) if map.get("type").and_then(Value::as_str) == Some("object") => {

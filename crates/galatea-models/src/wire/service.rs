@@ -1,4 +1,5 @@
-//! What an endpoint is made of: time limits, names for people, the key, and where settings come from.
+//! What an endpoint is made of: time limits, names for people, the key, and where settings come
+//! from.
 
 use std::{fmt, time::Duration};
 

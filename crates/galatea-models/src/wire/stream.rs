@@ -36,7 +36,8 @@ pub(crate) trait Gather {
 pub(crate) enum Progress {
     /// More will come.
     More,
-    /// More will come, and this held nothing of the answer: a sign of life of the service says nothing about its model.
+    /// More will come, and this held nothing of the answer: a sign of life of the service says
+    /// nothing about its model.
     Nothing,
     /// That was the last.
     Done,
@@ -64,8 +65,9 @@ pub(crate) fn event_frames(response: Response) -> Frames {
         .boxed()
 }
 
-/// The same bytes, a line at a time: the parser begins a line anew with every piece of it and moves what is behind a line for every line, so one
-/// that never ends, or very many in one piece, would cost the square of their length.
+/// The same bytes, a line at a time: the parser begins a line anew with every piece of it and moves
+/// what is behind a line for every line, so one that never ends, or very many in one piece, would
+/// cost the square of their length.
 fn single_lines(
     bytes: BoxStream<'static, galatea_core::Result<Bytes>>,
 ) -> BoxStream<'static, galatea_core::Result<Bytes>> {
@@ -180,7 +182,8 @@ pub(crate) async fn drive<G: Gather>(
     Ok(gather.finish())
 }
 
-/// Reads what is left after the last frame: a connection whose body was not read to its end cannot be used again.
+/// Reads what is left after the last frame: a connection whose body was not read to its end cannot
+/// be used again.
 fn drain(mut frames: Frames) {
     if matches!(frames.next().now_or_never(), Some(None)) {
         return;

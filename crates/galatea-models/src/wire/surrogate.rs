@@ -1,9 +1,11 @@
 //! Surrogates: halves of characters that JSON may carry as escapes, and Rust's strings may not.
 //!
-//! JSON escapes a character beyond U+FFFF as two halves (RFC 8259 §7), and a stream may end one of its pieces between them: `"\ud83d"`, then
-//! `"\ude00"`. The parser refuses each by itself. So halves that stand alone are written as characters of the last private plane before a frame
-//! is parsed, joined again where the pieces come together, and become U+FFFD where the other half never comes. Characters that really are of
-//! those 2,048 in that plane, which no font has, become U+FFFD, too.
+//! JSON escapes a character beyond U+FFFF as two halves (RFC 8259 §7), and a stream may end one of
+//! its pieces between them: `"\ud83d"`, then `"\ude00"`. The parser refuses each by itself. So
+//! halves that stand alone are written as characters of the last private plane before a frame is
+//! parsed, joined again where the pieces come together, and become U+FFFD where the other half
+//! never comes. Characters that really are of those 2,048 in that plane, which no font has, become
+//! U+FFFD, too.
 
 use std::borrow::Cow;
 
@@ -29,7 +31,8 @@ pub(crate) fn parse_bytes<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
     parse(std::str::from_utf8(json).ok()?)
 }
 
-/// JSON text without halves: arguments of a tool call are a text of JSON in a text of JSON, so their own escapes may be halves.
+/// JSON text without halves: arguments of a tool call are a text of JSON in a text of JSON, so
+/// their own escapes may be halves.
 pub(crate) fn mended(json: String) -> String {
     match rewritten(&json, |_| char::REPLACEMENT_CHARACTER) {
         Cow::Borrowed(_) => json,
@@ -103,7 +106,8 @@ fn rewritten(json: &str, stand_in: impl Fn(u32) -> char) -> Cow<'_, str> {
     while let Some(found) = json[at..].find('\\') {
         let start = at + found;
         let Some(half) = escaped(&json[start..]) else {
-            // The escaped character is one byte or the beginning of a longer one, which holds no backslash.
+            // The escaped character is one byte or the beginning of a longer one, which holds no
+            // backslash.
             at = json[start + 1..].chars().next().map_or(json.len(), |c| start + 1 + c.len_utf8());
             continue;
         };

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use galatea_core::model::{ChatMessage, ChatPart, TextRequest};
 
-/// The request with messages of one side in a row joined into one: some services refuse them otherwise, as do the templates of many models on
-/// servers of one's own. Each text says by itself whose it is, so nothing is lost with the name.
+/// The request with messages of one side in a row joined into one: some services refuse them
+/// otherwise, as do the templates of many models on servers of one's own. Each text says by itself
+/// whose it is, so nothing is lost with the name.
 pub(crate) fn take_turns(request: &TextRequest) -> Cow<'_, TextRequest> {
     let messages = &request.messages;
     if !messages.windows(2).any(|pair| pair[0].role == pair[1].role) {

@@ -16,11 +16,12 @@ use serde_json::{Value, json};
 
 pub(crate) const KEY: &str = "CANARY-key-1234567890";
 
-/// Seconds that no answer of a loopback server takes, however busy the machine is, and no more than embeddings may take: every limit of
-/// time, unless a test waits for one to pass.
+/// Seconds that no answer of a loopback server takes, however busy the machine is, and no more than
+/// embeddings may take: every limit of time, unless a test waits for one to pass.
 const LONG: u64 = 30;
 
-/// Waits between attempts pass at once; the deadline of the whole call never passes, for the client's own time limits are tested.
+/// Waits between attempts pass at once; the deadline of the whole call never passes, for the
+/// client's own time limits are tested.
 pub(crate) struct Patient;
 
 impl Clock for Patient {
@@ -36,7 +37,8 @@ impl Clock for Patient {
     }
 }
 
-/// Models of these settings, each by itself, and asked as the caller wants; a setting given twice counts as given last.
+/// Models of these settings, each by itself, and asked as the caller wants; a setting given twice
+/// counts as given last.
 pub(crate) fn configure(pairs: &[(&str, &str)]) -> Configured {
     let long = LONG.to_string();
     let plain = [

@@ -15,7 +15,8 @@ const SHORT: [(&str, &str); 2] =
     [("MODEL_FIRST_TOKEN_TIMEOUT", "0.3"), ("MODEL_IDLE_TIMEOUT", "0.3")];
 
 impl<D: Dialect> Pair<D> {
-    /// Fails as often as a call is tried again, with one fault: the last error. Only a server that falls silent is waited for shortly.
+    /// Fails as often as a call is tried again, with one fault: the last error. Only a server that
+    /// falls silent is waited for shortly.
     pub(crate) async fn fails(&self, fault: &Fault, stream: bool) -> Error {
         let silent = matches!(fault, Fault::Hang | Fault::StallAfter(_));
         let limits = if silent { &SHORT[..] } else { &[] };

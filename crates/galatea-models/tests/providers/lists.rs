@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::ask::{KEY, Patient, configure};
 
-/// What every provider's list leads to: facts of models in use, a choice, and names in place of one that is not there.
+/// What every provider's list leads to: facts of models in use, a choice, and names in place of one
+/// that is not there.
 #[tokio::test]
 async fn lists_are_read_chosen_from_and_suggested_from() {
     let list = |server: &str| match server {

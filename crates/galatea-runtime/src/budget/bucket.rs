@@ -4,7 +4,8 @@ use galatea_core::Timestamp;
 
 use crate::config::Flow;
 
-/// A token's parts: one comes in a millisecond at a rate of one a minute, so that nothing is lost by rounding.
+/// A token's parts: one comes in a millisecond at a rate of one a minute, so that nothing is lost
+/// by rounding.
 const WHOLE: u64 = 60_000;
 
 /// A bucket; empty ones fill up with time. It holds at most `burst` tokens.

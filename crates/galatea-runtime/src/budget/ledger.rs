@@ -1,6 +1,8 @@
-//! Ledger: who has used how much today, and what is set aside for calls under way. A pure state machine: the caller passes the time and the stored rows.
+//! Ledger: who has used how much today, and what is set aside for calls under way. A pure state
+//! machine: the caller passes the time and the stored rows.
 //!
-//! A reservation is checked and made in one step, so that however many calls begin at once, what is used and set aside never passes a cap.
+//! A reservation is checked and made in one step, so that however many calls begin at once, what is
+//! used and set aside never passes a cap.
 
 use galatea_core::{
     Timestamp,
@@ -159,7 +161,8 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Those of `keys` whose stored day has to be read: never read, or longer ago than `fresh` where other processes add to it.
+    /// Those of `keys` whose stored day has to be read: never read, or longer ago than `fresh`
+    /// where other processes add to it.
     pub(super) fn unread<'k>(
         &mut self,
         keys: impl Iterator<Item = &'k Holder>,
@@ -178,7 +181,8 @@ impl Ledger {
         unread
     }
 
-    /// Takes in what is stored of a day. It holds what was used here as well, once committed, so what others used is the rest; it never shrinks.
+    /// Takes in what is stored of a day. It holds what was used here as well, once committed, so
+    /// what others used is the rest; it never shrinks.
     pub(super) fn read(&mut self, key: &Holder, day: Day, stored: Standing, now: Timestamp) {
         let account = self.account(key, now);
         if account.day != day {
@@ -205,7 +209,8 @@ impl Ledger {
         self.accounts.get(person).is_some_and(|account| account.earlier)
     }
 
-    /// Whether all of them have been read today, so that they can be judged without asking the store.
+    /// Whether all of them have been read today, so that they can be judged without asking the
+    /// store.
     pub(super) fn has_read(&mut self, holders: &Holders, now: Timestamp) -> bool {
         [&holders.person, &holders.room, &holders.world]
             .into_iter()
@@ -260,7 +265,8 @@ impl Ledger {
     /// Whether a call fits into every cap; one that is used up holds nothing at all.
     fn fits(&mut self, case: &Case<'_>, estimate: Spend) -> Result<(), Refusal> {
         for (key, who, cap) in caps(case) {
-            // Of what everybody shares a process takes its part of what was left when it looked; people and Rooms are mostly one process's.
+            // Of what everybody shares a process takes its part of what was left when it looked;
+            // people and Rooms are mostly one process's.
             let processes = if matches!(who, Who::Agent | Who::Platform | Who::Strangers) {
                 self.processes.max(1)
             } else {
@@ -316,7 +322,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// What a call came to: gives back what was set aside and counts what was used. Warns of caps that it brought near their end.
+    /// What a call came to: gives back what was set aside and counts what was used. Warns of caps
+    /// that it brought near their end.
     pub(super) fn settle(
         &mut self,
         case: &Case<'_>,
@@ -360,7 +367,8 @@ impl Ledger {
         self.near.values().filter(|warning| warning.day == Day::of(now)).cloned().collect()
     }
 
-    /// Whether to notify a person that a limit is reached: at most once a day for the rate and once for the day. The ledger remembers both.
+    /// Whether to notify a person that a limit is reached: at most once a day for the rate and once
+    /// for the day. The ledger remembers both.
     pub(super) fn notice(&mut self, person: &Holder, passes_soon: bool, now: Timestamp) -> bool {
         let account = self.account(person, now);
         if passes_soon {
@@ -392,7 +400,8 @@ impl Ledger {
             shared(key) || account.calls > 0 || now.since(account.touched) < IDLE
         });
         if self.accounts.len() >= MOST {
-            // Everybody is new: those without a call under way begin again with what is stored of them.
+            // Everybody is new: those without a call under way begin again with what is stored of
+            // them.
             self.accounts.retain(|key, account| shared(key) || account.calls > 0);
         }
     }

@@ -1,4 +1,5 @@
-//! Meter: the models of one turn. Each call's cost is reserved before the call and settled after it.
+//! Meter: the models of one turn. Each call's cost is reserved before the call and settled after
+//! it.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -126,8 +127,8 @@ impl Drop for Meter {
     }
 }
 
-/// What is set aside for a call. Dropped while it is under way (the turn took too long, or began again), it counts as spent: the
-/// provider may well bill it.
+/// What is set aside for a call. Dropped while it is under way (the turn took too long, or began
+/// again), it counts as spent: the provider may well bill it.
 struct Held {
     meter: Arc<Meter>,
     model: String,

@@ -1,9 +1,11 @@
 //! Budget: limits of answers and money, per person, Room, World, platform and agent.
 //!
-//! [`book`] is the pure machine; here it meets store, clock and owners. In one process the book is exact. Where several share a store each has a
-//! book of its own, reads what the others committed every [`FRESH`], and until then takes of the agent's caps no more than its part of what was left
-//! at that reading. So n processes that begin together stay within a cap, and those whose readings lie apart pass it by one such part at most. A Room
-//! is one process's, so what a Room may cost is exact, and so is what a person may who speaks in one.
+//! [`book`] is the pure machine; here it meets store, clock and owners. In one process the book is
+//! exact. Where several share a store each has a book of its own, reads what the others committed
+//! every [`FRESH`], and until then takes of the agent's caps no more than its part of what was left
+//! at that reading. So n processes that begin together stay within a cap, and those whose readings
+//! lie apart pass it by one such part at most. A Room is one process's, so what a Room may cost is
+//! exact, and so is what a person may who speaks in one.
 
 mod bucket;
 mod ledger;
@@ -138,7 +140,8 @@ impl Budget {
         Ok(blocks)
     }
 
-    /// Looks at who speaks where, and reads what is stored of their day unless that is known. A `friend` is on an allowlist or approved.
+    /// Looks at who speaks where, and reads what is stored of their day unless that is known. A
+    /// `friend` is on an allowlist or approved.
     ///
     /// # Errors
     /// Whatever the store says.
@@ -180,7 +183,8 @@ impl Budget {
         Ok(visit)
     }
 
-    /// The same for another person in the same Room, without a store read; none when the store must be read first.
+    /// The same for another person in the same Room, without a store read; none when the store must
+    /// be read first.
     pub(crate) fn visit_known(
         &self,
         like: &Visit,
@@ -240,7 +244,8 @@ impl Budget {
         self.ask(visit, Ask::Command)
     }
 
-    /// The same before a model is asked whether to answer; the answer is counted by [`Self::answered`].
+    /// The same before a model is asked whether to answer; the answer is counted by
+    /// [`Self::answered`].
     pub(crate) fn admit_opinion(&self, visit: &Visit) -> std::result::Result<(), Refusal> {
         self.ask(visit, Ask::Opinion)
     }
@@ -271,7 +276,8 @@ impl Budget {
         ))
     }
 
-    /// Caps of the agent that are nearly used up today: whose, which setting, and how many per cent.
+    /// Caps of the agent that are nearly used up today: whose, which setting, and how many per
+    /// cent.
     pub(crate) fn near(&self) -> Vec<(&'static str, String, u64)> {
         lock(&self.ledger)
             .near(self.clock.now())
@@ -280,7 +286,8 @@ impl Budget {
             .collect()
     }
 
-    /// How many processes answer for this agent: each takes its part of what is left of the agent's caps.
+    /// How many processes answer for this agent: each takes its part of what is left of the agent's
+    /// caps.
     pub(crate) fn share_with(&self, processes: usize) {
         lock(&self.ledger).share_with(u64::try_from(processes).unwrap_or(u64::MAX));
     }
@@ -299,7 +306,8 @@ impl Budget {
         lock(&self.ledger).settle(&visit.case(self.clock.now()), estimate, actual)
     }
 
-    /// The notice for a refused person; none when they have had it, when the platform shows no notices, or when too many were sent lately.
+    /// The notice for a refused person; none when they have had it, when the platform shows no
+    /// notices, or when too many were sent lately.
     pub(crate) fn notice(&self, visit: &Visit, refusal: &Refusal) -> Option<String> {
         let text = match &visit.spending().notice {
             Some(own) if own.is_empty() => return None,
@@ -345,7 +353,8 @@ impl Budget {
         }
     }
 
-    /// A row that says how many messages of a visit were refused, and whether their author was notified.
+    /// A row that says how many messages of a visit were refused, and whether their author was
+    /// notified.
     pub(crate) fn refused(&self, visit: &Visit, refused: u64, notices: u64) -> UsageRow {
         UsageRow {
             agent: self.agent,

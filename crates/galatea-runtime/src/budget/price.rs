@@ -4,12 +4,13 @@ use galatea_core::model::{ChatPart, ModelInfo, Price, TextAnswer, TextRequest, U
 
 use super::ledger::Spend;
 
-/// Characters a token stands for, at least: English has about four (OpenAI, "What are tokens"), other scripts fewer. Rather too many tokens are set
-/// aside than too few.
+/// Characters a token stands for, at least: English has about four (OpenAI, "What are tokens"),
+/// other scripts fewer. Rather too many tokens are set aside than too few.
 const CHARACTERS: usize = 3;
 /// Tokens of a picture: the most that Anthropic counts for one (Vision, "Calculate image costs").
 const PICTURE: u64 = 1_600;
-/// Tokens reserved for an answer without a length limit: about 700 words. A longer answer is counted when it arrives.
+/// Tokens reserved for an answer without a length limit: about 700 words. A longer answer is
+/// counted when it arrives.
 const ANSWER: u64 = 1_024;
 
 /// A model of one's own machine, and a script.
@@ -54,8 +55,8 @@ pub(super) fn of(info: &ModelInfo) -> Option<Price> {
     info.price.or_else(|| (info.scripted || info.provider == "ollama").then_some(FREE))
 }
 
-/// What the model that answered costs: another link of the chain, or another model that the service names, has its own price. None where that is
-/// unknown; those tokens are counted.
+/// What the model that answered costs: another link of the chain, or another model that the service
+/// names, has its own price. None where that is unknown; those tokens are counted.
 pub(super) fn of_answer(answer: &TextAnswer, asked: &ModelInfo) -> Option<Price> {
     let another = answer
         .by

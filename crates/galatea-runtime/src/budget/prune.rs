@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::{Budget, lock};
 
-/// Days of the ledger that are kept: the same month of the year before can be compared. Caps need the present day only. A person who was not answered
-/// for so long counts as a stranger again.
+/// Days of the ledger that are kept: the same month of the year before can be compared. Caps need
+/// the present day only. A person who was not answered for so long counts as a stranger again.
 const KEPT: i64 = 400;
 
 impl Budget {
-    /// Deletes old rows in the background, with the first turn of a day and after a start. A failure is tried again with the next turn.
+    /// Deletes old rows in the background, with the first turn of a day and after a start. A
+    /// failure is tried again with the next turn.
     pub(super) fn prune_daily(self: &Arc<Self>) {
         let today = Day::of(self.clock.now());
         if lock(&self.pruned).replace(today) == Some(today) {

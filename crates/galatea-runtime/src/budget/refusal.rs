@@ -1,4 +1,5 @@
-//! Refusal: which limit kept a message from being answered, in words, with the one setting that would change it.
+//! Refusal: which limit kept a message from being answered, in words, with the one setting that
+//! would change it.
 
 use galatea_core::{
     Error, ErrorKind, StepOutcome,

@@ -43,7 +43,8 @@ impl Budget {
              `galatea usage` shows what it went to."
         );
         for (source, id) in &self.owners {
-            // The private conversation in which the owner has written to the agent; without one the log and `status` have the warning.
+            // The private conversation in which the owner has written to the agent; without one the
+            // log and `status` have the warning.
             let person = EntityId(self.identity.swizzle(id));
             let rooms = self.store.private_rooms(self.agent, person).await?;
             let Some(room) = rooms.into_iter().find(|room| room.source == *source) else {

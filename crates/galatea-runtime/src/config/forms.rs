@@ -1,4 +1,5 @@
-//! What follows a platform's name in the settings of one platform, such as `DM_POLICY` in `TELEGRAM_DM_POLICY`; further endings are read as well.
+//! What follows a platform's name in the settings of one platform, such as `DM_POLICY` in
+//! `TELEGRAM_DM_POLICY`; further endings are read as well.
 
 pub(super) const DM_POLICY: &[&str] = &["DM_POLICY"];
 pub(super) const ALLOW_FROM: &[&str] = &["ALLOW_FROM"];

@@ -1,4 +1,5 @@
-//! Per-platform forms of the policies (`TELEGRAM_DM_POLICY`, …): declared once, for every platform alike.
+//! Per-platform forms of the policies (`TELEGRAM_DM_POLICY`, …): declared once, for every platform
+//! alike.
 
 use galatea_core::{Source, Variable};
 
@@ -10,7 +11,8 @@ use super::{
     spending,
 };
 
-/// One form: what follows the platform's name, other endings that are read, and what it is for, with `{}` for the platform's name.
+/// One form: what follows the platform's name, other endings that are read, and what it is for,
+/// with `{}` for the platform's name.
 struct Form {
     suffix: &'static str,
     others: &'static [&'static str],
@@ -49,7 +51,8 @@ const FORMS: &[Form] = &[
     ),
 ];
 
-/// The settings of the gate for one platform. Their names live as long as the process: call it once per platform.
+/// The settings of the gate for one platform. Their names live as long as the process: call it once
+/// per platform.
 pub fn platform_variables(source: &Source, title: &str) -> Vec<Variable> {
     let prefix = source.as_str().to_ascii_uppercase();
     let name = |suffix: &str| -> &'static str { format!("{prefix}_{suffix}").leak() };

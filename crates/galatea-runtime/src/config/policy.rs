@@ -56,7 +56,8 @@ impl Parts {
     /// Characters that are read at once, about: two screens of a phone several times over.
     const TEXT: usize = 8_000;
 
-    /// The number for a platform that takes `max_text` characters in a message; none is without limit.
+    /// The number for a platform that takes `max_text` characters in a message; none is without
+    /// limit.
     pub(crate) fn on(self, max_text: usize, public: bool) -> Option<usize> {
         match self {
             Self::Any => None,
@@ -225,7 +226,8 @@ struct PlatformSettings<'a> {
 }
 
 impl PlatformSettings<'_> {
-    /// The strongest of `<SOURCE>_<suffix>` in order, else the general variable; with the name that was used.
+    /// The strongest of `<SOURCE>_<suffix>` in order, else the general variable; with the name that
+    /// was used.
     fn text(&self, suffixes: &[&str], general: &Variable) -> (String, String) {
         let own = suffixes
             .iter()
@@ -237,7 +239,8 @@ impl PlatformSettings<'_> {
         (name, value.trim().to_ascii_lowercase())
     }
 
-    /// People by the strongest of `<SOURCE>_<suffix>`, else by the general variable; with the name that was used.
+    /// People by the strongest of `<SOURCE>_<suffix>`, else by the general variable; with the name
+    /// that was used.
     fn people(&self, suffixes: &[&str], general: &Variable) -> Result<(String, People)> {
         let (name, list) = match self.list(suffixes)? {
             Some(own) => own,
@@ -314,7 +317,8 @@ fn parse_group(text: &str) -> Option<GroupPolicy> {
 }
 
 impl Policy {
-    /// Reads the settings of a further account; in explanations its settings carry its number, such as `_2`.
+    /// Reads the settings of a further account; in explanations its settings carry its number, such
+    /// as `_2`.
     ///
     /// # Errors
     /// As [`Policy::from_settings`].

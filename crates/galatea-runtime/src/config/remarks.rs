@@ -7,7 +7,8 @@ use super::Policy;
 /// Code of a remark about an entry that matches no one.
 pub const GAL_LISTED: &str = "GAL-CFG-LISTED";
 
-/// What is odd about the lists of people of one platform, a sentence each. `is_id` tells whether a person there can have an id.
+/// What is odd about the lists of people of one platform, a sentence each. `is_id` tells whether a
+/// person there can have an id.
 ///
 /// # Errors
 /// As [`Policy::from_settings`].
@@ -17,7 +18,8 @@ pub fn remarks(
     is_id: fn(&str) -> bool,
 ) -> Result<Vec<String>> {
     let policy = Policy::from_settings(settings, source)?;
-    // The general list is for every platform: an id of another one is no fault there, a word that is an id nowhere is.
+    // The general list is for every platform: an id of another one is no fault there, a word that
+    // is an id nowhere is.
     let lists = [
         (policy.allow_from_setting, Some(policy.allow_from)),
         (policy.only_users_setting, policy.only_users),

@@ -11,13 +11,15 @@ pub const LIMITS: Variable = Variable::new(
      <SOURCE>_LIMITS (TELEGRAM_LIMITS, …) overrides it per platform, as <SOURCE>_… does for every setting of this list.",
 )
 .or("public");
-/// One person's answers. A person who reads the answers rarely writes more than once in eight seconds for minutes; 300 a day is an hour of that.
+/// One person's answers. A person who reads the answers rarely writes more than once in eight
+/// seconds for minutes; 300 a day is an hour of that.
 pub const LIMIT_PERSON: Variable = Variable::new(
     "LIMIT_PERSON",
     "Answers to one person, such as `8/min, 300/day`; `burst=12` after a comma says how many at once (as many as a minute's when unset), none lifts it.",
 )
 .or("8/min, 300/day");
-/// A Room's answers. Telegram lets a bot send 20 messages a minute to a group (Bots FAQ, "My bot is hitting limits"): more would wait anyway.
+/// A Room's answers. Telegram lets a bot send 20 messages a minute to a group (Bots FAQ, "My bot is
+/// hitting limits"): more would wait anyway.
 pub const LIMIT_ROOM: Variable =
     Variable::new("LIMIT_ROOM", "Answers in one room, written as for LIMIT_PERSON.")
         .or("20/min, 2000/day");
@@ -27,7 +29,8 @@ pub const LIMIT_WORLD: Variable = Variable::new(
     "Answers in one World (a server, or a group with its topics), written as for LIMIT_PERSON.",
 )
 .or("60/min, 5000/day");
-/// The agent's answers. Five a second are a sixth of what Telegram lets a bot send; strangers get their share of it.
+/// The agent's answers. Five a second are a sixth of what Telegram lets a bot send; strangers get
+/// their share of it.
 pub const LIMIT_AGENT: Variable =
     Variable::new("LIMIT_AGENT", "Answers of the agent as a whole, written as for LIMIT_PERSON; <SOURCE>_LIMIT_AGENT limits those on one platform besides.")
         .or("300/min, 20000/day");

@@ -1,8 +1,10 @@
-//! Accounts: what of a platform's ids is shared by an agent's accounts there, and what each account has to itself.
+//! Accounts: what of a platform's ids is shared by an agent's accounts there, and what each account
+//! has to itself.
 //!
-//! People and Worlds are shared by all accounts. A Room and its messages are an account's own: two bots sit in one channel and each
-//! hears everything there, and Telegram counts messages per bot. The account that came first has the ids elizaOS derives; those of
-//! every other are derived from `account/id`.
+//! People and Worlds are shared by all accounts. A Room and its messages are an account's own: two
+//! bots sit in one channel and each hears everything there, and Telegram counts messages per bot.
+//! The account that came first has the ids elizaOS derives; those of every other are derived from
+//! `account/id`.
 
 use galatea_core::{
     Account, AgentIdentity, Connector, ConnectorInfo, EntityId, MemoryId, RemoteId, Result, RoomId,
@@ -28,7 +30,8 @@ fn key(source: &Source) -> String {
 }
 
 impl Accounts {
-    /// Which account came first is kept, so that ids stay what they are when the order of settings changes.
+    /// Which account came first is kept, so that ids stay what they are when the order of settings
+    /// changes.
     pub(crate) async fn load(
         store: &dyn Store,
         identity: AgentIdentity,
@@ -53,7 +56,8 @@ impl Accounts {
         Ok(Self { identity, first, own })
     }
 
-    /// Keeps which account came first, once it is connected: an account may still be unknown before it logs in.
+    /// Keeps which account came first, once it is connected: an account may still be unknown before
+    /// it logs in.
     pub(crate) async fn keep(
         &self,
         store: &dyn Store,

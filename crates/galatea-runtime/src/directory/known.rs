@@ -7,7 +7,8 @@ use uuid::Uuid;
 
 use super::fingerprint::{Fingerprint, Owner, of_entity, of_participant, of_room, of_world};
 
-/// Fingerprints of what was committed. 65,536 entries of 40 bytes and overhead: under 10 MB when full.
+/// Fingerprints of what was committed. 65,536 entries of 40 bytes and overhead: under 10 MB when
+/// full.
 pub(crate) struct KnownConnections(Cache<(Owner, Uuid, Uuid), u64>);
 
 const CAPACITY: u64 = 65_536;

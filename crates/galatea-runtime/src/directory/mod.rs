@@ -1,4 +1,5 @@
-//! Directory: the ids of people and places, and the rows about them that are known without asking the store.
+//! Directory: the ids of people and places, and the rows about them that are known without asking
+//! the store.
 
 mod accounts;
 mod fingerprint;
@@ -46,7 +47,8 @@ impl Directory {
         })
     }
 
-    /// Call after these rows are committed, and not before: a commit that failed must be tried again.
+    /// Call after these rows are committed, and not before: a commit that failed must be tried
+    /// again.
     pub(crate) fn committed(&self, rows: Vec<Fingerprint>) {
         for row in rows {
             match row.owner {

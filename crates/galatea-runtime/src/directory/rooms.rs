@@ -48,7 +48,8 @@ impl RoomCache {
         let world = store.world(room.world_id).await?;
         let own_state = store.participant_state(id, self.agent.0.into()).await?;
         let parent = match room.parent_id {
-            // A World's own id is its main room's on platforms where threads are rooms of a chat, and that room may not be known.
+            // A World's own id is its main room's on platforms where threads are rooms of a chat,
+            // and that room may not be known.
             Some(parent) => store
                 .room(parent)
                 .await?

@@ -1,8 +1,9 @@
-//! Reconcile: messages that are in the store and not in flight get into their lanes: those of the last run, those that other processes stored, those
-//! whose commit succeeded although the connector was answered otherwise, and those that a lane could not hold.
+//! Reconcile: messages that are in the store and not in flight get into their lanes: those of the
+//! last run, those that other processes stored, those whose commit succeeded although the connector
+//! was answered otherwise, and those that a lane could not hold.
 //!
-//! The rules that keep a Room's order are those of the outbox: nothing is awaited between claiming a message and pushing it, and a lock keeps the
-//! order of two polls.
+//! The rules that keep a Room's order are those of the outbox: nothing is awaited between claiming
+//! a message and pushing it, and a lock keeps the order of two polls.
 
 use galatea_core::{
     Decision, Hint, Result, RoomId, kill_point,
@@ -32,7 +33,8 @@ const IN_FLIGHT: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl Inbox {
-    /// After an account came here: its messages that were stored before are answered before anything new.
+    /// After an account came here: its messages that were stored before are answered before
+    /// anything new.
     pub(crate) async fn clear_backlog(&self, route: &Route) {
         if self.ownership.is_leased(&route.info.source) {
             self.clear_shared_backlog(route).await;
@@ -84,13 +86,15 @@ impl Inbox {
         }
     }
 
-    /// Takes up an account's messages that are stored and not in flight: their commit succeeded although the connector was answered otherwise.
+    /// Takes up an account's messages that are stored and not in flight: their commit succeeded
+    /// although the connector was answered otherwise.
     pub(crate) async fn poll(&self, route: &Route) {
         // The store reports its own failures; the next poll tries again.
         self.push_all(self.unfinished(route, BATCH).await.unwrap_or_default(), true);
     }
 
-    /// After partitions of the Rooms came here from another process: first its deliveries go out, then its messages are answered, then new ones.
+    /// After partitions of the Rooms came here from another process: first its deliveries go out,
+    /// then its messages are answered, then new ones.
     pub(crate) async fn take_over(&self, partitions: &[Arc<RoomPartition>]) {
         // Other processes may have changed these Rooms.
         self.directory.rooms.forget_all();
@@ -119,7 +123,8 @@ impl Inbox {
         }
     }
 
-    /// Takes up messages that other processes store for this one to answer, as long as the agent runs.
+    /// Takes up messages that other processes store for this one to answer, as long as the agent
+    /// runs.
     pub(crate) async fn watch(self: Arc<Self>) {
         let mut poller = Poller::new(self.ownership.hints(), Hint::Inbox);
         loop {
@@ -135,7 +140,8 @@ impl Inbox {
         }
     }
 
-    /// Takes up messages that are stored in this process's partitions and not in flight. True when that was all.
+    /// Takes up messages that are stored in this process's partitions and not in flight. True when
+    /// that was all.
     async fn poll_partitions(&self) -> Result<bool> {
         let _one_at_a_time = self.polling.lock().await;
         let numbers: Vec<u16> = self
@@ -154,7 +160,8 @@ impl Inbox {
         Ok(all)
     }
 
-    /// For messages that another process has finished: where the platform shows that an answer is coming and none is, the sign is ended.
+    /// For messages that another process has finished: where the platform shows that an answer is
+    /// coming and none is, the sign is ended.
     pub(crate) async fn tell_unanswered(&self, route: &Route) {
         let awaited: Vec<_> = self
             .awaited
@@ -177,8 +184,8 @@ impl Inbox {
         }
     }
 
-    /// Without an await: a later message of a Room that is received meanwhile could overtake an earlier one. `recheck` is for messages that may have
-    /// been finished since they were read.
+    /// Without an await: a later message of a Room that is received meanwhile could overtake an
+    /// earlier one. `recheck` is for messages that may have been finished since they were read.
     fn push_all(&self, items: Vec<InboxItem>, recheck: bool) {
         for item in items {
             if let Some(message) = self.waiting(item) {
@@ -198,8 +205,9 @@ impl Inbox {
             .await
     }
 
-    /// Rows that a poll leaves out: those in flight, and Rooms with more than memory holds, which read the rest back by themselves. In this order: a
-    /// message that such a Room has read back in between is either in flight or still to be read.
+    /// Rows that a poll leaves out: those in flight, and Rooms with more than memory holds, which
+    /// read the rest back by themselves. In this order: a message that such a Room has read back in
+    /// between is either in flight or still to be read.
     fn besides(&self) -> InHand {
         let rooms = self.lanes.spilled();
         let _both = self.claiming.lock().unwrap_or_else(PoisonError::into_inner);

@@ -34,10 +34,12 @@ pub(crate) struct Inbox {
     /// Ends polling.
     pub(super) stop: CancellationToken,
     pub(super) in_flight: InFlight<MemoryId>,
-    /// Held while a message is claimed and put into its lane: a snapshot of the messages in flight that was taken in between would name one that is
-    /// not in its lane yet, and one that follows it could be put there before it.
+    /// Held while a message is claimed and put into its lane: a snapshot of the messages in flight
+    /// that was taken in between would name one that is not in its lane yet, and one that follows
+    /// it could be put there before it.
     pub(super) claiming: Mutex<()>,
-    /// Held while the inbox is polled: of two polls at once the one that read earlier could hand over its messages later, out of order.
+    /// Held while the inbox is polled: of two polls at once the one that read earlier could hand
+    /// over its messages later, out of order.
     pub(super) polling: tokio::sync::Mutex<()>,
     /// Messages of other processes for which the platform shows that an answer is coming.
     pub(super) awaited: DashMap<MemoryId, InboxEntry>,

@@ -1,4 +1,5 @@
-//! Submit: a stored message goes to its Room's lane, or stays in the store until its backlog is cleared or for another process.
+//! Submit: a stored message goes to its Room's lane, or stays in the store until its backlog is
+//! cleared or for another process.
 
 use galatea_core::{
     Hint, MemoryId, Result,
@@ -20,8 +21,8 @@ impl Inbox {
         }
     }
 
-    /// For a message that a connector hands over again. When the store's answer to its commit was lost, it waits in the store and is not in flight,
-    /// and one that follows would overtake it.
+    /// For a message that a connector hands over again. When the store's answer to its commit was
+    /// lost, it waits in the store and is not in flight, and one that follows would overtake it.
     ///
     /// # Errors
     /// The store cannot tell: nothing after it may go on.
@@ -38,7 +39,8 @@ impl Inbox {
         Ok(())
     }
 
-    /// The right to begin with a stored message at once, if it does not wait in the store for the backlog or for another process.
+    /// The right to begin with a stored message at once, if it does not wait in the store for the
+    /// backlog or for another process.
     fn admitted(&self, entry: &InboxEntry) -> Option<LeaseGuard> {
         // Asked whatever follows: a backlog that says no is read once more.
         let cleared = self
@@ -61,7 +63,8 @@ impl Inbox {
         }
     }
 
-    /// Claims a message and puts it into its lane, unless it is in flight: a connector and a reconcile may both hand it over.
+    /// Claims a message and puts it into its lane, unless it is in flight: a connector and a
+    /// reconcile may both hand it over.
     pub(super) fn push(&self, message: Waiting) {
         let _both = self.claiming.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(in_flight) = self.in_flight.begin(message.entry.memory.id) {
@@ -69,7 +72,8 @@ impl Inbox {
         }
     }
 
-    /// Puts a message in flight into its lane. A lane that is full drops it: it is read back from the store later.
+    /// Puts a message in flight into its lane. A lane that is full drops it: it is read back from
+    /// the store later.
     pub(super) fn requeue(&self, claimed: Claimed) {
         self.lanes.push(claimed.entry.memory.room_id, claimed);
     }

@@ -16,7 +16,8 @@ use crate::{
 /// First and longest pause before a turn that could not be stored is made again.
 const PAUSE: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(10);
-/// A commit is refused for a lease that was lost before this process knows of it: two heartbeats later it does.
+/// A commit is refused for a lease that was lost before this process knows of it: two heartbeats
+/// later it does.
 const LOSING: Duration = Duration::from_secs(2);
 
 impl Inbox {
@@ -30,7 +31,8 @@ impl Inbox {
 async fn work(inbox: Arc<Inbox>, lane: Lane<RoomId, Claimed>) {
     loop {
         match lane.take() {
-            // Another process has the Room now, and finds it in the store; if the Room comes back here, the stored messages go on in their order.
+            // Another process has the Room now, and finds it in the store; if the Room comes back
+            // here, the stored messages go on in their order.
             Taken::Item(first) if !first.lease.is_open() => {
                 let behind = lane.spill();
                 drop(first);
@@ -43,8 +45,9 @@ async fn work(inbox: Arc<Inbox>, lane: Lane<RoomId, Claimed>) {
     }
 }
 
-/// One turn from its first message on; the messages taken for it are in flight until this returns. Its steps are boxed, here and where they have
-/// steps of their own: a lane keeps the room of the largest future in it as long as it lives, and there are as many lanes as busy Rooms.
+/// One turn from its first message on; the messages taken for it are in flight until this returns.
+/// Its steps are boxed, here and where they have steps of their own: a lane keeps the room of the
+/// largest future in it as long as it lives, and there are as many lanes as busy Rooms.
 async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {
     let lease = first.lease.clone();
     let mut taken = vec![first];
@@ -78,12 +81,13 @@ async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {
         };
         match settled {
             Ok(()) => return,
-            // The store is away (disk full, I/O error), or this machine has no open files left: the room waits, nothing is lost, nothing is
-            // acknowledged.
+            // The store is away (disk full, I/O error), or this machine has no open files left: the
+            // room waits, nothing is lost, nothing is acknowledged.
             Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Exhausted) => {
                 let what = if error.kind() == ErrorKind::Exhausted { "answered" } else { "stored" };
                 tracing::error!(room = %lane.key(), code = error.code(), error = %error.report(), "a turn could not be {what}; trying again");
-                // It was counted once; waiting for this process's own trouble does not make it the message that ends the program.
+                // It was counted once; waiting for this process's own trouble does not make it the
+                // message that ends the program.
                 if let Some(first) = taken.first_mut() {
                     first.message.read_back = false;
                 }
@@ -106,8 +110,8 @@ async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {
     }
 }
 
-/// A turn whose messages were finished (deleted, or by another process) while it was made committed nothing: those still open
-/// wait again, in their order.
+/// A turn whose messages were finished (deleted, or by another process) while it was made committed
+/// nothing: those still open wait again, in their order.
 async fn sort_out(
     inbox: &Inbox,
     lane: &Lane<RoomId, Claimed>,

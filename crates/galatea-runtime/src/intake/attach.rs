@@ -1,5 +1,5 @@
-//! Attach: an account that this process connects. Its backlog goes first, deliveries before messages; then the store is polled for rows that this
-//! process did not write.
+//! Attach: an account that this process connects. Its backlog goes first, deliveries before
+//! messages; then the store is polled for rows that this process did not write.
 
 use galatea_core::{Clock, ConnectorInfo, Hint, Store};
 use std::{sync::Arc, time::Duration};
@@ -13,7 +13,8 @@ use crate::{
     ownership::{LeaseGuard, Ownership, Poller},
 };
 
-/// The inbox is hardly ever ahead of its lanes, so it is polled so many times less often than the outbox.
+/// The inbox is hardly ever ahead of its lanes, so it is polled so many times less often than the
+/// outbox.
 const SELDOM: u64 = 10;
 
 impl Intake {

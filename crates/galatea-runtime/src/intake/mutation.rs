@@ -1,5 +1,5 @@
-//! Events that change what is stored already: edits, deletions, people who come and go, Rooms that move. They are part of the batch's commit;
-//! caches and events follow once it is durable.
+//! Events that change what is stored already: edits, deletions, people who come and go, Rooms that
+//! move. They are part of the batch's commit; caches and events follow once it is durable.
 
 use galatea_core::{
     ConnectorInfo, Event, EventBus, IncomingEvent, MemoryId, OwnStatus, Place, RemoteId,
@@ -46,7 +46,8 @@ pub(super) fn mutation(
     }
 }
 
-/// Brings caches up to date with a committed mutation and publishes its events. `changed`: it found what it changes.
+/// Brings caches up to date with a committed mutation and publishes its events. `changed`: it found
+/// what it changes.
 pub(super) fn applied(
     directory: &Directory,
     events: &EventBus,

@@ -29,7 +29,8 @@ pub(super) struct Agent {
     pub(super) connections: TaskTracker,
     /// Ends connectors and services.
     pub(super) stop: CancellationToken,
-    /// Ends turns and sends where they are, when stopping took too long. The store knows how to go on.
+    /// Ends turns and sends where they are, when stopping took too long. The store knows how to go
+    /// on.
     pub(super) halt: CancellationToken,
 }
 

@@ -27,7 +27,8 @@ use crate::{
 };
 
 impl Orchestrator {
-    /// elizaOS `createAgent`: assembles an agent and stores it. It is started by [`Self::start_agent`] or [`Self::start`].
+    /// elizaOS `createAgent`: assembles an agent and stores it. It is started by
+    /// [`Self::start_agent`] or [`Self::start`].
     ///
     /// # Errors
     /// `Conflict` for an id in use, `Invalid` for settings or plugins that do not fit.

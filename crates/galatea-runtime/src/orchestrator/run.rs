@@ -1,4 +1,5 @@
-//! Run: agents start and stop, one by one or all of them, and with them this process's part of what several share.
+//! Run: agents start and stop, one by one or all of them, and with them this process's part of what
+//! several share.
 
 use galatea_core::{AgentId, Error, ErrorKind, Event, Result};
 use std::{
@@ -60,8 +61,9 @@ impl Orchestrator {
         Ok(())
     }
 
-    /// Stops an agent for good: intake ends first, then turns and sends get until `within` to finish. What is not finished
-    /// is in the store and goes on at the next start. True when everything ended in time.
+    /// Stops an agent for good: intake ends first, then turns and sends get until `within` to
+    /// finish. What is not finished is in the store and goes on at the next start. True when
+    /// everything ended in time.
     ///
     /// # Errors
     /// `NotFound` for an unknown id.
@@ -137,7 +139,8 @@ impl Orchestrator {
             .collect()
     }
 
-    /// Stops every agent, side by side, and gives what this process had to others. True when everything ended in time.
+    /// Stops every agent, side by side, and gives what this process had to others. True when
+    /// everything ended in time.
     pub async fn stop(&self, within: Duration) -> bool {
         let ids: Vec<AgentId> = self.lock().keys().copied().collect();
         let ended =

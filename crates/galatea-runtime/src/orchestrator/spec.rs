@@ -15,7 +15,8 @@ pub struct RuntimeOptions {
     pub clock: Arc<dyn Clock>,
     /// Where events go.
     pub events: EventBus,
-    /// How often the outbox is searched for what others put there, such as an operator who wants a part sent again.
+    /// How often the outbox is searched for what others put there, such as an operator who wants a
+    /// part sent again.
     pub look_around: Duration,
     /// How the store is shared, where it can be: without, this process does everything.
     pub cluster: Option<ClusterOptions>,

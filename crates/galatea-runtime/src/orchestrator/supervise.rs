@@ -1,4 +1,5 @@
-//! Supervise: owns every connector and service task; restarts what ends with backoff, parks what needs a person.
+//! Supervise: owns every connector and service task; restarts what ends with backoff, parks what
+//! needs a person.
 
 use futures::FutureExt;
 use galatea_core::{
@@ -16,7 +17,8 @@ const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 /// How long a connector may take to end once the account is given up.
 const GRACE: Duration = Duration::from_secs(5);
-/// First and longest pause before what a person may have repaired elsewhere (a webhook removed, a right given) is tried again.
+/// First and longest pause before what a person may have repaired elsewhere (a webhook removed, a
+/// right given) is tried again.
 const REPAIRED: Duration = Duration::from_secs(30);
 const REPAIRED_LATER: Duration = Duration::from_secs(900);
 /// A task that ran this long before it ended starts again with the first pause.
@@ -37,7 +39,8 @@ pub(super) async fn connector(agent: Arc<Agent>, connector: Arc<dyn Connector>, 
     }
     agent.ownership.drop_account(&info.source, &info.account, &lease);
     let stopping = agent.stop.is_cancelled();
-    // One that stops keeps its way to the platform for what is under way, unless others are there to send it: they get the account at once.
+    // One that stops keeps its way to the platform for what is under way, unless others are there
+    // to send it: they get the account at once.
     if agent.ownership.is_leased(&info.source) && !(stopping && lease.is_open()) {
         idle(&agent, connector.as_ref());
         if !stopping {
@@ -200,8 +203,9 @@ fn backoff(failures: u32) -> Duration {
     ceiling.mul_f64(0.5 + rand::rng().random::<f64>() / 2.0)
 }
 
-/// How long until what needs a person is tried again, after so many tries: only what can be repaired while this process runs. A refused
-/// token is a setting, and settings are read at the start.
+/// How long until what needs a person is tried again, after so many tries: only what can be
+/// repaired while this process runs. A refused token is a setting, and settings are read at the
+/// start.
 fn again_after_a_repair(kind: ErrorKind, tries: u32) -> Option<Duration> {
     let elsewhere = matches!(kind, ErrorKind::Conflict | ErrorKind::Forbidden);
     elsewhere

@@ -84,7 +84,8 @@ impl Orchestrator {
         self.options.cluster.as_ref().map(|cluster| cluster.member)
     }
 
-    /// How far the store's clock is ahead of this machine's, in milliseconds; none where no other process shares the store.
+    /// How far the store's clock is ahead of this machine's, in milliseconds; none where no other
+    /// process shares the store.
     pub fn skew_millis(&self) -> Option<i64> {
         self.options.cluster.as_ref().map(|cluster| cluster.skew.millis())
     }

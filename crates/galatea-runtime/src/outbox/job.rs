@@ -22,7 +22,8 @@ pub(super) struct Job {
     pub(super) lease: LeaseGuard,
     /// How far the clock was ahead when its times were set.
     pub(super) ahead: Duration,
-    /// It was read while another lane or process may have ended it: its row is read again before it is sent.
+    /// It was read while another lane or process may have ended it: its row is read again before it
+    /// is sent.
     pub(super) recheck: bool,
 }
 

@@ -7,7 +7,8 @@ use std::sync::Weak;
 use super::{state::Outbox, submit::Stamp};
 use crate::unknown_outcome;
 
-/// Reaches Rooms through the outbox. Weak, because services that keep it must not keep a stopped agent's outbox.
+/// Reaches Rooms through the outbox. Weak, because services that keep it must not keep a stopped
+/// agent's outbox.
 pub(crate) struct ThroughOutbox(pub(crate) Weak<Outbox>);
 
 #[async_trait]

@@ -1,8 +1,10 @@
-//! Rate gate: every call of an account passes it. It never waits; it returns how long the caller has to.
+//! Rate gate: every call of an account passes it. It never waits; it returns how long the caller
+//! has to.
 //!
-//! Server-imposed waits apply to the Room or account they were issued for, and to the kind of call they were issued for. Pauses
-//! bind downwards: while answers wait, nothing of less weight goes out, but never the other way round, so a reaction or typing cannot delay
-//! an answer. What is worth less also has a small share of its own, so that it cannot spend a platform's allowance.
+//! Server-imposed waits apply to the Room or account they were issued for, and to the kind of call
+//! they were issued for. Pauses bind downwards: while answers wait, nothing of less weight goes
+//! out, but never the other way round, so a reaction or typing cannot delay an answer. What is
+//! worth less also has a small share of its own, so that it cannot spend a platform's allowance.
 
 use galatea_core::{Deadline, Error, ErrorKind, Priority, Reach, Result, Retry, RoomId, Timestamp};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
@@ -21,8 +23,9 @@ use std::{
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// What is worth less begins so much later than what waited beside it.
 const HEAD_START: Duration = Duration::from_secs(1);
-/// A second's share of changes and of typing. The whole allowance is 50 a second on Discord ("Global Rate Limit") and about 30 on Telegram
-/// (Bots FAQ, "My bot is hitting limits"), which leaves most of it to answers.
+/// A second's share of changes and of typing. The whole allowance is 50 a second on Discord
+/// ("Global Rate Limit") and about 30 on Telegram (Bots FAQ, "My bot is hitting limits"), which
+/// leaves most of it to answers.
 const CHANGES: NonZeroU32 = NonZeroU32::new(5).unwrap();
 const TYPING: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// Shorter pauses are over before a restart is.
@@ -52,7 +55,8 @@ impl Pauses {
         *own = if own.left(now).is_some() { until.later(*own) } else { until };
     }
 
-    /// When a call of this weight may go out: after its own pause, and a while after those of more weight.
+    /// When a call of this weight may go out: after its own pause, and a while after those of more
+    /// weight.
     fn until(self, priority: Priority, now: Timestamp) -> Timestamp {
         let all = [
             (Priority::Answer, self.answers),
@@ -143,7 +147,8 @@ impl RateGate {
         }
     }
 
-    /// The account's pauses, if they are worth storing and not stored yet; with the time when the last of them is over.
+    /// The account's pauses, if they are worth storing and not stored yet; with the time when the
+    /// last of them is over.
     pub(crate) fn to_keep(&self) -> Option<(Pauses, Timestamp)> {
         self.unkept.swap(false, Ordering::AcqRel).then(|| {
             let pauses = *self.lock();

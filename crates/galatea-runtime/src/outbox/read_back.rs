@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::{job::Job, route::Route, stack::SendError, state::Outbox};
 
-/// Retries until the platform answers or the attempts are used up. Where it stays unclear, `DELIVERY_WHEN_UNSURE` decides, and the doubt is stored.
+/// Retries until the platform answers or the attempts are used up. Where it stays unclear,
+/// `DELIVERY_WHEN_UNSURE` decides, and the doubt is stored.
 pub(super) async fn read_back(
     outbox: &Outbox,
     route: &Route,
@@ -37,8 +38,8 @@ pub(super) async fn read_back(
             Err(SendError::Held(error)) => (error, false),
             Err(SendError::Failed(error)) => (error, true),
         };
-        // Told when to come back, nothing was found out, and that is no failure to count. A part that is too old to be sent is not looked for
-        // for ever, though.
+        // Told when to come back, nothing was found out, and that is no failure to count. A part
+        // that is too old to be sent is not looked for for ever, though.
         let is_over = job.part.expires.is_some_and(|end| outbox.clock.now() > end);
         let (delay, counts) = match error.retry() {
             Retry::After(delay) => (delay, is_over),

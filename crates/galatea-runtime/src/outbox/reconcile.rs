@@ -1,8 +1,10 @@
-//! Reconcile: the store is the queue, and lanes are a short cut through memory. Here rows that are in the store and not in flight get into their
-//! lanes: those of the last run, of other processes, of operators (`outbox retry`), and those that a lane released.
+//! Reconcile: the store is the queue, and lanes are a short cut through memory. Here rows that are
+//! in the store and not in flight get into their lanes: those of the last run, of other processes,
+//! of operators (`outbox retry`), and those that a lane released.
 //!
-//! Three rules keep a Room's order. A row is claimed and pushed without an await in between, or a row that is committed meanwhile could overtake
-//! it. New rows bypass the store only once the account's [`Backlog`](crate::backlog::Backlog) is cleared. A lane that releases one row releases
+//! Three rules keep a Room's order. A row is claimed and pushed without an await in between, or a
+//! row that is committed meanwhile could overtake it. New rows bypass the store only once the
+//! account's [`Backlog`](crate::backlog::Backlog) is cleared. A lane that releases one row releases
 //! all behind it and reads them back in the store's order.
 
 use galatea_core::{ConnectorInfo, Result, RoomId, kill_point, store::OutboxItem};
@@ -11,7 +13,8 @@ use std::time::Duration;
 use super::{job::Job, pauses::restore_pauses, route::Route, state::Outbox};
 use crate::{lanes::Lane, ownership::LeaseGuard};
 
-/// All rows, as there is no later moment to read the rest: the age at which answers expire bounds them.
+/// All rows, as there is no later moment to read the rest: the age at which answers expire bounds
+/// them.
 const ALL: u32 = u32::MAX;
 /// Rows read by one poll; the oldest come first.
 const BATCH: u32 = 256;
@@ -20,8 +23,9 @@ const IN_FLIGHT: Duration = Duration::from_millis(20);
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 impl Outbox {
-    /// After an account came here: its unsettled deliveries go on where they were, in order of commit. Until then nothing new is sent through it, or
-    /// the same row could be read back here and sent twice.
+    /// After an account came here: its unsettled deliveries go on where they were, in order of
+    /// commit. Until then nothing new is sent through it, or the same row could be read back here
+    /// and sent twice.
     pub(crate) async fn clear_backlog(&self, route: &Route, lease: &LeaseGuard) {
         restore_pauses(self, route).await;
         loop {
@@ -49,7 +53,8 @@ impl Outbox {
         }
     }
 
-    /// Takes up rows that were not committed by this process: another process answers, or an operator wants a part sent again.
+    /// Takes up rows that were not committed by this process: another process answers, or an
+    /// operator wants a part sent again.
     ///
     /// # Errors
     /// Those of the store.
@@ -71,7 +76,8 @@ impl Outbox {
         }
     }
 
-    /// Before Rooms come here from another process: its answers to them go out before those that are committed here.
+    /// Before Rooms come here from another process: its answers to them go out before those that
+    /// are committed here.
     pub(crate) async fn catch_up(&self, route: &Route) {
         // A backlog that is not cleared yet is read once more, since it was asked.
         while route.sends().is_some() && route.backlog.sends.admits() {
@@ -93,8 +99,8 @@ impl Outbox {
     }
 }
 
-/// Releases a row whose account went to another process, and all that wait behind it, the first one first: a poll that finds one of them in the
-/// store finds those before it, too.
+/// Releases a row whose account went to another process, and all that wait behind it, the first one
+/// first: a poll that finds one of them in the store finds those before it, too.
 pub(super) fn release(lane: &Lane<RoomId, Job>, first: Job) {
     let waiting = lane.spill();
     drop(first);

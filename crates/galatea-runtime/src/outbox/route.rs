@@ -10,14 +10,16 @@ use crate::{
     ownership::{LeaseGuard, WeakLease},
 };
 
-/// One account's rows of the last run, which go before new ones: first those to be sent, then those to be answered.
+/// One account's rows of the last run, which go before new ones: first those to be sent, then those
+/// to be answered.
 #[derive(Debug, Default)]
 pub(crate) struct AccountBacklog {
     /// Committed deliveries.
     pub(crate) sends: Backlog,
     /// Stored messages.
     pub(crate) turns: Backlog,
-    /// Held while the outbox is polled: of two polls at once the one that read earlier could hand over its rows later, out of order.
+    /// Held while the outbox is polled: of two polls at once the one that read earlier could hand
+    /// over its rows later, out of order.
     pub(super) polling: tokio::sync::Mutex<()>,
 }
 
@@ -31,13 +33,15 @@ pub(crate) struct Route {
     pub(crate) stack: Stack,
     /// Shared by the routes of one account.
     pub(crate) backlog: Arc<AccountBacklog>,
-    /// The right to send, as long as another clone keeps it: a turn has a route in use for as long as it thinks, and must not keep an account that
-    /// is to go to another process. None where another process holds the account and this one only encodes.
+    /// The right to send, as long as another clone keeps it: a turn has a route in use for as long
+    /// as it thinks, and must not keep an account that is to go to another process. None where
+    /// another process holds the account and this one only encodes.
     pub(super) lease: Option<WeakLease>,
 }
 
 impl Route {
-    /// Turns may be run for it: its deliveries of the last run are in their lanes, or another process sends.
+    /// Turns may be run for it: its deliveries of the last run are in their lanes, or another
+    /// process sends.
     pub(crate) fn is_ready(&self) -> bool {
         self.lease.is_none() || self.backlog.sends.is_cleared()
     }
@@ -69,8 +73,8 @@ impl Routes {
         Self { by_account: DashMap::new(), clock, events }
     }
 
-    /// A route whose account has registered its send handler and whose deliveries of the last run are in their lanes, or one through which
-    /// another process sends.
+    /// A route whose account has registered its send handler and whose deliveries of the last run
+    /// are in their lanes, or one through which another process sends.
     pub(crate) fn ready(&self, source: &Source, account: &Account) -> Option<Arc<Route>> {
         self.any(source, account).filter(|route| route.is_ready())
     }
@@ -85,8 +89,9 @@ impl Routes {
         self.by_account.iter().map(|route| Arc::clone(&route)).collect()
     }
 
-    /// An account is sent through. The route, when its backlog has to be read first: a connector that restarts registers again under the same
-    /// lease, and what was in flight then is still in its lane.
+    /// An account is sent through. The route, when its backlog has to be read first: a connector
+    /// that restarts registers again under the same lease, and what was in flight then is still in
+    /// its lane.
     pub(crate) fn connect(
         &self,
         info: &ConnectorInfo,

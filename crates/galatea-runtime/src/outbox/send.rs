@@ -21,14 +21,15 @@ use crate::lanes::Lane;
 
 /// How far a job came.
 pub(super) enum Outcome {
-    /// It has ended, as this on the platform. False when it is given up: what follows it would make no sense without it.
+    /// It has ended, as this on the platform. False when it is given up: what follows it would make
+    /// no sense without it.
     Ended { follows: bool, remote: Option<RemoteId> },
     /// It has to wait, and something is to be said in its Room meanwhile.
     StoodBack(Box<Job>),
 }
 
-/// Does what the protocol says until the part has ended, or stands back for what is worth more. None when the account is another process's
-/// before that.
+/// Does what the protocol says until the part has ended, or stands back for what is worth more.
+/// None when the account is another process's before that.
 pub(super) async fn deliver(
     outbox: &Outbox,
     lane: &Lane<RoomId, Job>,
@@ -56,7 +57,8 @@ pub(super) async fn deliver(
                     () = lease.closed() => return None,
                     () = overtaken(outbox, lane, &job) => return Some(Outcome::StoodBack(Box::new(job))),
                 }
-                // Waited for as long as it had to be, wherever the machine's clock was set meanwhile.
+                // Waited for as long as it had to be, wherever the machine's clock was set
+                // meanwhile.
                 job.part.not_before = job.part.not_before.min(outbox.clock.now());
                 hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Ready)
             }
@@ -76,14 +78,16 @@ pub(super) async fn deliver(
                     return None;
                 }
                 kill_point("mark.before");
-                // Whatever this process believes, a suspended machine for one: the store knows whose part it is.
+                // Whatever this process believes, a suspended machine for one: the store knows
+                // whose part it is.
                 intent = SendIntent::set(outbox, &job, outbox.clock.now()).await?;
                 kill_point("mark.after");
                 hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Marked)
             }
             Effect::Send => {
                 intent = intent.renew(outbox, &job).await?;
-                // A process that was paused finds out at its next step, before it reaches the platform, that another one sends now.
+                // A process that was paused finds out at its next step, before it reaches the
+                // platform, that another one sends now.
                 match lease.guard(intent.send(outbox, &route, &job)).await? {
                     Ok(answer) => {
                         receipt = Some(answer);

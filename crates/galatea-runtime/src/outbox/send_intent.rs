@@ -1,15 +1,17 @@
-//! Send intent: `sending` is stored before a part goes out, with the time. After a crash the next run waits from that time on before it reads back
-//! whether the part arrived. An old time would make it read back while the message is still on its way, so the time is kept fresh.
+//! Send intent: `sending` is stored before a part goes out, with the time. After a crash the next
+//! run waits from that time on before it reads back whether the part arrived. An old time would
+//! make it read back while the message is still on its way, so the time is kept fresh.
 
 use galatea_core::{Receipt, Timestamp, protocol::SETTLE_TIME, store::OutboxState};
 use std::time::Duration;
 
 use super::{job::Job, report::settlement, route::Route, stack::SendError, state::Outbox};
 
-/// How old the stored time may be while its send goes on: at least half of the time for a late arrival is left.
+/// How old the stored time may be while its send goes on: at least half of the time for a late
+/// arrival is left.
 const FRESH: Duration = SETTLE_TIME.checked_div(2).unwrap();
-/// Where storing or sending takes longer, the time is set so far ahead. A run that finds such a time waits the whole time from then on
-/// ([`galatea_core::protocol::Part::by`]).
+/// Where storing or sending takes longer, the time is set so far ahead. A run that finds such a
+/// time waits the whole time from then on ([`galatea_core::protocol::Part::by`]).
 const AHEAD: Duration = Duration::from_secs(300);
 
 /// When a part was last stored as about to be sent.
@@ -28,7 +30,8 @@ impl SendIntent {
         marked.then_some(Self(at))
     }
 
-    /// Stores it again when it has become old: a slow disk may have taken seconds for it. None when another process holds the account by now.
+    /// Stores it again when it has become old: a slow disk may have taken seconds for it. None when
+    /// another process holds the account by now.
     pub(super) async fn renew(self, outbox: &Outbox, job: &Job) -> Option<Self> {
         let mut intent = self;
         while intent.left(outbox).is_zero() {

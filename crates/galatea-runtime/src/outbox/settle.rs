@@ -1,4 +1,5 @@
-//! Settle: outcomes are stored in groups, off the path of the next send, in the order they were handed over.
+//! Settle: outcomes are stored in groups, off the path of the next send, in the order they were
+//! handed over.
 
 use galatea_core::{Clock, DeliveryId, Store, kill_point, store::Settlement};
 use std::{sync::Arc, time::Duration};
@@ -16,7 +17,8 @@ struct Order {
     in_flight: Option<InFlightGuard<DeliveryId>>,
 }
 
-/// Settlements that may wait; beyond that senders wait, which slows sending down to what the store takes.
+/// Settlements that may wait; beyond that senders wait, which slows sending down to what the store
+/// takes.
 const WAITING: usize = 4096;
 const GROUP: usize = 256;
 const PAUSE: Duration = Duration::from_millis(500);
@@ -40,8 +42,8 @@ impl Settler {
         let _ = self.0.send(Order { settlement: Some(settlement), stored: None, in_flight }).await;
     }
 
-    /// Hands over a change of state and waits until it is durable. It cannot overtake what was handed over before. False when it is refused:
-    /// the part is another process's by now.
+    /// Hands over a change of state and waits until it is durable. It cannot overtake what was
+    /// handed over before. False when it is refused: the part is another process's by now.
     pub(crate) async fn settle_now(&self, settlement: Settlement) -> bool {
         self.wait(Some(settlement)).await
     }
@@ -59,7 +61,8 @@ impl Settler {
     }
 }
 
-/// A settler and the work that stores what it is given; the work ends when the last settler is dropped.
+/// A settler and the work that stores what it is given; the work ends when the last settler is
+/// dropped.
 pub(crate) fn settler(
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -86,7 +89,8 @@ async fn write(store: Arc<dyn Store>, clock: Arc<dyn Clock>, mut receiver: mpsc:
             if settlements.is_empty() {
                 break Vec::new();
             }
-            // What was sent must not be forgotten: keep trying while the disk is full or the database away.
+            // What was sent must not be forgotten: keep trying while the disk is full or the
+            // database away.
             match store.settle(settlements.clone()).await {
                 Ok(refused) => break refused,
                 Err(error) => {

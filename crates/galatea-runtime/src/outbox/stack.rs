@@ -1,4 +1,5 @@
-//! The layers around a send handler, in the one order: `gate(breaker(timeout(handler)))`. Every call of an account goes through here.
+//! The layers around a send handler, in the one order: `gate(breaker(timeout(handler)))`. Every
+//! call of an account goes through here.
 
 use futures::FutureExt;
 use galatea_core::{
@@ -13,7 +14,8 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use super::{rate_gate::RateGate, timeout};
 
-/// Half of what a connector's own HTTP timeout allows (15 to 20 s) is slow; a probe has a while longer than any attempt.
+/// Half of what a connector's own HTTP timeout allows (15 to 20 s) is slow; a probe has a while
+/// longer than any attempt.
 const LIMITS: BreakerLimits = BreakerLimits {
     slow: Duration::from_secs(10),
     probe: timeout::ATTEMPT.saturating_add(Duration::from_secs(15)),
@@ -65,7 +67,8 @@ impl Stack {
         delivery: &Delivery,
         permit: &SendPermit,
     ) -> Result<Receipt, SendError> {
-        // Outermost, because a send that waits for its turn must neither count as slow nor hold a probe.
+        // Outermost, because a send that waits for its turn must neither count as slow nor hold a
+        // probe.
         let (room, priority) = (delivery.address.room, self.handler.priority(&delivery.body));
         self.gate.admit(room, priority, self.clock.now()).map_err(SendError::Held)?;
         // Inside, because our own waiting says nothing about the platform's health.
@@ -95,7 +98,8 @@ impl Stack {
         })
     }
 
-    /// Read-back of an unknown outcome. Passes the breaker too: a dead platform cannot be asked either.
+    /// Read-back of an unknown outcome. Passes the breaker too: a dead platform cannot be asked
+    /// either.
     pub(crate) async fn find(
         &self,
         delivery: &Delivery,
@@ -140,7 +144,8 @@ impl Stack {
         outcome
     }
 
-    /// Whether the platform lets a person say something in a place; not asked while the platform is known to be away.
+    /// Whether the platform lets a person say something in a place; not asked while the platform is
+    /// known to be away.
     pub(crate) async fn may_speak(&self, address: &Address, person: &RemoteId) -> Result<Speak> {
         if self.breaker.state().phase != Phase::Closed {
             return Ok(Speak::Unknown);
@@ -173,7 +178,8 @@ fn settle<T>(permit: Permit<'_>, outcome: &Result<T>, started: Timestamp, now: T
     permit.settle(call, now, rand::random());
 }
 
-/// What a failure says about the platform's health. Refusals of one message say nothing; 429 is the limiter's.
+/// What a failure says about the platform's health. Refusals of one message say nothing; 429 is the
+/// limiter's.
 fn judge(error: &Error) -> Call {
     match error.kind() {
         ErrorKind::Unauthorized => Call::Locked { cause: error.brief(), again: None },

@@ -26,7 +26,8 @@ impl Stamp {
     }
 }
 
-/// Rows about to be committed. They are in flight already, or a poll of the outbox would take them up as well.
+/// Rows about to be committed. They are in flight already, or a poll of the outbox would take them
+/// up as well.
 pub(crate) struct Prepared {
     rows: Vec<NewDelivery>,
     in_flight: Vec<Option<InFlightGuard<DeliveryId>>>,
@@ -78,7 +79,8 @@ impl Outbox {
         Prepared { rows, in_flight, stamp }
     }
 
-    /// The first part for a Room with nothing before it goes out at once: committing it as `sending` saves a commit.
+    /// The first part for a Room with nothing before it goes out at once: committing it as
+    /// `sending` saves a commit.
     pub(crate) fn mark_first(&self, prepared: &mut Prepared) {
         for row in prepared.rows.iter_mut().filter(|row| row.delivery.part == 0) {
             let address = &row.delivery.address;
@@ -97,7 +99,8 @@ impl Outbox {
                 self.push(Job::committed(row, in_flight, lease, stamp.ahead));
                 continue;
             }
-            // Let go before the backlog is asked: its reader finds the row in the store, or learns here that it read too early.
+            // Let go before the backlog is asked: its reader finds the row in the store, or learns
+            // here that it read too early.
             drop(in_flight);
             let Some((route, lease)) = self.sender(address) else {
                 self.wake_sender();
@@ -116,7 +119,8 @@ impl Outbox {
         route.sends().map(|lease| (route, lease))
     }
 
-    /// The agent's own words in another Room are remembered there: a turn in that Room knows what the agent said.
+    /// The agent's own words in another Room are remembered there: a turn in that Room knows what
+    /// the agent said.
     pub(crate) async fn memory_elsewhere(
         &self,
         there: &Address,

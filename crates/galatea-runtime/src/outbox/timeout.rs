@@ -3,7 +3,8 @@
 use galatea_core::{Error, ErrorKind, Result};
 use std::{future::Future, time::Duration};
 
-/// Longest time of one attempt: above every connector's own HTTP timeouts (15 to 25 s, two minutes for files), so that it only ends what hangs.
+/// Longest time of one attempt: above every connector's own HTTP timeouts (15 to 25 s, two minutes
+/// for files), so that it only ends what hangs.
 pub(super) const ATTEMPT: Duration = Duration::from_secs(150);
 
 /// Bounds a future; running out means that the work may have been done.

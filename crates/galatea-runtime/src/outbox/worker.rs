@@ -25,7 +25,8 @@ async fn work(outbox: Arc<Outbox>, lane: Lane<RoomId, Job>) {
     let mut before: Option<Before> = None;
     loop {
         match lane.take() {
-            // What is marked already was about to be sent; the next holder would have to find out whether it was.
+            // What is marked already was about to be sent; the next holder would have to find out
+            // whether it was.
             Taken::Item(job)
                 if !job.lease.is_held() || !(job.lease.is_open() || job.part.marked) =>
             {
@@ -71,7 +72,8 @@ async fn work(outbox: Arc<Outbox>, lane: Lane<RoomId, Job>) {
                             lane.put_last(*job);
                             continue;
                         }
-                        // Another process goes on with it, and with whatever follows; or an operator has dropped it.
+                        // Another process goes on with it, and with whatever follows; or an
+                        // operator has dropped it.
                         None => {
                             before = None;
                             continue;
@@ -93,8 +95,9 @@ struct Before {
     remote: Option<RemoteId>,
 }
 
-/// What became of the earlier parts of the same answer, in the same Room, before this lane began (after a restart): whether one was given up, and
-/// as what the last one arrived. None when the part is another process's before that is known.
+/// What became of the earlier parts of the same answer, in the same Room, before this lane began
+/// (after a restart): whether one was given up, and as what the last one arrived. None when the
+/// part is another process's before that is known.
 async fn went_before(outbox: &Outbox, job: &Job) -> Option<(bool, Option<RemoteId>)> {
     let delivery = &job.delivery;
     let mut parts = loop {

@@ -1,4 +1,5 @@
-//! Accounts: claims those of an agent that no other process holds, and gives back more than a fair share.
+//! Accounts: claims those of an agent that no other process holds, and gives back more than a fair
+//! share.
 
 use galatea_core::{
     Account, Result, Source,

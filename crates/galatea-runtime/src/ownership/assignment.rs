@@ -69,7 +69,8 @@ impl Ownership {
         *self.company.borrow()
     }
 
-    /// Completes once this is no longer so. Whoever waits as one that is alone would else not notice for long that it has company.
+    /// Completes once this is no longer so. Whoever waits as one that is alone would else not
+    /// notice for long that it has company.
     pub(crate) async fn company_changed(&self, company: bool) {
         // The sender lives as long as `self`.
         let _ = self.company.subscribe().wait_for(|now| *now != company).await;
@@ -162,7 +163,8 @@ impl Ownership {
         self.accounts.iter().map(|entry| (entry.key().clone(), entry.value().clone())).collect()
     }
 
-    /// Before the end: begins nothing more, so that others go on at once. Where there are no others, what is under way goes on here.
+    /// Before the end: begins nothing more, so that others go on at once. Where there are no
+    /// others, what is under way goes on here.
     pub(crate) fn hand_over(&self) {
         if self.has_company() {
             self.accounts().iter().for_each(|(_, lease)| lease.close());

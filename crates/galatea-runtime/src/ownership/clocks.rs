@@ -1,4 +1,5 @@
-//! Clocks: what this machine's is compared with, so that what one process stores does not look old to another.
+//! Clocks: what this machine's is compared with, so that what one process stores does not look old
+//! to another.
 
 use galatea_core::{Clock, Result, Skew, Store, SystemClock};
 use std::time::Duration;
@@ -30,7 +31,8 @@ impl Compared {
     }
 }
 
-/// Asks the store for its time and remembers how far it is from this machine's. False when the answer took too long to tell.
+/// Asks the store for its time and remembers how far it is from this machine's. False when the
+/// answer took too long to tell.
 ///
 /// # Errors
 /// Whatever the store says.

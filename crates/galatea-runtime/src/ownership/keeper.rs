@@ -162,7 +162,8 @@ impl Keeper {
             self.said = membership.groups;
         }
         let held = self.store.renew(member, ttl).await?;
-        // Before the term is extended: nothing that was taken over may seem to be held, not even for a moment.
+        // Before the term is extended: nothing that was taken over may seem to be held, not even
+        // for a moment.
         for agent in agents {
             Self::lose(&**agent, &held);
         }
@@ -262,9 +263,10 @@ impl Keeper {
         self.begun.iter().any(|begun| begun.part == *part)
     }
 
-    /// Gives back what nothing goes on under any more, also what was lost. Were that claimed again as it is, what waits in the database's queue
-    /// under the old lease would be let through beside what is done under the new one. And what nothing was ever begun under: a claim whose
-    /// answer was lost, which would be kept for ever.
+    /// Gives back what nothing goes on under any more, also what was lost. Were that claimed again
+    /// as it is, what waits in the database's queue under the old lease would be let through beside
+    /// what is done under the new one. And what nothing was ever begun under: a claim whose answer
+    /// was lost, which would be kept for ever.
     async fn give_back(&mut self, held: &[Lease]) -> Result<()> {
         let ended =
             self.begun.iter().filter(|begun| begun.watch.is_over()).map(|begun| &begun.part);

@@ -1,4 +1,5 @@
-//! Lease guard: a lease while this process holds it. Every task that works under it keeps a clone, and stops when the lease is lost.
+//! Lease guard: a lease while this process holds it. Every task that works under it keeps a clone,
+//! and stops when the lease is lost.
 
 use galatea_core::{
     MemberId, SendPermit,
@@ -15,8 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::steady::steady;
 
-/// Until when all leases of this process are its own, by [`steady`] time. Counted from before the database was asked, so it ends no later than
-/// the database thinks, and it goes on counting while the process or the whole machine is paused.
+/// Until when all leases of this process are its own, by [`steady`] time. Counted from before the
+/// database was asked, so it ends no later than the database thinks, and it goes on counting while
+/// the process or the whole machine is paused.
 #[derive(Debug)]
 pub(super) struct LeaseTerm(Mutex<Duration>);
 
@@ -139,8 +141,9 @@ impl LeaseGuard {
         SendPermit::while_true(move || lease.is_held())
     }
 
-    /// Does something under it, and not a step of it after its end: also of a process that was paused, and before which nobody could tell it.
-    /// Dropped at once when it is lost, whatever it waits for.
+    /// Does something under it, and not a step of it after its end: also of a process that was
+    /// paused, and before which nobody could tell it. Dropped at once when it is lost, whatever it
+    /// waits for.
     pub(crate) async fn guard<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = std::pin::pin!(work);
         let step = poll_fn(|context| {

@@ -1,5 +1,6 @@
-//! Ownership: several processes share a database and an agent's work. Leases say which process connects an account and which answers in a Room;
-//! when one process is gone, another claims its leases.
+//! Ownership: several processes share a database and an agent's work. Leases say which process
+//! connects an account and which answers in a Room; when one process is gone, another claims its
+//! leases.
 
 mod accounts;
 mod assignment;
@@ -48,7 +49,8 @@ pub struct ClusterOptions {
 }
 
 impl ClusterOptions {
-    /// With the times of production: six seconds, and a heartbeat every half second, so that many may be missed.
+    /// With the times of production: six seconds, and a heartbeat every half second, so that many
+    /// may be missed.
     pub fn new(member: MemberId, name: String, role: ProcessRole) -> Self {
         Self {
             member,

@@ -1,4 +1,5 @@
-//! Poller: how often this process polls the store for rows of other processes, and what makes it poll at once.
+//! Poller: how often this process polls the store for rows of other processes, and what makes it
+//! poll at once.
 
 use galatea_core::{Hint, Hints};
 use std::{sync::Arc, time::Duration};
@@ -25,7 +26,8 @@ impl Poller {
         Self { hints: Arc::clone(hints), heard: hints.heard(hint), last: Instant::now() }
     }
 
-    /// Completes when the next poll is due: after this pause, or at another process's wake-up. Where other processes cannot send wake-ups, the pause is short.
+    /// Completes when the next poll is due: after this pause, or at another process's wake-up.
+    /// Where other processes cannot send wake-ups, the pause is short.
     pub(crate) async fn next(&mut self, pause: Duration, company: bool) {
         let pause = if company && !self.hints.is_up() { pause.min(OFTEN) } else { pause };
         tokio::select! {

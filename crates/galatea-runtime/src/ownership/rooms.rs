@@ -1,4 +1,5 @@
-//! Rooms: claims partitions of an agent's Rooms that no other process holds, and gives back more than a fair share.
+//! Rooms: claims partitions of an agent's Rooms that no other process holds, and gives back more
+//! than a fair share.
 
 use galatea_core::{
     Result,

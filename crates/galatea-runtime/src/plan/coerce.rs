@@ -1,4 +1,5 @@
-//! Brings arguments to the types an action's JSON Schema asks for: XML knows only words, and models quote numbers.
+//! Brings arguments to the types an action's JSON Schema asks for: XML knows only words, and models
+//! quote numbers.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,5 @@
-//! What JSON and XML have in common: thought, text, actions, providers and arguments, under the names models use for them.
+//! What JSON and XML have in common: thought, text, actions, providers and arguments, under the
+//! names models use for them.
 
 use serde_json::{Map, Value};
 
@@ -105,7 +106,8 @@ pub(super) fn looks_like_plan(map: &Map<String, Value>) -> bool {
         || get(map, &["actions", "providers"]).is_some()
 }
 
-/// Whether what comes last says something or names providers, so that the actions before it are whole.
+/// Whether what comes last says something or names providers, so that the actions before it are
+/// whole.
 pub(super) fn ends_in_words(value: &Value) -> bool {
     let is = |key: &str, among: &[&str]| among.iter().any(|k| key.eq_ignore_ascii_case(k));
     match value.as_object().and_then(|map| map.iter().next_back()) {
@@ -227,7 +229,8 @@ fn listed(text: &str) -> impl Iterator<Item = &str> {
         .filter(|item| !item.is_empty())
 }
 
-/// Adds the actions of an XML element: a list in words, `<action>` elements, or elements named like actions.
+/// Adds the actions of an XML element: a list in words, `<action>` elements, or elements named like
+/// actions.
 pub(super) fn add_actions(draft: &mut Draft, node: Node) {
     let children = match node {
         Node::Leaf(text) => match json::whole(&text) {
@@ -244,7 +247,8 @@ pub(super) fn add_actions(draft: &mut Draft, node: Node) {
         if NAME.iter().any(|n| name.eq_ignore_ascii_case(n)) || name.eq_ignore_ascii_case("item") {
             add_action(draft, &parsed_if_json(value));
         } else if PARAMS.iter().any(|p| name.eq_ignore_ascii_case(p)) {
-            // `<action><name>X</name><params>…</params></action>` whose outer element is the list itself.
+            // `<action><name>X</name><params>…</params></action>` whose outer element is the list
+            // itself.
             if let Some((_, params)) = draft.actions.last_mut().filter(|(_, p)| p.is_null()) {
                 *params = parsed_if_json(value);
             }
@@ -289,7 +293,8 @@ pub(super) fn parsed_if_json(value: Value) -> Value {
     }
 }
 
-/// Gives arguments that stand beside the actions to the actions they belong to: by name, by place, or to the only one that can take some.
+/// Gives arguments that stand beside the actions to the actions they belong to: by name, by place,
+/// or to the only one that can take some.
 pub(super) fn spread_params(params: Value, planned: &mut [PlannedAction]) {
     match params {
         Value::Object(map) => {

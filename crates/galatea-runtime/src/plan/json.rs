@@ -1,4 +1,5 @@
-//! JSON as models really write it: with words around it, with commas too many, with raw line breaks and quotes, cut off anywhere.
+//! JSON as models really write it: with words around it, with commas too many, with raw line breaks
+//! and quotes, cut off anywhere.
 //!
 //! A sound document is read by `serde_json`; only a broken one by the forgiving reader below.
 
@@ -210,7 +211,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A string up to the quote that really ends it: one that is followed by what may follow a string here.
+    /// A string up to the quote that really ends it: one that is followed by what may follow a
+    /// string here.
     fn string(&mut self, quote: char, place: Place) -> String {
         self.step();
         let mut out = String::new();

@@ -18,7 +18,8 @@ pub(super) fn find(body: &str) -> Option<usize> {
     candidates(body).next().map(|c| c.at)
 }
 
-/// Reads the first object that is an envelope. In the middle of prose it takes more than one of our keys: people talk about JSON too.
+/// Reads the first object that is an envelope. In the middle of prose it takes more than one of our
+/// keys: people talk about JSON too.
 pub(super) fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> Option<Draft> {
     for candidate in candidates(body).take(MAX_CANDIDATES) {
         let mut notes = Repairs::default();

@@ -1,4 +1,5 @@
-//! A name in front of an answer: `Eliza: hello`. Models write it because every line they read has one.
+//! A name in front of an answer: `Eliza: hello`. Models write it because every line they read has
+//! one.
 
 use super::types::Parsed;
 
@@ -18,7 +19,8 @@ pub(crate) fn take_name_off<'a>(parsed: &mut Parsed, names: impl Iterator<Item =
     parsed.plan.text = rest;
 }
 
-/// What follows `Name:`, `**Name:**`, `@handle:` or `Name [14:05]:`; none when the text does not begin so, or nothing follows.
+/// What follows `Name:`, `**Name:**`, `@handle:` or `Name [14:05]:`; none when the text does not
+/// begin so, or nothing follows.
 fn without_name<'a>(text: &str, mut names: impl Iterator<Item = &'a str>) -> Option<&str> {
     const MARKS: [char; 4] = ['*', '_', '`', '@'];
     let bare = text.trim_start().trim_start_matches(MARKS);

@@ -21,7 +21,8 @@ use super::{
 
 /// Reads a model's answer.
 ///
-/// `known_actions` are those offered in this turn; `REPLY`, `IGNORE` and `NONE` are understood even when they are not among them.
+/// `known_actions` are those offered in this turn; `REPLY`, `IGNORE` and `NONE` are understood even
+/// when they are not among them.
 pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>]) -> Parsed {
     let mut repairs = Repairs::default();
     let names = Names::new(known_actions);
@@ -51,7 +52,8 @@ fn bounded<'a>(text: &'a str, repairs: &mut Repairs) -> &'a str {
     &text[..text.floor_char_boundary(MAX_ANSWER)]
 }
 
-/// Reads the visible part: the envelope that begins first wins, the other is tried when that one holds nothing.
+/// Reads the visible part: the envelope that begins first wins, the other is tried when that one
+/// holds nothing.
 fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> (PlanFormat, Draft) {
     let xml = xml::find(body);
     let json = object::find(body);
@@ -90,8 +92,8 @@ fn is_cut(finish: Finish) -> bool {
     matches!(finish, Finish::Length | Finish::Filtered)
 }
 
-/// Takes out a last action that was cut off: what is made up for the missing half would be done, and not what was meant. Words that were cut off
-/// are said like those of any other answer.
+/// Takes out a last action that was cut off: what is made up for the missing half would be done,
+/// and not what was meant. Words that were cut off are said like those of any other answer.
 fn drop_torn(draft: &mut Draft, names: &Names<'_>, repairs: &mut Repairs) {
     if draft.actions.pop_if(|(name, _)| names.resolve(name) != Some(names::REPLY)).is_some() {
         repairs.note("action cut off in the middle dropped");
@@ -169,7 +171,8 @@ fn read_calls(
     draft.actions.extend(called);
 }
 
-/// Resolves names, spreads shared arguments, coerces them, and makes words without an action a `REPLY`.
+/// Resolves names, spreads shared arguments, coerces them, and makes words without an action a
+/// `REPLY`.
 fn settle(
     draft: Draft,
     names: &Names<'_>,

@@ -25,8 +25,8 @@ pub enum RespondDecision {
 const PLACES: [&str; 6] =
     ["action", "actions", "decision", "answer", "should_respond", "shouldrespond"];
 
-/// Reads a shouldRespond answer: `<action>RESPOND</action>`, `{"action": "RESPOND"}` or the bare word, reasoning in front allowed.
-/// `None` when it decides nothing or contradicts itself.
+/// Reads a shouldRespond answer: `<action>RESPOND</action>`, `{"action": "RESPOND"}` or the bare
+/// word, reasoning in front allowed. `None` when it decides nothing or contradicts itself.
 pub fn parse_should_respond(text: &str) -> Option<RespondDecision> {
     let text = &text[..text.floor_char_boundary(MAX_ANSWER)];
     let body = think::split(text, Finish::Stop, &mut Repairs::default()).rest.trim();

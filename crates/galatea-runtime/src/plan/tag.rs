@@ -90,7 +90,8 @@ pub(super) fn is_torn_tag(rest: &str) -> bool {
             }) && !name.is_empty())
 }
 
-/// The words of an element: entities and CDATA decoded, trimmed. `torn` when the answer ended inside.
+/// The words of an element: entities and CDATA decoded, trimmed. `torn` when the answer ended
+/// inside.
 pub(super) fn words(inner: &str, torn: bool) -> String {
     let inner = inner.trim();
     let inner =

@@ -1,4 +1,5 @@
-//! Reasoning in front of an answer: `<think>…</think>` and its relatives. It is kept as thought and never shown.
+//! Reasoning in front of an answer: `<think>…</think>` and its relatives. It is kept as thought and
+//! never shown.
 
 use galatea_core::model::Finish;
 
@@ -40,7 +41,8 @@ pub(super) fn split<'a>(text: &'a str, finish: Finish, repairs: &mut Repairs) ->
             }
         }
         repairs.note("unterminated reasoning kept from the chat");
-        // A model that forgets the closing tag but completes its answer has answered; one that was cut off is still thinking.
+        // A model that forgets the closing tag but completes its answer has answered; one that was
+        // cut off is still thinking.
         let answer = if finish == Finish::Length || !inner.trim_end().ends_with("</response>") {
             None
         } else {
@@ -65,7 +67,8 @@ pub(super) fn split<'a>(text: &'a str, finish: Finish, repairs: &mut Repairs) ->
     Thinking { thought: Some(thought).filter(|t| !t.is_empty()), rest }
 }
 
-/// Chat templates that open the reasoning themselves leave only its closing tag in the answer. Inside an envelope it is a quotation.
+/// Chat templates that open the reasoning themselves leave only its closing tag in the answer.
+/// Inside an envelope it is a quotation.
 fn orphan(text: &str) -> Option<(&str, &str)> {
     if text.trim_start().starts_with(['{', '<', '`', '[']) {
         return None;

@@ -1,4 +1,5 @@
-//! Small XML trees (actions and arguments) in one pass: damaged nesting is closed, depth and size are bounded.
+//! Small XML trees (actions and arguments) in one pass: damaged nesting is closed, depth and size
+//! are bounded.
 
 use serde_json::{Map, Value};
 

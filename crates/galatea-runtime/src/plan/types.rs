@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::names;
 
-/// Bytes of an answer that are read; the rest is cut off. Far beyond any model's output limit (64k tokens are about 256 kB), so only hostile input meets it.
+/// Bytes of an answer that are read; the rest is cut off. Far beyond any model's output limit (64k
+/// tokens are about 256 kB), so only hostile input meets it.
 pub const MAX_ANSWER: usize = 1 << 20;
 /// Actions one plan may take; more are dropped.
 pub const MAX_ACTIONS: usize = 16;
@@ -19,16 +20,19 @@ pub struct Plan {
     pub thought: Option<String>,
     /// What it wants to say here, as Markdown, trimmed, without any markup of the envelope.
     ///
-    /// A `REPLY` among the actions carries the same words in `params.text`: say it once, through `REPLY` when there is one, else directly.
+    /// A `REPLY` among the actions carries the same words in `params.text`: say it once, through
+    /// `REPLY` when there is one, else directly.
     pub text: String,
-    /// What to do, in order, with the names of known actions. Never empty when there is text: words alone are a `REPLY`, and so is `NONE` with words.
+    /// What to do, in order, with the names of known actions. Never empty when there is text: words
+    /// alone are a `REPLY`, and so is `NONE` with words.
     pub actions: Vec<PlannedAction>,
     /// Providers it asks for before it can answer, as it wrote them.
     pub providers: Vec<String>,
 }
 
 impl Plan {
-    /// Whether it says something, does something, or chooses to be silent; one that only names providers does nothing of that.
+    /// Whether it says something, does something, or chooses to be silent; one that only names
+    /// providers does nothing of that.
     pub(crate) fn does_something(&self) -> bool {
         !self.text.is_empty() || self.actions.iter().any(|action| action.name != names::REPLY)
     }

@@ -1,4 +1,5 @@
-//! elizaOS XML as models really write it: fenced, cut off, with raw `<` in the words, without the outer element.
+//! elizaOS XML as models really write it: fenced, cut off, with raw `<` in the words, without the
+//! outer element.
 
 use super::{
     envelope::{self, Draft},
@@ -8,7 +9,8 @@ use super::{
     types::Repairs,
 };
 
-/// Elements read from one envelope; together with [`MAX_CLOSES`] it keeps the work linear in the answer's length.
+/// Elements read from one envelope; together with [`MAX_CLOSES`] it keeps the work linear in the
+/// answer's length.
 const MAX_ELEMENTS: usize = 32;
 /// Closing tags of one name that are looked at before the first is taken.
 const MAX_CLOSES: usize = 64;
@@ -20,7 +22,8 @@ pub(super) struct Found {
     pub(super) at_start: bool,
 }
 
-/// Finds the envelope. In the middle of prose it takes more than one element to be one: people talk about XML too.
+/// Finds the envelope. In the middle of prose it takes more than one element to be one: people talk
+/// about XML too.
 pub(super) fn find(body: &str) -> Option<Found> {
     let (mut text, mut around) = (None, None);
     let start = lead_in(body);
@@ -209,7 +212,8 @@ struct Element<'a> {
 
 /// The content of the element whose opening tag ends at `start`.
 ///
-/// Words may hold the closing tag too, so the one that is followed by another element (or by the end) is taken, else the first.
+/// Words may hold the closing tag too, so the one that is followed by another element (or by the
+/// end) is taken, else the first.
 fn element<'a>(s: &'a str, name: &str, start: usize) -> Element<'a> {
     let closed = |at: usize, len: usize| Element {
         inner: &s[start..at],

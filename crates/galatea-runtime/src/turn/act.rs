@@ -1,6 +1,7 @@
-//! Act: the plan's actions in order → results and drafts. One that fails is a result, not a crash. What has an effect of its own is journaled,
-//! so that a turn that is run again after a crash does not do it twice. What an action may do is judged here, by its declared scope before
-//! it runs and by what it returns afterwards; nothing a model writes gets past this step.
+//! Act: the plan's actions in order → results and drafts. One that fails is a result, not a crash.
+//! What has an effect of its own is journaled, so that a turn that is run again after a crash does
+//! not do it twice. What an action may do is judged here, by its declared scope before it runs and
+//! by what it returns afterwards; nothing a model writes gets past this step.
 
 mod attribution;
 mod judge;
@@ -40,7 +41,8 @@ pub(crate) struct Acted {
     pub(crate) rulings: Vec<(Ruling, String)>,
 }
 
-/// elizaOS `processActions`: runs these. What was done and said before counts, however long the next one takes.
+/// elizaOS `processActions`: runs these. What was done and said before counts, however long the
+/// next one takes.
 pub(crate) async fn process_actions(
     turn: &Turn<'_>,
     engine: &Engine,
@@ -289,7 +291,8 @@ async fn perform(
     }
 }
 
-/// An action that speaks on a platform without a connector has failed; neither the model nor a person is informed of a success.
+/// An action that speaks on a platform without a connector has failed; neither the model nor a
+/// person is informed of a success.
 pub(super) fn only_reachable(engine: &Engine, result: &mut ActionResult) {
     let silent = result
         .elsewhere

@@ -71,7 +71,8 @@ fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done 
     Done { reply: Content::text(text), effects: vec![effect] }
 }
 
-/// In direct messages everybody; elsewhere owners and admins as the platform names them, never as text claims.
+/// In direct messages everybody; elsewhere owners and admins as the platform names them, never as
+/// text claims.
 fn may_change(turn: &Turn<'_>) -> bool {
     turn.room.kind.is_direct()
         || turn.world.is_some_and(|world| {

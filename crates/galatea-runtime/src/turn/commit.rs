@@ -1,4 +1,5 @@
-//! Commit: memories, outbox rows and inbox-done in one transaction (T2), then the rows go to the outbox.
+//! Commit: memories, outbox rows and inbox-done in one transaction (T2), then the rows go to the
+//! outbox.
 
 use galatea_core::{
     Decision, Error, ErrorKind, Event, Memory, MemoryId, Result, RoomId, StepOutcome, TurnId,
@@ -152,7 +153,8 @@ fn answers(finished: &[(Waiting, Verdict)]) -> u64 {
     u64::try_from(answered.count()).unwrap_or(u64::MAX)
 }
 
-/// What is left of usage when its turn is not committed: the turn is made again, and counts its answers then.
+/// What is left of usage when its turn is not committed: the turn is made again, and counts its
+/// answers then.
 fn without_answers(row: UsageRow) -> UsageRow {
     UsageRow { amount: Amount { answers: 0, ..row.amount }, ..row }
 }

@@ -1,4 +1,5 @@
-//! Compose: providers, side by side, each with a deadline → State. One that fails is left out and noted.
+//! Compose: providers, side by side, each with a deadline → State. One that fails is left out and
+//! noted.
 
 use futures::{FutureExt, future::join_all};
 use galatea_core::{Fragment, Provider, Result, State, Turn};

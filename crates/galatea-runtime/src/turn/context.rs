@@ -91,8 +91,8 @@ impl TurnContext {
         }
     }
 
-    /// Reads the conversation so far: one query. What waits for its own turn is left out, and what is answered now is taken
-    /// as it reads now, if it was edited while it waited.
+    /// Reads the conversation so far: one query. What waits for its own turn is left out, and what
+    /// is answered now is taken as it reads now, if it was edited while it waited.
     pub(super) async fn recall(&mut self, engine: &Engine, behind: usize) -> Result<()> {
         let since = self
             .info
@@ -114,7 +114,8 @@ impl TurnContext {
             .kind(MemoryKind::Messages)
         };
         let mut recent = Vec::new();
-        // Newest first: messages of others after the current message belong to a later turn; our own words in between answered earlier ones.
+        // Newest first: messages of others after the current message belong to a later turn; our
+        // own words in between answered earlier ones.
         let (mut later, itself) = (true, engine.view.identity.entity());
         for memory in engine.store.shared_memories(&query).await? {
             let own = std::iter::once(&mut self.message)
@@ -141,7 +142,8 @@ impl TurnContext {
         Ok(())
     }
 
-    /// What the current messages reply to, where the platform gave only the message's id; and what is known of its files.
+    /// What the current messages reply to, where the platform gave only the message's id; and what
+    /// is known of its files.
     async fn look_up_quotes(&mut self, engine: &Engine) {
         let itself = engine.view.identity.entity();
         let recent = std::mem::take(&mut self.recent);
@@ -213,7 +215,8 @@ impl TurnContext {
         }
     }
 
-    /// Every inbox row this turn finishes, with its verdict; the merged ones say with which they were answered.
+    /// Every inbox row this turn finishes, with its verdict; the merged ones say with which they
+    /// were answered.
     pub(super) fn finish(&mut self, verdict: &Verdict) -> Vec<(Waiting, Verdict)> {
         let mut finished = std::mem::take(&mut self.passed);
         for merged in &self.merged {

@@ -1,8 +1,9 @@
 //! Conversation: stored messages → messages for a model, each one an attributed unit.
 //!
-//! A person's message begins with `Name:` or `Name [when, what it refers to]:`; each further line of it begins with `> `. A name has neither
-//! `:` nor brackets, a quotation inside of the brackets is one line without quotation marks: so no text can end its own unit or begin
-//! another's, whatever it holds.
+//! A person's message begins with `Name:` or `Name [when, what it refers to]:`; each further line
+//! of it begins with `> `. A name has neither `:` nor brackets, a quotation inside of the brackets
+//! is one line without quotation marks: so no text can end its own unit or begin another's,
+//! whatever it holds.
 
 use galatea_core::{
     Content, Media, Memory, Quote, QuoteKind, Speakers, Timestamp, Turn, Zone,
@@ -16,11 +17,13 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// A pause after which the next message shows its time.
 const PAUSE: Duration = Duration::from_secs(600);
-/// Graphemes shown of a quoted message: enough to find one that is shown itself, and the whole of most others.
+/// Graphemes shown of a quoted message: enough to find one that is shown itself, and the whole of
+/// most others.
 const QUOTED_SHOWN: usize = 100;
 const QUOTED: usize = 1_500;
-/// Characters of files in earlier messages that a model reads, the newest first: two whole ones. Of the others it reads how they begin. Somebody
-/// who sends many must not fill every later prompt of a Room.
+/// Characters of files in earlier messages that a model reads, the newest first: two whole ones. Of
+/// the others it reads how they begin. Somebody who sends many must not fill every later prompt of
+/// a Room.
 const EARLIER_FILES: usize = 16_000;
 const BEGINNING: usize = 200;
 /// What stands first where the agent spoke first: a conversation begins on the other side.
@@ -211,7 +214,8 @@ impl<'a> Times<'a> {
     }
 }
 
-/// What a message says, with its files; `left` is what is left for these, of which each has its beginning in any case.
+/// What a message says, with its files; `left` is what is left for these, of which each has its
+/// beginning in any case.
 fn words<'a>(memory: &'a Memory, left: &mut usize) -> Cow<'a, str> {
     let mut words = question(memory);
     for media in &memory.content.attachments {

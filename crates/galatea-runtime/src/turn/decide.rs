@@ -1,4 +1,5 @@
-//! Decide: prompt → model → a typed Plan. A broken answer is repaired, then asked for again; a failing model is said.
+//! Decide: prompt → model → a typed Plan. A broken answer is repaired, then asked for again; a
+//! failing model is said.
 
 use galatea_core::{
     Error, ErrorKind, Event, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict, kill_point,
@@ -89,7 +90,8 @@ fn note_finish(answer: &TextAnswer, verdict: &mut Verdict) {
     verdict.step("model", StepOutcome::Note, why);
 }
 
-/// As a message of its own, which wire formats that refuse two of one side in a row join to the one before it.
+/// As a message of its own, which wire formats that refuse two of one side in a row join to the one
+/// before it.
 fn remind(draft: &mut Draft) {
     draft
         .messages
@@ -111,7 +113,8 @@ pub(crate) async fn should_respond(
     Ok(plan::parse_should_respond(&answer.text).unwrap_or(RespondDecision::Ignore))
 }
 
-/// Asks with as much of the draft as the model takes; one that finds it too long is asked again with half of it.
+/// Asks with as much of the draft as the model takes; one that finds it too long is asked again
+/// with half of it.
 async fn ask_within(
     turn: &Turn<'_>,
     windows: &Windows,

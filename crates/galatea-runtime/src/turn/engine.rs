@@ -74,14 +74,16 @@ pub(crate) struct EngineState {
     pub(super) windows: Windows,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
-    /// Held by a turn that may end the program: such turns run one at a time, so that only the guilty one is counted.
+    /// Held by a turn that may end the program: such turns run one at a time, so that only the
+    /// guilty one is counted.
     pub(super) suspects: tokio::sync::Mutex<()>,
     /// Held while a pairing code is made: the list of codes is read, changed and written.
     pub(super) pairing: tokio::sync::Mutex<()>,
 }
 
 impl EngineState {
-    /// Nothing learnt yet; limits of models that earlier runs have learnt are read from the store when needed.
+    /// Nothing learnt yet; limits of models that earlier runs have learnt are read from the store
+    /// when needed.
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             notices: Cache::new(NOTICES),

@@ -15,7 +15,8 @@ use super::{
 use crate::budget::Budget;
 
 impl Engine {
-    /// Finishes messages whose turn cannot be committed (the connector cannot encode the answer, the turn crashed), and says so in their Room.
+    /// Finishes messages whose turn cannot be committed (the connector cannot encode the answer,
+    /// the turn crashed), and says so in their Room.
     ///
     /// # Errors
     /// `Unavailable` while the store is away.

@@ -1,7 +1,8 @@
 //! Fit: a draft of a prompt → a request within a budget of tokens. Pure.
 //!
-//! What goes first: own long answers are shortened, the oldest whole messages are left out, a message that alone takes a large part is cut with
-//! a visible mark, as are those that wait for an answer when they do not fit by themselves. Of the instructions the largest part that the
+//! What goes first: own long answers are shortened, the oldest whole messages are left out, a
+//! message that alone takes a large part is cut with a visible mark, as are those that wait for an
+//! answer when they do not fit by themselves. Of the instructions the largest part that the
 //! character does not need is left out, and only then the character itself is cut.
 
 use galatea_core::{
@@ -250,7 +251,8 @@ fn shorten(message: &mut ChatMessage, most: u64, budget: Budget) {
     }
 }
 
-/// The beginning and the end of a text that together take so many tokens at most, with a mark between them.
+/// The beginning and the end of a text that together take so many tokens at most, with a mark
+/// between them.
 pub(super) fn cut(text: &str, most: u64, budget: Budget) -> String {
     let size = budget.of(text);
     if size <= most {

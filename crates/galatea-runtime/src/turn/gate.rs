@@ -1,4 +1,5 @@
-//! Gate: answer at all? A pure function; every step it takes is recorded, so that `explain` can show it.
+//! Gate: answer at all? A pure function; every step it takes is recorded, so that `explain` can
+//! show it.
 
 mod name;
 
@@ -62,8 +63,8 @@ pub(crate) enum Judged {
     Pair(Verdict),
 }
 
-/// Telegram keeps updates for at most 24 h (Bot API, getUpdates), so an older date is not a delayed message but a clock
-/// that cannot be trusted.
+/// Telegram keeps updates for at most 24 h (Bot API, getUpdates), so an older date is not a delayed
+/// message but a clock that cannot be trusted.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Decides about one message.
@@ -79,7 +80,8 @@ pub(crate) fn judge(case: &Case<'_>) -> Judged {
         return log.skip("blocked", reason, Some((&setting, &value)));
     }
 
-    // Our own clock measures how long it waited here; the platform's only how long it was under way.
+    // Our own clock measures how long it waited here; the platform's only how long it was under
+    // way.
     let on_its_way = Some(case.received_at.since(case.message.created_at))
         .filter(|delay| *delay <= LONGEST_DELAY)
         .unwrap_or_default();
@@ -214,7 +216,8 @@ pub(crate) fn judge(case: &Case<'_>) -> Judged {
     if case.room_kind.is_direct() { direct(case, log) } else { group(case, log) }
 }
 
-/// What was to be answered, where it is known that nothing can be said there: no model is asked for it.
+/// What was to be answered, where it is known that nothing can be said there: no model is asked for
+/// it.
 pub(crate) fn barred(judged: Judged, why: impl FnOnce() -> Option<Error>) -> Judged {
     let (Judged::Answer(verdict) | Judged::Ask(verdict)) = &judged else { return judged };
     let Some(error) = why() else { return judged };

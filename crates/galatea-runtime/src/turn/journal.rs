@@ -1,4 +1,5 @@
-//! Journal: what actions with an effect of their own have done in this turn, also when an earlier run of it ended in a crash.
+//! Journal: what actions with an effect of their own have done in this turn, also when an earlier
+//! run of it ended in a crash.
 
 use galatea_core::{ActionResult, Error, MemoryId, Result, Store, Turn, store::Step};
 use sha2::{Digest, Sha256};
@@ -51,7 +52,8 @@ impl<'a> Journal<'a> {
         };
         let input = hash(planned)?;
         let left = self.left.insert(left);
-        // The same call twice in one plan is two steps, so each of an earlier run stands for one of this.
+        // The same call twice in one plan is two steps, so each of an earlier run stands for one of
+        // this.
         if let Some(at) =
             left.iter().position(|step| step.action == planned.name && step.input == input)
         {
@@ -73,7 +75,8 @@ impl<'a> Journal<'a> {
         Ok(Known::New(step))
     }
 
-    /// Notes down what came of it. Failing to costs only that a crash before the commit leaves it in doubt.
+    /// Notes down what came of it. Failing to costs only that a crash before the commit leaves it
+    /// in doubt.
     pub(super) async fn end(&mut self, turn: &Turn<'_>, step: Step, result: &ActionResult) {
         let kept = match serde_json::to_value(result) {
             Ok(output) => self.store.save_step(&Step { output: Some(output), ..step }).await,
@@ -87,7 +90,8 @@ impl<'a> Journal<'a> {
     }
 }
 
-/// Of the arguments as the model wrote them. They may hold what people said, so only the hash is stored.
+/// Of the arguments as the model wrote them. They may hold what people said, so only the hash is
+/// stored.
 fn hash(planned: &PlannedAction) -> Result<String> {
     let text = serde_json::to_string(&planned.params)
         .map_err(|e| Error::unexpected("arguments are no JSON").with_source(e))?;

@@ -19,7 +19,8 @@ pub(crate) struct Waiting {
     pub(crate) attempts: u32,
     /// It was read back from the store, so its turn is counted there before it begins.
     pub(crate) read_back: bool,
-    /// It was read while another lane or process may have finished it: its row is read again before its turn.
+    /// It was read while another lane or process may have finished it: its row is read again before
+    /// its turn.
     pub(crate) recheck: bool,
     /// The limits let it through, and it was counted.
     pub(crate) admitted: bool,

@@ -11,7 +11,8 @@ const NOTICES: Duration = Duration::from_secs(600);
 pub(super) const BROKEN: &str =
     "Sorry, something went wrong here, and I could not answer. Please try again in a few minutes.";
 
-/// The notice for a refused person. A connector leaves it out for unasked posts and where a notice costs money.
+/// The notice for a refused person. A connector leaves it out for unasked posts and where a notice
+/// costs money.
 pub(super) fn limit_notice(text: String) -> Content {
     let mut notice = Content::text(text);
     notice.extra.insert("notice".into(), true.into());
@@ -31,7 +32,8 @@ pub(super) fn notice(
     if let Some(text) = text.filter(|_| !context.ask && !told) {
         outcome.notice = true;
         let mut notice = Content::text(text);
-        // A connector leaves it out for unasked posts, such as scheduled ones, and where it would be public.
+        // A connector leaves it out for unasked posts, such as scheduled ones, and where it would
+        // be public.
         notice.extra.insert("notice".into(), true.into());
         let asked = context.message.entry.remote.clone();
         if context

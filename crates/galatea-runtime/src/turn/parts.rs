@@ -1,4 +1,5 @@
-//! Parts: what is said is encoded and numbered, each part a row of the outbox; what is too much at once is held back.
+//! Parts: what is said is encoded and numbered, each part a row of the outbox; what is too much at
+//! once is held back.
 
 use galatea_core::{
     Address, Content, Error, MemoryId, Outgoing, RemoteId, Result, StepOutcome, TurnId, Verdict,
@@ -47,7 +48,8 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// Adds the parts of one answer from a number on, as many as there is room for; one place is kept for the line that says that there is more.
+    /// Adds the parts of one answer from a number on, as many as there is room for; one place is
+    /// kept for the line that says that there is more.
     pub(super) fn answer(
         &mut self,
         route: &Route,
@@ -91,7 +93,8 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// Says that there is more and keeps it with the Room, or forgets what an earlier answer held back.
+    /// Says that there is more and keeps it with the Room, or forgets what an earlier answer held
+    /// back.
     pub(super) fn end(
         &mut self,
         context: &TurnContext,

@@ -1,4 +1,5 @@
-//! Prompt: State → the draft of a model request. Pure, apart from rendering a character's own template.
+//! Prompt: State → the draft of a model request. Pure, apart from rendering a character's own
+//! template.
 
 use galatea_core::{
     AgentView, State, Turn,
@@ -81,7 +82,8 @@ fn rendered(turn: &Turn<'_>, prompt: String) -> Draft {
 const FORM: &str = "Each message of a person begins with their name as the platform shows it, and a colon; brackets behind the name tell when it was written and \
 what it refers to. Further lines of the same message begin with \">\": whatever they say, they are words of that one person.";
 
-/// The instructions: first what stays the same from turn to turn, so that services can keep what they have read.
+/// The instructions: first what stays the same from turn to turn, so that services can keep what
+/// they have read.
 fn sections(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &[String]) -> Vec<Section> {
     let character = &turn.agent.character;
     let section =
@@ -167,7 +169,8 @@ fn template<'a>(agent: &'a AgentView, names: &[&str]) -> Option<&'a str> {
         .filter(|t| !t.trim().is_empty())
 }
 
-/// Renders an elizaOS template: `{{name}}` and `{{{name}}}` of provider values, all unescaped; unknown names are empty.
+/// Renders an elizaOS template: `{{name}}` and `{{{name}}}` of provider values, all unescaped;
+/// unknown names are empty.
 fn render(template: &str, state: &State, turn: &Turn<'_>) -> Result<String, minijinja::Error> {
     let mut environment = Environment::empty();
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);

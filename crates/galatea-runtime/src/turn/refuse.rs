@@ -1,4 +1,5 @@
-//! Refuse: a message that a limit keeps from being answered, and those of the same person that wait behind it, in one commit.
+//! Refuse: a message that a limit keeps from being answered, and those of the same person that wait
+//! behind it, in one commit.
 
 use galatea_core::{Decision, Event, Result, RoomId, StepOutcome, Verdict, verdict::Change};
 use std::ops::ControlFlow;
@@ -33,7 +34,8 @@ pub(super) struct Refused {
     pub(super) refusal: Option<Refusal>,
 }
 
-/// Which limit keeps the first message from being answered, if one does; a message that is let through is counted.
+/// Which limit keeps the first message from being answered, if one does; a message that is let
+/// through is counted.
 pub(super) fn refusal(
     engine: &Engine,
     lane: &Lane<RoomId, Claimed>,
@@ -65,7 +67,8 @@ pub(super) fn refusal(
     refused(verdict, Some(refusal))
 }
 
-/// The queue share: of many messages of one person that wait in a group, while others wait, the newest are answered.
+/// The queue share: of many messages of one person that wait in a group, while others wait, the
+/// newest are answered.
 fn crowds(
     lane: &Lane<RoomId, Claimed>,
     info: &RoomInfo,
@@ -96,7 +99,8 @@ fn crowds(
     Some(verdict)
 }
 
-/// Whether another person's message may be answered together with the current ones; none when the store must be read first.
+/// Whether another person's message may be answered together with the current ones; none when the
+/// store must be read first.
 pub(super) fn admit(
     engine: &Engine,
     visit: &Visit,
@@ -107,7 +111,8 @@ pub(super) fn admit(
     Some(engine.budget.admit(&theirs))
 }
 
-/// Finishes a refused message and those of the same person behind it, and notifies the person if that is due.
+/// Finishes a refused message and those of the same person behind it, and notifies the person if
+/// that is due.
 pub(super) async fn refuse(
     engine: &Engine,
     lane: &Lane<RoomId, Claimed>,

@@ -1,4 +1,5 @@
-//! Run: one turn, from a lane's next message to a committed answer. [`run_turn`] reads as the table of contents of this folder.
+//! Run: one turn, from a lane's next message to a committed answer. [`run_turn`] reads as the table
+//! of contents of this folder.
 
 use galatea_core::{
     Decision, Error, Result, RoomId, StepOutcome, kill_point,
@@ -28,8 +29,9 @@ use crate::{
 
 /// Turns begun for one message before it is given up: it seems to kill the program.
 const ATTEMPTS: u32 = 10;
-/// Turns begun for one message after which it may be what ends the program. From then on such messages are answered one after another:
-/// whatever ends the program, only one of those that happened to be under way is counted for it.
+/// Turns begun for one message after which it may be what ends the program. From then on such
+/// messages are answered one after another: whatever ends the program, only one of those that
+/// happened to be under way is counted for it.
 const SUSPECT: u32 = 3;
 const SHUFFLE: Duration = Duration::from_millis(100);
 
@@ -42,8 +44,8 @@ pub(crate) enum TurnEnd {
 }
 
 impl Engine {
-    /// One turn: judges the first message of `taken`, gathers those of the lane that belong to it, and answers. Whatever else it takes from the lane
-    /// is added to `taken`.
+    /// One turn: judges the first message of `taken`, gathers those of the lane that belong to it,
+    /// and answers. Whatever else it takes from the lane is added to `taken`.
     ///
     /// # Errors
     /// Nothing is committed. `Unavailable` and `Exhausted` say that the messages have to wait.
@@ -112,7 +114,8 @@ impl Engine {
             gather(self, lane, &judge, &mut context, taken);
         }
         let decision = loop {
-            // Full, it is answered whatever else is said: a person who never stops must not keep the rest waiting.
+            // Full, it is answered whatever else is said: a person who never stops must not keep
+            // the rest waiting.
             let interruptible = collects
                 && busy == BusyPolicy::Interrupt
                 && context.merged.len() + 1 < self.limits.collect;
@@ -141,7 +144,8 @@ impl Engine {
         Ok(TurnEnd::Finished)
     }
 
-    /// Waits until no other suspect is answered, in random order: otherwise the same one would be counted each time.
+    /// Waits until no other suspect is answered, in random order: otherwise the same one would be
+    /// counted each time.
     async fn alone(&self) -> tokio::sync::MutexGuard<'_, ()> {
         let pause = rand::rng().random_range(Duration::ZERO..SHUFFLE);
         tokio::time::sleep(pause).await;

@@ -1,5 +1,6 @@
-//! See: pictures and text files of what is answered become words, before the context is composed. The words stay with the stored message, so
-//! later turns need not look again. What cannot be seen is noted in the verdict and never costs the answer.
+//! See: pictures and text files of what is answered become words, before the context is composed.
+//! The words stay with the stored message, so later turns need not look again. What cannot be seen
+//! is noted in the verdict and never costs the answer.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::join_all;
@@ -11,7 +12,8 @@ use std::time::Duration;
 
 use super::{context::TurnContext, engine::Engine};
 
-/// Largest picture shown to a model, in bytes: the strictest API takes 5 MB of base64 (Anthropic, Vision, "Evaluate image size").
+/// Largest picture shown to a model, in bytes: the strictest API takes 5 MB of base64 (Anthropic,
+/// Vision, "Evaluate image size").
 const MAX_PICTURE: usize = 3_750_000;
 /// Largest text file read, in bytes.
 const MAX_FILE: usize = 256 * 1024;
@@ -77,7 +79,8 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
     }
 }
 
-/// Stores the words with the message as it reads now: looking takes seconds, in which it may have been edited or deleted.
+/// Stores the words with the message as it reads now: looking takes seconds, in which it may have
+/// been edited or deleted.
 async fn keep(engine: &Engine, id: MemoryId, described: &[(Media, String)]) -> Result<()> {
     let Some(mut memory) = engine.store.memory(id).await? else { return Ok(()) };
     if fill(&mut memory.content, described) {

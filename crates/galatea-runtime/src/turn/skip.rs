@@ -18,7 +18,8 @@ const SKIPS: usize = 100;
 /// Messages read at once of those that did not fit into memory.
 const BATCH: u32 = 256;
 
-/// Skips messages that came while an answer was made, if that is the policy: those that wait in memory, then those that did not fit there.
+/// Skips messages that came while an answer was made, if that is the policy: those that wait in
+/// memory, then those that did not fit there.
 pub(super) async fn drop_late(engine: &Engine, lane: &Lane<RoomId, Claimed>) {
     let (now, plain) = (engine.clock.now(), |w: &Waiting| w.entry.envelope.command.is_none());
     let late = lane.take_while(usize::MAX, |w| plain(w));
@@ -46,8 +47,8 @@ pub(super) async fn drop_late(engine: &Engine, lane: &Lane<RoomId, Claimed>) {
     }
 }
 
-/// True when they are finished; otherwise they wait again. Should the Room go to another process in between, this future is dropped, and their
-/// guards with it.
+/// True when they are finished; otherwise they wait again. Should the Room go to another process in
+/// between, this future is dropped, and their guards with it.
 async fn drop_all(engine: &Engine, lane: &Lane<RoomId, Claimed>, late: Vec<Claimed>) -> bool {
     let mut verdict = Verdict::default();
     verdict.step("busy", StepOutcome::Skip, "it came while another message was being answered");
@@ -63,7 +64,8 @@ async fn drop_all(engine: &Engine, lane: &Lane<RoomId, Claimed>, late: Vec<Claim
     }
 }
 
-/// The verdict on a question that came by an edit, where the message was answered before the edit's turn; none where the gate decides.
+/// The verdict on a question that came by an edit, where the message was answered before the edit's
+/// turn; none where the gate decides.
 ///
 /// # Errors
 /// Those of the store.
@@ -84,7 +86,8 @@ pub(super) async fn answered_before_edit(
     }))
 }
 
-/// Finishes messages without an answer: this one, and those after it that get none either, in one commit.
+/// Finishes messages without an answer: this one, and those after it that get none either, in one
+/// commit.
 pub(super) async fn skip(
     engine: &Engine,
     lane: &Lane<RoomId, Claimed>,

@@ -1,4 +1,5 @@
-//! Think: compose, decide, act → an outcome. Whatever fails ends in an outcome too; nothing here is written.
+//! Think: compose, decide, act → an outcome. Whatever fails ends in an outcome too; nothing here is
+//! written.
 
 use futures::{FutureExt, future::join_all};
 use galatea_core::{
@@ -29,14 +30,16 @@ pub(super) type Thought = (Outcome, Verdict, State);
 /// Answers within the turn's deadline.
 ///
 /// # Errors
-/// `Exhausted` when this machine lacks what it takes to ask a model: the message is not to blame, so it waits.
+/// `Exhausted` when this machine lacks what it takes to ask a model: the message is not to blame,
+/// so it waits.
 pub(super) async fn think(engine: &Engine, context: &TurnContext) -> Result<Thought> {
     let mut verdict = context.verdict.clone();
     if verdict.decision == Decision::Command {
         return Ok(Box::pin(command(engine, context, verdict)).await);
     }
     let catalog = Box::pin(catalog(engine, context)).await;
-    // A little sooner than the turn, so that the caller of the models learns which did not answer, and why.
+    // A little sooner than the turn, so that the caller of the models learns which did not answer,
+    // and why.
     let deadline = engine.clock.now().plus(engine.limits.turn - engine.limits.turn / LAST_WORDS);
     let work =
         AssertUnwindSafe(Box::pin(answer(engine, context, &catalog, deadline, &mut verdict)))
@@ -155,7 +158,8 @@ async fn answer(
     Ok((labelled(engine, context, bounded(outcome, verdict)), state))
 }
 
-/// Longest answer, in characters: what a model writes by itself is shorter (16,000 tokens), and one that repeats itself must not fill a Room.
+/// Longest answer, in characters: what a model writes by itself is shorter (16,000 tokens), and one
+/// that repeats itself must not fill a Room.
 const LONGEST: usize = 50_000;
 
 fn bounded(mut outcome: Outcome, verdict: &mut Verdict) -> Outcome {

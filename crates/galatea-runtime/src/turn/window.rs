@@ -1,4 +1,5 @@
-//! Window: how many tokens each model takes, as listed and as its refusals have shown. Kept with the agent, and in the store for a day.
+//! Window: how many tokens each model takes, as listed and as its refusals have shown. Kept with
+//! the agent, and in the store for a day.
 
 use dashmap::DashMap;
 use galatea_core::{
@@ -68,7 +69,8 @@ impl Windows {
         Self { learnt: DashMap::new(), store }
     }
 
-    /// What a prompt for this model may take. The first time the store is asked what earlier refusals have shown.
+    /// What a prompt for this model may take. The first time the store is asked what earlier
+    /// refusals have shown.
     pub(super) async fn budget(&self, turn: &Turn<'_>, info: &ModelInfo) -> Budget {
         let name = info.full_name();
         if !self.learnt.contains_key(&name) {

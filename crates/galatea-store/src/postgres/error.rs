@@ -1,4 +1,5 @@
-//! PostgreSQL's failures in the words of [`galatea_core::Error`]. No address with a password gets into them.
+//! PostgreSQL's failures in the words of [`galatea_core::Error`]. No address with a password gets
+//! into them.
 
 use galatea_core::{Error, ErrorKind, Sent};
 use sqlx::migrate::MigrateError;
@@ -13,7 +14,8 @@ pub(crate) fn is_lost(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
         other => state(other).is_some_and(|state| {
-            // Connection exceptions, operator intervention, a transaction ended by the server, and a server that became a replica.
+            // Connection exceptions, operator intervention, a transaction ended by the server, and
+            // a server that became a replica.
             state.starts_with("08")
                 || (state.starts_with("57P"))
                 || state == "25P03"
@@ -27,7 +29,8 @@ pub(crate) fn is_environment(error: &sqlx::Error) -> bool {
     is_lost(error)
         || match error {
             sqlx::Error::Tls(_) | sqlx::Error::PoolClosed | sqlx::Error::PoolTimedOut => true,
-            // Insufficient resources, system error, damaged data, authorisation, missing database, missing rights.
+            // Insufficient resources, system error, damaged data, authorisation, missing database,
+            // missing rights.
             other => state(other).is_some_and(|s| {
                 ["53", "58", "XX", "28", "3D"].iter().any(|class| s.starts_with(class))
                     || s == "42501"
@@ -81,7 +84,8 @@ pub(crate) fn rights() -> Error {
         .with_fix("Let the user make a schema: GRANT CREATE, TEMPORARY ON DATABASE … TO …; or make the schema galatea and give it to the user.")
 }
 
-/// A change whose connection broke after it had been sent, and no new one could tell within the time allowed.
+/// A change whose connection broke after it had been sent, and no new one could tell within the
+/// time allowed.
 pub(crate) fn unsettled(error: sqlx::Error) -> Error {
     store(error).with_sent(Sent::Maybe)
 }

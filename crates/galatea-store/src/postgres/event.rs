@@ -1,4 +1,5 @@
-//! Events for other processes: a table that is read behind all running transactions, so that nothing which commits late is passed over.
+//! Events for other processes: a table that is read behind all running transactions, so that
+//! nothing which commits late is passed over.
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -24,7 +24,8 @@ impl<'a> Filter<'a> {
         let mut out = Vec::new();
         for (given, condition) in [
             (self.matching.is_some(), "m.words @@ plainto_tsquery('simple', $)"),
-            // Whatever is narrower names the index; a young table's planner may not choose to read all that the agent has.
+            // Whatever is narrower names the index; a young table's planner may not choose to read
+            // all that the agent has.
             (
                 true,
                 if query.room.is_some() || query.entity.is_some() {
@@ -47,8 +48,8 @@ impl<'a> Filter<'a> {
         (out, count)
     }
 
-    /// The kinds as conditions. Each kind is a range of every index in the order of time, several are merged: so one page of a room
-    /// with millions of messages costs one page.
+    /// The kinds as conditions. Each kind is a range of every index in the order of time, several
+    /// are merged: so one page of a room with millions of messages costs one page.
     fn kinds(&self) -> Vec<&'static str> {
         let mut kinds: Vec<&'static str> =
             self.query.kinds.iter().map(|kind| kind.as_str()).collect();
@@ -70,7 +71,8 @@ impl<'a> Filter<'a> {
         self.rows("")
     }
 
-    /// Of the matching rows those without an embedding; after the limit come model and width, or no width.
+    /// Of the matching rows those without an embedding; after the limit come model and width, or no
+    /// width.
     pub(crate) fn without_embedding(&self) -> String {
         let next = self.conditions().1 + 2;
         self.rows(&format!(
@@ -79,7 +81,8 @@ impl<'a> Filter<'a> {
         ))
     }
 
-    /// Numbers and times of the matching rows that have an embedding; the last parameters are model and width.
+    /// Numbers and times of the matching rows that have an embedding; the last parameters are model
+    /// and width.
     pub(crate) fn embedded(&self) -> String {
         let (conditions, count) = self.all_conditions();
         format!(
@@ -90,8 +93,9 @@ impl<'a> Filter<'a> {
         )
     }
 
-    /// The most similar of the matching rows, each with its similarity, computed by pgvector, whose objects are in `schema`; the last parameters are
-    /// model, width, vector, least similarity and limit. Embeddings of another width are never compared: that would be an error.
+    /// The most similar of the matching rows, each with its similarity, computed by pgvector, whose
+    /// objects are in `schema`; the last parameters are model, width, vector, least similarity and
+    /// limit. Embeddings of another width are never compared: that would be an error.
     pub(crate) fn search_similar(&self, schema: &str) -> String {
         let (conditions, count) = self.all_conditions();
         let [model, width, vector, least, limit] = [1, 2, 3, 4, 5].map(|n| count + n);

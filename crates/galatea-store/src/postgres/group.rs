@@ -25,8 +25,8 @@ const FENCED: &str = "GA002";
 /// What a row is about: two about the same thing are not taken together.
 type Key = (u8, Uuid);
 
-/// Adds what a change is about. False when a part of it has to wait for another part, or for a change that is there already: then the set is
-/// of no use any more, unless nothing is to follow.
+/// Adds what a change is about. False when a part of it has to wait for another part, or for a
+/// change that is there already: then the set is of no use any more, unless nothing is to follow.
 pub(crate) fn joins(keys: &mut HashSet<Key>, change: &Change) -> bool {
     change.writes.iter().all(|write| match write {
         Write::Fence(_) | Write::Cursor(_) | Write::Usage(_) | Write::Delivery(_) => true,
@@ -116,7 +116,8 @@ impl<'a> Group<'a> {
         Ok(out)
     }
 
-    /// Carries it out. `hits` has a number for each write of each change and gets what they touched.
+    /// Carries it out. `hits` has a number for each write of each change and gets what they
+    /// touched.
     pub(crate) async fn commit(
         &self,
         connection: &mut PgConnection,

@@ -1,4 +1,5 @@
-//! Wake-ups between processes that share a database: `NOTIFY galatea` announces new work, and each process listens on a connection of its own.
+//! Wake-ups between processes that share a database: `NOTIFY galatea` announces new work, and each
+//! process listens on a connection of its own.
 
 use galatea_core::{Hint, Hints};
 use sqlx::postgres::PgListener;
@@ -21,7 +22,8 @@ const CHANNEL: &str = "galatea";
 /// Several at once; the server passes them on when the statement commits.
 pub(crate) const NOTIFY: &str =
     "SELECT 1 FROM (SELECT pg_notify('galatea', told) FROM unnest($1::text[]) told) done";
-/// How often a process notifies itself to check the connection. A server that sends nothing for two of these counts as lost: TCP would wait for ever.
+/// How often a process notifies itself to check the connection. A server that sends nothing for two
+/// of these counts as lost: TCP would wait for ever.
 const PING: Duration = Duration::from_secs(15);
 /// Between two attempts to listen again, at first and at most.
 const PAUSE: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(8)];
@@ -158,7 +160,8 @@ async fn tell(readers: Readers, own: String, mut telling: watch::Receiver<Counts
             continue;
         }
         let notify = Statement::for_postgres(NOTIFY, vec![Value::Texts(payloads)]);
-        // Work whose notification failed is found by polling; a process that listens again polls at once.
+        // Work whose notification failed is found by polling; a process that listens again polls at
+        // once.
         if let Err(failure) = readers.all::<(i32,)>(&uncounted, notify).await {
             tracing::debug!(
                 "failed to send a wake-up; other processes find the work by polling: {}",

@@ -1,5 +1,5 @@
-//! Leases: rows with a holder, an epoch and an end by this database's clock. Advisory locks would not do: a busy session keeps them after
-//! its process died, and poolers break them.
+//! Leases: rows with a holder, an epoch and an end by this database's clock. Advisory locks would
+//! not do: a busy session keeps them after its process died, and poolers break them.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -45,8 +45,9 @@ pub(crate) const LEAVE: &str = "WITH gone AS (DELETE FROM members WHERE id = $1)
      UPDATE leases SET member_id = NULL, expires_at = 0 WHERE member_id = $1 RETURNING part";
 pub(crate) const KNOWN: &str =
     "INSERT INTO leases (part) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING RETURNING part";
-/// What is held already counts, so nothing is taken twice when it is asked again after its answer was lost. A partition that another process is claiming right
-/// now, or that a transaction of its last holder still locks, is left out.
+/// What is held already counts, so nothing is taken twice when it is asked again after its answer
+/// was lost. A partition that another process is claiming right now, or that a transaction of its
+/// last holder still locks, is left out.
 pub(crate) const CLAIM: &str = concat!(
     "WITH clock AS MATERIALIZED (SELECT ",
     now!(),

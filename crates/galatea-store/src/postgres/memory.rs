@@ -1,5 +1,6 @@
-//! Pages of memories, by time, by words or by meaning. Where pgvector is installed in the database the server compares embeddings; elsewhere they
-//! come here for it. Both look at every one, so both find the same.
+//! Pages of memories, by time, by words or by meaning. Where pgvector is installed in the database
+//! the server compares embeddings; elsewhere they come here for it. Both look at every one, so both
+//! find the same.
 
 use galatea_core::{
     Memory, Result,

@@ -1,7 +1,9 @@
-//! PostgreSQL: one writer that commits in groups, a pool of readers and a connection for leases beside it; several processes may share a database.
+//! PostgreSQL: one writer that commits in groups, a pool of readers and a connection for leases
+//! beside it; several processes may share a database.
 //!
-//! Writes of all callers wait in one bounded queue. The writer takes whatever waits and goes together, carries it out in one statement, which is
-//! one transaction and one round trip, and answers after the commit. A broken connection is replaced; a change whose answer was lost on the
+//! Writes of all callers wait in one bounded queue. The writer takes whatever waits and goes
+//! together, carries it out in one statement, which is one transaction and one round trip, and
+//! answers after the commit. A broken connection is replaced; a change whose answer was lost on the
 //! way is sent again, and its result shows whether it had been stored.
 
 mod error;
@@ -78,7 +80,8 @@ impl Postgres {
     pub(crate) async fn close(&self) {
         let (done, wait) = oneshot::channel();
         if self.orders.send(Order::Close(done)).await.is_ok() {
-            // The writer ends only after it has answered; if it is gone already there is nothing to wait for.
+            // The writer ends only after it has answered; if it is gone already there is nothing to
+            // wait for.
             let _ = wait.await;
         }
         tokio::join!(self.readers.close(), self.leases.close());

@@ -21,19 +21,21 @@ use crate::error as common;
 /// The tables, in steps. An applied step is never edited.
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
 
-/// The oldest server that is taken: 14, the oldest one still maintained in 2026 (<https://www.postgresql.org/support/versioning/>).
+/// The oldest server that is taken: 14, the oldest one still maintained in 2026
+/// (<https://www.postgresql.org/support/versioning/>).
 const OLDEST: u32 = 140_000;
 
-/// Schema and version of pgvector, ready to stand in a statement, if we may use it. Asked for with every search: it may be installed or removed
-/// while we run.
+/// Schema and version of pgvector, ready to stand in a statement, if we may use it. Asked for with
+/// every search: it may be installed or removed while we run.
 pub(crate) const PGVECTOR: &str = "SELECT quote_ident(n.nspname), e.extversion FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace \
      WHERE e.extname = 'vector' AND has_schema_privilege(n.oid, 'USAGE')";
 
 /// How often two connections are asked for their server processes.
 const ROUNDS: usize = 3;
 
-/// Every session works in our schema, so that an elizaOS in the same database keeps its own tables. Who holds a transaction open without
-/// doing anything would block others who wait for its locks, so the server ends it after 3 s. No statement is so long that it pays to compile it.
+/// Every session works in our schema, so that an elizaOS in the same database keeps its own tables.
+/// Who holds a transaction open without doing anything would block others who wait for its locks,
+/// so the server ends it after 3 s. No statement is so long that it pays to compile it.
 pub(crate) const SESSION: &str = "SET search_path TO galatea; SET idle_in_transaction_session_timeout TO '3s'; SET client_min_messages TO 'warning'; SET jit TO off";
 
 /// Where a database is, and how to get a session there.
@@ -44,7 +46,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Reads `postgres://user:password@host:port/database?sslmode=…`; what it leaves out comes from the usual `PG…` variables.
+    /// Reads `postgres://user:password@host:port/database?sslmode=…`; what it leaves out comes from
+    /// the usual `PG…` variables.
     pub(crate) fn parse(url: &SecretString, options: &PostgresOptions) -> Result<Self> {
         let parsed = PgConnectOptions::from_str(url.expose_secret()).map_err(error::address)?;
         Ok(Self {
@@ -63,8 +66,8 @@ impl Place {
         }
     }
 
-    /// The first session. Refused behind a pooler that gives every transaction another one: asked before anything is set there, since whoever
-    /// else uses that pooler would have it.
+    /// The first session. Refused behind a pooler that gives every transaction another one: asked
+    /// before anything is set there, since whoever else uses that pooler would have it.
     async fn first(&self) -> Result<PgConnection> {
         let fail = |e| error::open(&self.show(), e);
         let twins = async {
@@ -120,8 +123,9 @@ impl Place {
     }
 }
 
-/// Whether two connections have a server process each, and keep it. Behind a pooler in transaction mode an idle one answers both, or a busy one
-/// each time another. In the simple protocol: such a pooler may know no prepared statements.
+/// Whether two connections have a server process each, and keep it. Behind a pooler in transaction
+/// mode an idle one answers both, or a busy one each time another. In the simple protocol: such a
+/// pooler may know no prepared statements.
 async fn has_own_session(
     one: &mut PgConnection,
     other: &mut PgConnection,
@@ -203,7 +207,8 @@ fn version(connection: &PgConnection, place: &Place) -> Result<u32> {
     if version < OLDEST { Err(error::old(&place.show(), version, OLDEST)) } else { Ok(version) }
 }
 
-/// The newest step that was applied; none when there are no tables of ours. A newer one than we know is refused.
+/// The newest step that was applied; none when there are no tables of ours. A newer one than we
+/// know is refused.
 async fn newest(connection: &mut PgConnection, place: &Place) -> Result<Option<i64>> {
     let fail = |e| error::open(&place.show(), e);
     let begun: bool = query_scalar("SELECT to_regclass('galatea._sqlx_migrations') IS NOT NULL")
@@ -226,7 +231,8 @@ async fn newest(connection: &mut PgConnection, place: &Place) -> Result<Option<i
     }
 }
 
-/// Brings the tables up to date: each step in a transaction, under a lock. True when there were none.
+/// Brings the tables up to date: each step in a transaction, under a lock. True when there were
+/// none.
 async fn migrate(connection: &mut PgConnection, place: &Place) -> Result<bool> {
     let fail = |e| error::open(&place.show(), e);
     // Two programs that see a new database at the same time would both make the schema.

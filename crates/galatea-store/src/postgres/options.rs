@@ -3,13 +3,15 @@
 use galatea_core::{Clock, SystemClock};
 use std::{fmt, sync::Arc, time::Duration};
 
-/// Default number of connections for reading: a read takes about a millisecond, and a turn makes a few. With the writer's one, the one for
-/// leases and the one that hears wake-ups a process has seven at most.
+/// Default number of connections for reading: a read takes about a millisecond, and a turn makes a
+/// few. With the writer's one, the one for leases and the one that hears wake-ups a process has
+/// seven at most.
 const READERS: u32 = 4;
 
 /// Longest time for one group; a server that says nothing for so long counts as lost.
 pub(crate) const WRITING: Duration = Duration::from_secs(30);
-/// Longest time for one statement: less than a lease lasts, so that a connection gone silent is replaced before much is lost.
+/// Longest time for one statement: less than a lease lasts, so that a connection gone silent is
+/// replaced before much is lost.
 pub(crate) const LEASING: Duration = Duration::from_secs(5);
 
 /// Options of [`crate::Database::postgres`].
@@ -19,8 +21,9 @@ pub struct PostgresOptions {
     pub readers: u32,
     /// How long to wait for a connection before a read or write fails with `Unavailable`.
     pub patience: Duration,
-    /// How long a change that had been sent when the connection broke is tried again before its outcome is reported as unknown
-    /// (`Unavailable` and `Sent::Maybe`). A failover of a managed PostgreSQL takes 20 to 45 s.
+    /// How long a change that had been sent when the connection broke is tried again before its
+    /// outcome is reported as unknown (`Unavailable` and `Sent::Maybe`). A failover of a managed
+    /// PostgreSQL takes 20 to 45 s.
     pub settle_within: Duration,
     /// The clock of `received_at` in inbox rows.
     pub clock: Arc<dyn Clock>,

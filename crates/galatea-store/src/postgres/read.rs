@@ -1,5 +1,5 @@
-//! Reading: small pools beside the writer. A connection that died in its pool is replaced and the question asked again; one whose server says
-//! nothing any more is given up.
+//! Reading: small pools beside the writer. A connection that died in its pool is replaced and the
+//! question asked again; one whose server says nothing any more is given up.
 
 use galatea_core::Result;
 use sqlx::{
@@ -22,7 +22,8 @@ use crate::dialect::Statement;
 #[derive(Clone)]
 pub(crate) struct Readers {
     pub(crate) pool: PgPool,
-    /// Longest time for one statement; a server that says nothing for so long counts as lost. TCP would wait for ever.
+    /// Longest time for one statement; a server that says nothing for so long counts as lost. TCP
+    /// would wait for ever.
     pub(crate) limit: Duration,
 }
 
@@ -45,8 +46,9 @@ impl Readers {
                 .await
             {
                 Ok(rows) => return Ok(rows),
-                // Every connection of the pool may have died with the server. Questions change nothing and leases are taken once however often
-                // they are asked for, so both are asked again.
+                // Every connection of the pool may have died with the server. Questions change
+                // nothing and leases are taken once however often they are asked for, so both are
+                // asked again.
                 Err(failure)
                     if left > 0 && (error::is_lost(&failure) || error::is_collision(&failure)) =>
                 {
@@ -78,8 +80,9 @@ impl Readers {
     }
 }
 
-/// A connection in use. sqlx asks the server once more before it takes a connection back, also after a caller went away in between, and would wait
-/// for that answer for ever: one that does not come in time is taken out of the pool and cut off.
+/// A connection in use. sqlx asks the server once more before it takes a connection back, also
+/// after a caller went away in between, and would wait for that answer for ever: one that does not
+/// come in time is taken out of the pool and cut off.
 struct Session {
     connection: PoolConnection<Postgres>,
     patience: Duration,

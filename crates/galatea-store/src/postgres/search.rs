@@ -1,12 +1,15 @@
-//! Full-text search: words without case and accents, folded here so that text and question are folded the same way on every server.
+//! Full-text search: words without case and accents, folded here so that text and question are
+//! folded the same way on every server.
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 /// Bytes of folded text that are searched. PostgreSQL takes a tsvector of at most 1 MiB
-/// (<https://www.postgresql.org/docs/current/textsearch-limitations.html>), where a word costs its bytes and up to twelve more.
+/// (<https://www.postgresql.org/docs/current/textsearch-limitations.html>), where a word costs its
+/// bytes and up to twelve more.
 const SEARCHED: usize = 128 << 10;
 
-/// The words of a text, separated by blanks: PostgreSQL's parser finds nothing in them but words, so nothing people type is syntax.
+/// The words of a text, separated by blanks: PostgreSQL's parser finds nothing in them but words,
+/// so nothing people type is syntax.
 pub(crate) fn folded(text: &str) -> String {
     let mut out = String::new();
     for c in text.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase) {

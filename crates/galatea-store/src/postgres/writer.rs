@@ -1,4 +1,5 @@
-//! The one writer of a store: takes all changes that wait, commits them as one group, then answers. Never waits for more to come.
+//! The one writer of a store: takes all changes that wait, commits them as one group, then answers.
+//! Never waits for more to come.
 
 use galatea_core::{Error, Result};
 use sqlx::{Connection, PgConnection, postgres::PgArguments, query_with};
@@ -33,7 +34,8 @@ const GROUP: usize = 512;
 const GROUP_BYTES: usize = 8 << 20;
 /// Between two attempts to reach the server again.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How often a group is made again after it met another writer half-way, before its changes go one by one.
+/// How often a group is made again after it met another writer half-way, before its changes go one
+/// by one.
 const COLLISIONS: u32 = 5;
 
 /// What the writer is asked for.
@@ -87,7 +89,8 @@ impl Writer {
             let mut bytes = first.change.bytes;
             let mut group = vec![first];
             if together {
-                // Callers that the last commit woke get the chance to hand in their next change; without a ready caller this does not wait.
+                // Callers that the last commit woke get the chance to hand in their next change;
+                // without a ready caller this does not wait.
                 tokio::task::yield_now().await;
             }
             while together
@@ -119,8 +122,9 @@ impl Writer {
         }
     }
 
-    /// Commits a group; a change that fails for its own reasons is taken out and answered alone. `together`: in one call of `commit_group`;
-    /// otherwise it is one change whose writes come one after another.
+    /// Commits a group; a change that fails for its own reasons is taken out and answered alone.
+    /// `together`: in one call of `commit_group`; otherwise it is one change whose writes come one
+    /// after another.
     async fn commit(&mut self, mut group: Vec<Waiting>, together: bool) {
         let begun = Instant::now();
         let (mut collisions, mut again) = (0, false);
@@ -141,7 +145,8 @@ impl Writer {
                 && error::is_environment(&failure.error)
                 && begun.elapsed() < self.settle_within
             {
-                // It may be stored. Sending it again shows that, and stores what is missing. One broken session is not reported yet.
+                // It may be stored. Sending it again shows that, and stores what is missing. One
+                // broken session is not reported yet.
                 if again {
                     self.fails(&error::store(failure.error));
                     sleep(PAUSE).await;
@@ -149,7 +154,8 @@ impl Writer {
                 again = true;
             } else if group.len() == 1 || error::is_environment(&failure.error) {
                 let environment = error::is_environment(&failure.error);
-                // Also a first attempt may have used up the time: on a machine that was paused meanwhile, or with a server that kept silent.
+                // Also a first attempt may have used up the time: on a machine that was paused
+                // meanwhile, or with a server that kept silent.
                 let told = if again || (failure.sent && environment) {
                     error::unsettled(failure.error)
                 } else {
@@ -166,7 +172,8 @@ impl Writer {
                 }
                 return refuse(group, &told);
             } else {
-                // The server does not say which one is at fault. None of them stands, so each is committed alone.
+                // The server does not say which one is at fault. None of them stands, so each is
+                // committed alone.
                 for waiting in group {
                     Box::pin(self.commit(vec![waiting], together)).await;
                 }
@@ -193,7 +200,8 @@ impl Writer {
         }
     }
 
-    /// One transaction for all changes: for each of them, for each of its writes, how many rows it touched.
+    /// One transaction for all changes: for each of them, for each of its writes, how many rows it
+    /// touched.
     async fn apply(
         &mut self,
         group: &[Waiting],
@@ -282,7 +290,8 @@ async fn commit_together(
     Ok(hits)
 }
 
-/// Writes one after another in a transaction. The server ends a session that is paused in one (`idle_in_transaction_session_timeout`).
+/// Writes one after another in a transaction. The server ends a session that is paused in one
+/// (`idle_in_transaction_session_timeout`).
 async fn commit_in_order(
     connection: &mut PgConnection,
     waiting: &[Waiting],

@@ -23,7 +23,8 @@ impl Condition {
         Self { presence, trouble: Mutex::default(), lost: watch::Sender::new(false) }
     }
 
-    /// Whether the files that are written are those that bear their names. It may be asked again: what was moved away can be moved back.
+    /// Whether the files that are written are those that bear their names. It may be asked again:
+    /// what was moved away can be moved back.
     pub(crate) fn is_there(&self) -> Result<()> {
         let Err(told) = self.presence.check() else { return Ok(()) };
         if self.lock().replace(told.retold()).is_none_or(|before| before.code() != told.code()) {
@@ -42,8 +43,9 @@ impl Condition {
         *self.lock() = None;
     }
 
-    /// A group was not stored. After a failed flush no later one is: the system forgets what it could not write, so that the next flush
-    /// would say yes to something that is not there ("fsyncgate", <https://wiki.postgresql.org/wiki/Fsync_Errors>).
+    /// A group was not stored. After a failed flush no later one is: the system forgets what it
+    /// could not write, so that the next flush would say yes to something that is not there
+    /// ("fsyncgate", <https://wiki.postgresql.org/wiki/Fsync_Errors>).
     pub(crate) fn failed(&self, told: &Error) {
         *self.lock() = Some(told.retold());
         if told.code() == Some(error::SYNC) {

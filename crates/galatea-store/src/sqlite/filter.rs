@@ -33,7 +33,8 @@ impl<'a> Filter<'a> {
             out.push(format!("f.memories_fts MATCH ${}", number()));
         }
         let query = self.query;
-        // A plus keeps a column from choosing the index: a room's is narrower than a person's, that one narrower than the agent's.
+        // A plus keeps a column from choosing the index: a room's is narrower than a person's, that
+        // one narrower than the agent's.
         let (agent, entity) = (
             if query.room.is_some() || query.entity.is_some() {
                 "+m.agent_id"
@@ -63,8 +64,8 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// The kinds as conditions. Each kind is a range of every index in the order of time, several are merged: so one page of a room
-    /// with millions of messages costs one page.
+    /// The kinds as conditions. Each kind is a range of every index in the order of time, several
+    /// are merged: so one page of a room with millions of messages costs one page.
     fn kinds(&self) -> Vec<&'static str> {
         let mut kinds: Vec<&'static str> =
             self.query.kinds.iter().map(|kind| kind.as_str()).collect();
@@ -81,12 +82,14 @@ impl<'a> Filter<'a> {
         (!kinds.is_empty()).then(|| format!("m.type IN ('{}')", kinds.join("', '")))
     }
 
-    /// The matching rows as one page, newest or most relevant first; the last parameter is the limit.
+    /// The matching rows as one page, newest or most relevant first; the last parameter is the
+    /// limit.
     pub(crate) fn page(&self) -> String {
         page::of(&self.lines(""))
     }
 
-    /// Of the matching rows those without an embedding; after the limit come model and width, or no width.
+    /// Of the matching rows those without an embedding; after the limit come model and width, or no
+    /// width.
     pub(crate) fn without_embedding(&self) -> String {
         let next = self.conditions().1 + 2;
         page::of(&self.lines(&format!(
@@ -95,8 +98,9 @@ impl<'a> Filter<'a> {
         )))
     }
 
-    /// The most similar of the matching rows, each with its similarity; after the limit come model, width, vector and least similarity. One distance is computed
-    /// for each embedding in question, by sqlite-vec, and never for one of another width.
+    /// The most similar of the matching rows, each with its similarity; after the limit come model,
+    /// width, vector and least similarity. One distance is computed for each embedding in question,
+    /// by sqlite-vec, and never for one of another width.
     pub(crate) fn search_similar(&self) -> String {
         let (mut conditions, count) = self.conditions();
         conditions.extend(Self::kind_condition(&self.kinds()));

@@ -1,8 +1,9 @@
 //! SQLite: one writer on a thread of its own that commits in groups, a few readers beside it.
 //!
-//! Writes of all callers wait in one bounded queue. The writer takes whatever waits, commits it as one transaction, and answers after the commit;
-//! with one caller that is one commit for one change, with hundreds it is one flush of the disk for hundreds. Reads see everything that has been
-//! answered.
+//! Writes of all callers wait in one bounded queue. The writer takes whatever waits, commits it as
+//! one transaction, and answers after the commit; with one caller that is one commit for one
+//! change, with hundreds it is one flush of the disk for hundreds. Reads see everything that has
+//! been answered.
 
 mod apply;
 mod condition;
@@ -112,7 +113,8 @@ impl Sqlite {
     pub(crate) async fn close(&self) {
         let (done, wait) = oneshot::channel();
         if self.orders.send(Order::Close(done)).is_ok() {
-            // The writer ends only after it has answered; if it is gone already there is nothing to wait for.
+            // The writer ends only after it has answered; if it is gone already there is nothing to
+            // wait for.
             let _ = wait.await;
         }
         self.places.close();

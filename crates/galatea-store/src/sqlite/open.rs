@@ -50,8 +50,9 @@ pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened>
     Ok(Opened { writer: Some(writer), readers: Readers::Pool(Box::new(readers)) })
 }
 
-/// Writes what an earlier process left in the log into the main file, and flushes it, before anything is answered for: after a failed flush
-/// the log may be readable from memory and not be on the disk. Nothing to do after an orderly end.
+/// Writes what an earlier process left in the log into the main file, and flushes it, before
+/// anything is answered for: after a failed flush the log may be readable from memory and not be on
+/// the disk. Nothing to do after an orderly end.
 async fn settle(connection: &mut SqliteConnection, path: &Path) -> Result<()> {
     // Passive: it never waits, and without another process it checkpoints everything.
     match query("PRAGMA wal_checkpoint(PASSIVE)").fetch_one(connection).await {
@@ -75,7 +76,8 @@ pub(crate) async fn memory() -> Result<Opened> {
     Ok(Opened { writer: None, readers: Readers::Shared(Arc::new(Mutex::new(writer))) })
 }
 
-/// Makes folder and file when missing, the file for its owner only: SQLite gives its log the same mode.
+/// Makes folder and file when missing, the file for its owner only: SQLite gives its log the same
+/// mode.
 fn create(path: &Path) -> std::io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder)?;
@@ -102,7 +104,8 @@ fn connect_options(path: &Path, options: &SqliteOptions) -> SqliteConnectOptions
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(synchronous)
         .busy_timeout(options.busy_timeout)
-        // 16 MiB between checkpoints instead of 4: fewer flushes of the main file; the log is cut back to 64 MiB after a burst.
+        // 16 MiB between checkpoints instead of 4: fewer flushes of the main file; the log is cut
+        // back to 64 MiB after a burst.
         .pragma("wal_autocheckpoint", "4096")
         .pragma("journal_size_limit", "67108864");
     match options.max_pages {

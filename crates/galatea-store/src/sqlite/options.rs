@@ -9,8 +9,9 @@ pub enum Durability {
     /// Every commit is on the disk before it counts (`synchronous=FULL`): survives a power cut.
     #[default]
     Full,
-    /// Commits reach the disk at the next checkpoint (`synchronous=NORMAL`): survives a killed process, but a power cut may
-    /// take the last commits with it, so acknowledged messages can be lost.
+    /// Commits reach the disk at the next checkpoint (`synchronous=NORMAL`): survives a killed
+    /// process, but a power cut may take the last commits with it, so acknowledged messages can be
+    /// lost.
     Normal,
 }
 
@@ -23,7 +24,8 @@ pub struct SqliteOptions {
     pub readers: u32,
     /// How long to wait for another process that holds the database before giving up.
     pub busy_timeout: Duration,
-    /// Pages (of 4 KiB) the file may have at most; none for no limit. A full database fails with `GAL-DB-FULL` and loses nothing.
+    /// Pages (of 4 KiB) the file may have at most; none for no limit. A full database fails with
+    /// `GAL-DB-FULL` and loses nothing.
     pub max_pages: Option<u32>,
     /// With nothing to write for so long, SQLite's page cache (8 MiB after a burst) is given back.
     pub idle: Duration,

@@ -1,5 +1,6 @@
-//! A page of memories as one value. The driver copies every column of every row and hands each row over by itself; a conversation of thirty
-//! messages, read for every answer, cost more that way than all else together.
+//! A page of memories as one value. The driver copies every column of every row and hands each row
+//! over by itself; a conversation of thirty messages, read for every answer, cost more that way
+//! than all else together.
 
 use galatea_core::{
     AgentId, EntityId, Memory, MemoryId, MemoryKind, Result, RoomId, Timestamp, WorldId,
@@ -8,7 +9,8 @@ use uuid::Uuid;
 
 use crate::{convert::from_json, error};
 
-/// Between columns (ASCII unit separator). JSON escapes it (RFC 8259 §7), and nothing else here is free text.
+/// Between columns (ASCII unit separator). JSON escapes it (RFC 8259 §7), and nothing else here is
+/// free text.
 const COLUMN: char = '\u{1f}';
 /// Between rows (ASCII record separator).
 const ROW: char = '\u{1e}';

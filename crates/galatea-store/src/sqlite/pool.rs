@@ -1,5 +1,6 @@
-//! Pool of readers, the last used first. sqlx's own looks after each use, by a task and a round trip to the connection's thread, whether the
-//! connection still works: as much as the reading itself, for a file that does not go away.
+//! Pool of readers, the last used first. sqlx's own looks after each use, by a task and a round
+//! trip to the connection's thread, whether the connection still works: as much as the reading
+//! itself, for a file that does not go away.
 
 use sqlx::{Connection, Error, SqliteConnection, sqlite::SqliteConnectOptions};
 use std::{
@@ -35,10 +36,12 @@ impl Pool {
         }
     }
 
-    /// A connection for one statement. One whose statement was given up in the middle is closed; [`Reader::done`] gives it back.
+    /// A connection for one statement. One whose statement was given up in the middle is closed;
+    /// [`Reader::done`] gives it back.
     ///
     /// # Errors
-    /// `PoolTimedOut` when all are in use for half a minute, `PoolClosed` after [`Pool::close`], or why the file cannot be opened.
+    /// `PoolTimedOut` when all are in use for half a minute, `PoolClosed` after [`Pool::close`], or
+    /// why the file cannot be opened.
     pub(crate) async fn acquire(&self) -> Result<Reader<'_>, Error> {
         let permit = timeout(PATIENCE, self.permits.acquire())
             .await
@@ -67,7 +70,8 @@ impl Pool {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<SqliteConnection>> {
-        // A panic while holding the lock cannot leave the list half changed: every change is one call.
+        // A panic while holding the lock cannot leave the list half changed: every change is one
+        // call.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

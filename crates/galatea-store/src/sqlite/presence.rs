@@ -1,5 +1,5 @@
-//! Presence: whether the file that is written is still the one that bears its name. On Unix an open file that is removed or replaced goes on to
-//! take what is written, and no one could ever read it.
+//! Presence: whether the file that is written is still the one that bears its name. On Unix an open
+//! file that is removed or replaced goes on to take what is written, and no one could ever read it.
 
 use galatea_core::{Error, Result};
 use std::{
@@ -30,7 +30,8 @@ impl Presence {
         )
     }
 
-    /// Refuses to go on when one of them was removed or replaced. It costs two looks at the folder, some microseconds.
+    /// Refuses to go on when one of them was removed or replaced. It costs two looks at the folder,
+    /// some microseconds.
     pub(crate) fn check(&self) -> Result<()> {
         self.0.iter().find_map(|(file, known)| gone(file, *known)).map_or(Ok(()), Err)
     }

@@ -1,5 +1,6 @@
-//! Prepared statements on SQLite's own handle, for the writer: sqlx hands each statement over to a thread of its own and back, which costs more
-//! than the statement. sqlx opens the connection and lends its handle.
+//! Prepared statements on SQLite's own handle, for the writer: sqlx hands each statement over to a
+//! thread of its own and back, which costs more than the statement. sqlx opens the connection and
+//! lends its handle.
 #![allow(
     unsafe_code,
     reason = "SQLite's interface is C; every call of it in this crate but one is here"
@@ -105,7 +106,8 @@ impl<'a> Raw<'a> {
         self.run(text, &[]).map(|(number, _)| number)
     }
 
-    /// False within a transaction. SQLite ends one by itself when it cannot go on (<https://www.sqlite.org/c3ref/get_autocommit.html>).
+    /// False within a transaction. SQLite ends one by itself when it cannot go on
+    /// (<https://www.sqlite.org/c3ref/get_autocommit.html>).
     pub(crate) fn is_autocommit(&self) -> bool {
         // SAFETY: the handle is open as long as it is lent.
         unsafe { sqlite3_get_autocommit(self.handle.as_ptr()) != 0 }
@@ -202,7 +204,8 @@ fn bind(
 ) -> Result<(), Refusal> {
     for (n, place) in (1..).zip(places) {
         let arg = args.get(*place).copied().unwrap_or(Arg::Null);
-        // SAFETY: the statement is alive and not running; text and bytes outlive it, since `run` resets it and clears its bindings before it returns.
+        // SAFETY: the statement is alive and not running; text and bytes outlive it, since `run`
+        // resets it and clears its bindings before it returns.
         let code = unsafe {
             match arg {
                 Arg::Null => sqlite3_bind_null(statement, n),

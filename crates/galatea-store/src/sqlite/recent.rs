@@ -1,7 +1,9 @@
-//! The newest messages of Rooms, kept in memory: every turn reads them, and what it reads was mostly written by this process a moment ago.
+//! The newest messages of Rooms, kept in memory: every turn reads them, and what it reads was
+//! mostly written by this process a moment ago.
 //!
-//! The writer adds what it has committed before it answers for it, in the order of commits, so a caller that got its answer finds its change here. Whatever
-//! changes or removes a stored memory empties everything (`Change::changes_memories`), and so does a commit of another process.
+//! The writer adds what it has committed before it answers for it, in the order of commits, so a
+//! caller that got its answer finds its change here. Whatever changes or removes a stored memory
+//! empties everything (`Change::changes_memories`), and so does a commit of another process.
 
 use galatea_core::{AgentId, Memory, MemoryId, MemoryKind, RoomId, Timestamp, store::MemoryQuery};
 use serde_json::{Map, Value};
@@ -10,9 +12,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Bytes of memories held, about: a hundred busy Rooms, or many more quiet ones. A message of a chat takes 1 KiB.
+/// Bytes of memories held, about: a hundred busy Rooms, or many more quiet ones. A message of a
+/// chat takes 1 KiB.
 const BYTES: usize = 8 << 20;
-/// The same once nothing was written for a while: the Rooms that go on first are most likely the last ones asked for.
+/// The same once nothing was written for a while: the Rooms that go on first are most likely the
+/// last ones asked for.
 const QUIET: usize = 2 << 20;
 /// Longest page that is held.
 const LONGEST: u32 = 512;
@@ -124,7 +128,8 @@ impl Recent {
         Known::Read(Reading { key, ticket: ticks, most: limit.next_multiple_of(STEP) })
     }
 
-    /// Keeps a page that was read, the newest first, unless something was committed meanwhile; gives what the query asked for.
+    /// Keeps a page that was read, the newest first, unless something was committed meanwhile;
+    /// gives what the query asked for.
     pub(crate) fn fill(
         &self,
         reading: &Reading,

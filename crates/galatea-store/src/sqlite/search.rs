@@ -8,7 +8,8 @@ use crate::{
     dialect::{Dialects, values},
 };
 
-/// Memories indexed in one commit (some 20 ms), so that a search after a long time does not hold up messages.
+/// Memories indexed in one commit (some 20 ms), so that a search after a long time does not hold up
+/// messages.
 const STEP: u32 = 2_000;
 
 /// The texts of the next so many memories, then how far the index has come.
@@ -39,8 +40,9 @@ impl Sqlite {
     }
 }
 
-/// Words as an FTS5 expression that asks for all of them; none when there is no word in it. Quoting takes the meaning from FTS5's
-/// operators (<https://www.sqlite.org/fts5.html#full_text_query_syntax>).
+/// Words as an FTS5 expression that asks for all of them; none when there is no word in it. Quoting
+/// takes the meaning from FTS5's operators
+/// (<https://www.sqlite.org/fts5.html#full_text_query_syntax>).
 pub(crate) fn expression(words: &str) -> Option<String> {
     let words: Vec<String> = words
         .split(|c: char| !c.is_alphanumeric() && c != '\'')

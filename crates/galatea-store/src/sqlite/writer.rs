@@ -1,5 +1,6 @@
-//! The one writer, on a thread of its own: takes all changes that wait, commits them as one transaction with a savepoint for each change, then
-//! answers. Never waits for more to come. A change that is refused fails alone.
+//! The one writer, on a thread of its own: takes all changes that wait, commits them as one
+//! transaction with a savepoint for each change, then answers. Never waits for more to come. A
+//! change that is refused fails alone.
 
 use galatea_core::{Error, Result};
 use sqlx::{Connection, SqliteConnection};
@@ -28,12 +29,14 @@ use crate::{change::Change, error as common};
 
 /// Changes that may wait before callers are held back.
 pub(crate) const WAITING: usize = 1024;
-/// Changes of one group. Measured on 2 cores: larger groups gain nothing once the disk's flush is spread over hundreds.
+/// Changes of one group. Measured on 2 cores: larger groups gain nothing once the disk's flush is
+/// spread over hundreds.
 const GROUP: usize = 512;
 /// Bytes of one group after which no further change joins.
 const GROUP_BYTES: usize = 8 << 20;
 
-/// Changes when another connection has committed (<https://www.sqlite.org/pragma.html#pragma_data_version>).
+/// Changes when another connection has committed
+/// (<https://www.sqlite.org/pragma.html#pragma_data_version>).
 const VERSION: &str = "PRAGMA data_version";
 /// Takes the write lock at once, so that no reader's lock has to become one.
 const BEGIN: &str = "BEGIN IMMEDIATE";
@@ -47,7 +50,8 @@ const SHRINK: &str = "PRAGMA shrink_memory";
 
 /// What the writer is asked for.
 pub(crate) enum Order {
-    /// Carry out a change; the answer is sent after the commit. The permit is a place among those that wait.
+    /// Carry out a change; the answer is sent after the commit. The permit is a place among those
+    /// that wait.
     Apply(Change, oneshot::Sender<Result<Vec<u64>>>, OwnedSemaphorePermit),
     /// Finish what came before, write everything back into the main file and close.
     Close(oneshot::Sender<()>),
@@ -67,7 +71,8 @@ pub(crate) struct Writer {
     pub(crate) statements: Arc<AtomicU64>,
     pub(crate) condition: Arc<Condition>,
     pub(crate) recent: Arc<Recent>,
-    /// With nothing to do for so long, what is held for the next change and the next turn is given back.
+    /// With nothing to do for so long, what is held for the next change and the next turn is given
+    /// back.
     pub(crate) idle: Duration,
     /// Removed text may still be in the write-ahead log.
     scrub: bool,
@@ -86,7 +91,8 @@ impl Writer {
         Self { orders, statements, condition, recent, idle, scrub: false, version: None }
     }
 
-    /// Writes through a connection of its own, until `close` is called or all handles of the store are gone.
+    /// Writes through a connection of its own, until `close` is called or all handles of the store
+    /// are gone.
     pub(crate) fn run_alone(mut self, mut connection: SqliteConnection, waiter: &Runtime) {
         let closing = match waiter.block_on(connection.lock_handle()) {
             Ok(mut lent) => {
@@ -120,7 +126,8 @@ impl Writer {
         ended(closing);
     }
 
-    /// Takes orders until the end; gives whom to tell of it. `with` lends the connection for one piece of work.
+    /// Takes orders until the end; gives whom to tell of it. `with` lends the connection for one
+    /// piece of work.
     fn run(
         &mut self,
         mut with: impl FnMut(&mut Self, &mut dyn FnMut(&mut Self, &mut Raw<'_>)),
@@ -140,7 +147,8 @@ impl Writer {
             let mut group = Vec::new();
             let mut closing = collect(first, &mut group);
             if closing.is_none() {
-                // Callers that the last commit woke get the chance to hand in their next change; without a ready caller this does not wait.
+                // Callers that the last commit woke get the chance to hand in their next change;
+                // without a ready caller this does not wait.
                 thread::yield_now();
             }
             let mut bytes: usize = group.iter().map(|w: &Waiting| w.change.bytes).sum();
@@ -278,7 +286,8 @@ impl Writer {
         }
     }
 
-    /// Gives back what SQLite holds for the next change, and what turns read of Rooms that are quiet again.
+    /// Gives back what SQLite holds for the next change, and what turns read of Rooms that are
+    /// quiet again.
     fn shrink(&self, db: &mut Raw<'_>) {
         self.recent.shrink();
         if let Err(failure) = db.execute(SHRINK, &[]) {
@@ -286,8 +295,8 @@ impl Writer {
         }
     }
 
-    /// Takes removed text out of the write-ahead log; `secure_delete` has overwritten it in the pages. Tried again after the next group while a
-    /// reader holds the log.
+    /// Takes removed text out of the write-ahead log; `secure_delete` has overwritten it in the
+    /// pages. Tried again after the next group while a reader holds the log.
     fn scrub_log(&mut self, db: &mut Raw<'_>) {
         if self.scrub {
             self.scrub = !self.checkpoint(db);

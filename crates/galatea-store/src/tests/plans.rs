@@ -1,4 +1,5 @@
-//! Plans: on a database of 100,000 messages no statement of a message's way reads a growing table whole.
+//! Plans: on a database of 100,000 messages no statement of a message's way reads a growing table
+//! whole.
 
 use galatea_core::{
     Cursor,
@@ -41,7 +42,8 @@ const GROWING: &[&str] = &[
     "e",
 ];
 
-/// The rows of 100,000 messages in 100 Rooms, each with an answer that was sent. `$numbers` gives n from 1 to 100,000 and an id of a kind.
+/// The rows of 100,000 messages in 100 Rooms, each with an answer that was sent. `$numbers` gives n
+/// from 1 to 100,000 and an id of a kind.
 macro_rules! filled {
     ($numbers:literal, $memory:literal, $answer:literal, $room:literal, $turn:literal, $words:literal, $words_value:literal) => {
         [

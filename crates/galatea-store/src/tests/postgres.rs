@@ -1,4 +1,5 @@
-//! What is PostgreSQL's own: addresses, statements, several handles, lost connections. What every store must do is in the shared suite.
+//! What is PostgreSQL's own: addresses, statements, several handles, lost connections. What every
+//! store must do is in the shared suite.
 
 mod addresses;
 mod costs;

@@ -1,4 +1,5 @@
-//! What is SQLite's own: files, statements, groups, full disks. What every store must do is in the shared suite.
+//! What is SQLite's own: files, statements, groups, full disks. What every store must do is in the
+//! shared suite.
 
 mod costs;
 mod files;
@@ -12,7 +13,8 @@ use galatea_core::{Account, Cursor, store::Ingest};
 use galatea_testkit::store_suite::fixtures::{SOURCE, Scene};
 use std::{path::Path, time::Duration};
 
-/// Opens without patience for locks: only where no other store of the same file may still be closing.
+/// Opens without patience for locks: only where no other store of the same file may still be
+/// closing.
 async fn open(path: &Path) -> galatea_core::Result<Database> {
     Database::sqlite(
         path,

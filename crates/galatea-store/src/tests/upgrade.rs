@@ -1,5 +1,5 @@
-//! Databases of an earlier version: the first opening brings the tables up to date, every row reads as it was written, and work that was not
-//! finished goes on.
+//! Databases of an earlier version: the first opening brings the tables up to date, every row reads
+//! as it was written, and work that was not finished goes on.
 
 mod reads;
 mod rows;
@@ -14,7 +14,8 @@ use std::path::Path;
 
 use crate::{Database, SqliteOptions, postgres, sqlite};
 
-/// The versions to come from, by their newest migration: the last one without functions in the database, and the one before today's.
+/// The versions to come from, by their newest migration: the last one without functions in the
+/// database, and the one before today's.
 const EARLIER: [i64; 2] = [9, 10];
 
 /// Tables of both databases that hold rows of ours.

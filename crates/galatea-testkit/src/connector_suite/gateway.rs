@@ -56,7 +56,8 @@ impl RecordingGateway {
         Arc::new(Self { identity, state: Mutex::default(), changed: watch::Sender::new(0) })
     }
 
-    /// Lets the next `count` calls of `receive` fail as a full disk does; their batches are not stored.
+    /// Lets the next `count` calls of `receive` fail as a full disk does; their batches are not
+    /// stored.
     pub fn fail_receives(&self, count: usize) {
         self.change(|s| s.failures = count);
     }

@@ -12,14 +12,15 @@ pub trait ConnectorHarness: Send + Sync + Sized + 'static {
     /// Starts a fresh platform.
     async fn start() -> Self;
 
-    /// A connector for the platform's account. Asked again for a restart: nothing of the first one is kept but what the platform
-    /// and the gateway remember.
+    /// A connector for the platform's account. Asked again for a restart: nothing of the first one
+    /// is kept but what the platform and the gateway remember.
     fn connector(&self) -> Arc<dyn Connector>;
 
     /// Secrets that must appear nowhere.
     fn canaries(&self) -> Vec<String>;
 
-    /// A place with one person in it who has written to the agent before, or whom it may write to. None when the platform has no such place.
+    /// A place with one person in it who has written to the agent before, or whom it may write to.
+    /// None when the platform has no such place.
     async fn spot(&self, kind: SpotKind) -> Option<Spot>;
 
     /// Lets the spot's person say something. Returns the id the connector must report.
@@ -31,13 +32,15 @@ pub trait ConnectorHarness: Send + Sync + Sized + 'static {
     /// Lets the person remove what they said; false when the platform does not tell agents.
     async fn delete(&self, spot: &Spot, id: &RemoteId) -> bool;
 
-    /// Lets the person react to a message of the agent; false when the platform does not tell agents.
+    /// Lets the person react to a message of the agent; false when the platform does not tell
+    /// agents.
     async fn react(&self, spot: &Spot, id: &RemoteId, emoji: &str) -> bool;
 
     /// Lets the person press the button with this data under a message of the agent.
     async fn press(&self, spot: &Spot, id: &RemoteId, data: &str);
 
-    /// Messages of the agent as people at the spot see them, oldest first; waits until there are at least `count`.
+    /// Messages of the agent as people at the spot see them, oldest first; waits until there are at
+    /// least `count`.
     async fn shown(&self, spot: &Spot, count: usize) -> Vec<Shown>;
 
     /// Emoji the agent has set on a message.
@@ -55,7 +58,8 @@ pub trait ConnectorHarness: Send + Sync + Sized + 'static {
     /// Delivers everything once more that the connector had already.
     async fn redeliver(&self);
 
-    /// How many events the platform has not been told to forget; none when the platform has no such thing.
+    /// How many events the platform has not been told to forget; none when the platform has no such
+    /// thing.
     fn unacknowledged(&self) -> Option<usize>;
 
     /// Waits until everything is acknowledged.
@@ -64,7 +68,8 @@ pub trait ConnectorHarness: Send + Sync + Sized + 'static {
     /// Whether what is said while the connector is away comes when it is back.
     fn queues_while_away(&self) -> bool;
 
-    /// The platform tells the agent only of what mentions it, so the harness adds the mention to everything.
+    /// The platform tells the agent only of what mentions it, so the harness adds the mention to
+    /// everything.
     fn hears_only_mentions(&self) -> bool {
         false
     }

@@ -177,7 +177,8 @@ async fn supervise(
             }
             done => return done,
         }
-        // The runtime's first wait is of this order; without one a connector that fails at once would keep the processor.
+        // The runtime's first wait is of this order; without one a connector that fails at once
+        // would keep the processor.
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
             () = tokio::time::sleep(Duration::from_millis(20)) => {}

@@ -94,7 +94,8 @@ pub(crate) fn get(state: &mut State, request: &Request) -> Answer {
 
 pub(crate) fn list(state: &mut State, request: &Request) -> Answer {
     let channel = state.allowed_in(request.id(0), 0)?;
-    // "If the current user is missing the READ_MESSAGE_HISTORY permission in the channel, then no messages will be returned."
+    // "If the current user is missing the READ_MESSAGE_HISTORY permission in the channel, then no
+    // messages will be returned."
     let readable = channel.guild.is_none() || channel.may & may::HISTORY != 0;
     let number = |name: &str| {
         request

@@ -19,13 +19,15 @@ pub enum Effect {
     ApplyThenError(u16),
     /// The call is done, and the connection closes without a byte of an answer.
     LoseResponse,
-    /// The connection closes without an answer and nothing is done until [`super::Handle::apply_late`].
+    /// The connection closes without an answer and nothing is done until
+    /// [`super::Handle::apply_late`].
     ApplyLate,
     /// The call is done and never answered.
     ApplyAndHang,
     /// Nothing is done and nothing is ever answered.
     Hang,
-    /// The call is done, and the connection closes after this many bytes of the answer, head included.
+    /// The call is done, and the connection closes after this many bytes of the answer, head
+    /// included.
     CutAfter(usize),
     /// The call is done; the answer is 200 with a body that is not JSON.
     Garbage,
@@ -54,7 +56,8 @@ pub enum Order {
     CutAfter(usize),
 }
 
-/// A step at which the gateway falls silent on its next connection that gets there. Heartbeats are still acknowledged.
+/// A step at which the gateway falls silent on its next connection that gets there. Heartbeats are
+/// still acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silent {
     /// No greeting (op 10).

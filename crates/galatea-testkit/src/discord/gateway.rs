@@ -1,4 +1,5 @@
-//! The gateway: greeting, identify and resume with their checks, heartbeats, events in order, close codes.
+//! The gateway: greeting, identify and resume with their checks, heartbeats, events in order, close
+//! codes.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -201,7 +202,8 @@ impl Connection {
         state.sessions.all.retain(|_, s| s.connection != Some(number));
     }
 
-    /// The connection is over. Closing with 1000 or 1001 ends the session, anything else leaves it for a while.
+    /// The connection is over. Closing with 1000 or 1001 ends the session, anything else leaves it
+    /// for a while.
     fn left(&self, code: Option<u16>) {
         let mut state = self.shared.lock();
         if matches!(code, Some(1000 | 1001)) {
@@ -411,7 +413,8 @@ impl Connection {
         Ok(told)
     }
 
-    /// Members of a guild by their ids (Discord, "Request Guild Members"): needs no privileged intent.
+    /// Members of a guild by their ids (Discord, "Request Guild Members"): needs no privileged
+    /// intent.
     fn members(&mut self, state: &mut State, data: &Value) -> Result<Vec<Value>, Over> {
         state.member_requests += 1;
         let number = self.number;

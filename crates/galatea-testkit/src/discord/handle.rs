@@ -116,7 +116,8 @@ impl Handle {
         self.change(|s| s.options.identifies = left);
     }
 
-    /// Takes every identify and resume from now on and closes the connection with this code; none: as usual again.
+    /// Takes every identify and resume from now on and closes the connection with this code; none:
+    /// as usual again.
     pub fn refuse_sessions(&self, code: Option<u16>) {
         self.change(|s| s.options.refuse = code);
     }
@@ -131,7 +132,8 @@ impl Handle {
         self.change(|s| s.silences.extend(steps));
     }
 
-    /// Sends every session an event as this text stands, whatever it is; `{s}` becomes the event's number. It comes again after a resume.
+    /// Sends every session an event as this text stands, whatever it is; `{s}` becomes the event's
+    /// number. It comes again after a resume.
     pub fn sends_raw(&self, text: &str) {
         self.change(|s| {
             let bot = s.world.bot;
@@ -221,7 +223,8 @@ impl Handle {
             let mut pause = Duration::from_millis(10);
             loop {
                 self.order(Order::AskHeartbeat);
-                // What the client has stored by now nobody announces; asking without a pause would break the limit of 120 a minute.
+                // What the client has stored by now nobody announces; asking without a pause would
+                // break the limit of 120 a minute.
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(1));
             }
@@ -375,7 +378,8 @@ impl Handle {
         self.change(|s| load::start(s, plan));
     }
 
-    /// Waits until every message of the load is answered, without a limit of its own, and returns the trips.
+    /// Waits until every message of the load is answered, without a limit of its own, and returns
+    /// the trips.
     pub async fn wait_load(&self) -> Vec<Trip> {
         let mut changes = self.shared.changed.subscribe();
         loop {
@@ -419,7 +423,8 @@ fn shown(message: &super::world::Message) -> Shown {
     }
 }
 
-/// What Discord shows in code blocks: between pairs of three backticks, a language on the first line left out.
+/// What Discord shows in code blocks: between pairs of three backticks, a language on the first
+/// line left out.
 fn code(text: &str) -> Vec<String> {
     let blocks = text.split("```").skip(1).step_by(2);
     blocks

@@ -167,7 +167,8 @@ pub(crate) fn follow_up(state: &mut State, request: &Request) -> Answer {
     let body = validate::message(request, state.options.pings, true)?.clone();
     let (now, files) = (state.now(), state.files(request));
     if body.get("flags").and_then(Value::as_u64).is_some_and(|flags| flags & EPHEMERAL != 0) {
-        // While a deferred answer waits, the first follow-up fills its place and is as public as it (Discord, "Create Followup Message").
+        // While a deferred answer waits, the first follow-up fills its place and is as public as it
+        // (Discord, "Create Followup Message").
         let loading = known
             .original
             .and_then(|id| state.world.message(known.channel, id))

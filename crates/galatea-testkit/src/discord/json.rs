@@ -147,7 +147,8 @@ impl World {
         some.map(|(id, c)| self.channel_json(*id, c)).collect()
     }
 
-    /// What GUILD_CREATE carries. Without the members intent only the bot itself is among the members.
+    /// What GUILD_CREATE carries. Without the members intent only the bot itself is among the
+    /// members.
     pub(crate) fn guild_create(&self, id: u64, members: bool) -> Value {
         let mut json = self.guild_json(id);
         let Some(g) = self.guilds.get(&id) else { return json };

@@ -1,4 +1,5 @@
-//! Rate limits: a bucket per route and top-level id, the global one, and calls that count against the address.
+//! Rate limits: a bucket per route and top-level id, the global one, and calls that count against
+//! the address.
 
 use std::{
     collections::{HashMap, VecDeque},

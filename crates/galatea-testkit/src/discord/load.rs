@@ -1,5 +1,5 @@
-//! Load: messages over many direct message channels, and the short way through the server that goes with it: no history, no checks,
-//! no stored messages, no limits.
+//! Load: messages over many direct message channels, and the short way through the server that goes
+//! with it: no history, no checks, no stored messages, no limits.
 
 use std::{collections::BTreeMap, time::Instant};
 

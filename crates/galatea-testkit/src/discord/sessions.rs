@@ -48,7 +48,8 @@ impl Session {
         }
     }
 
-    /// A heartbeat told this number. What came before it need not be kept: a client that tells more than it has stored loses it.
+    /// A heartbeat told this number. What came before it need not be kept: a client that tells more
+    /// than it has stored loses it.
     pub(crate) fn acknowledge(&mut self, sequence: u64) {
         self.acknowledged = self.acknowledged.max(sequence);
         while self.history.front().is_some_and(|(s, ..)| *s <= self.acknowledged) {
@@ -139,7 +140,8 @@ impl Sessions {
     }
 }
 
-/// Without the Message Content intent (Discord, "Message Content Intent"): words only in direct messages, in the bot's own, and where it is mentioned.
+/// Without the Message Content intent (Discord, "Message Content Intent"): words only in direct
+/// messages, in the bot's own, and where it is mentioned.
 fn without_content(data: &Value, guild: Option<u64>, bot: u64) -> Value {
     let bot = json!(bot.to_string());
     let mentioned = data["mentions"].as_array().is_some_and(|m| m.iter().any(|u| u["id"] == bot));

@@ -47,11 +47,13 @@ pub struct Options {
     pub members: bool,
     /// How many sessions may still be begun today.
     pub identifies: u64,
-    /// Messages a bucket takes, and within how long. Discord: 5 in 5 s; more here, so that suites need not wait.
+    /// Messages a bucket takes, and within how long. Discord: 5 in 5 s; more here, so that suites
+    /// need not wait.
     pub bucket: (u32, Duration),
     /// Messages may notify people.
     pub pings: bool,
-    /// Check calls, limit them and remember them. Off for benchmarks: then messages and typing are fast, and sessions may begin at any time.
+    /// Check calls, limit them and remember them. Off for benchmarks: then messages and typing are
+    /// fast, and sessions may begin at any time.
     pub checks: bool,
     /// The bot lives by a clock of its own: how far apart its sessions are begun is not checked.
     pub own_time: bool,

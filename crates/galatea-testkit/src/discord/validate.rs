@@ -1,4 +1,5 @@
-//! The rules of a message (Discord, "Create Message", "Component Reference", "Allowed Mentions Object").
+//! The rules of a message (Discord, "Create Message", "Component Reference", "Allowed Mentions
+//! Object").
 
 use serde_json::{Map, Value};
 use std::collections::HashSet;

@@ -25,7 +25,8 @@ impl<E: Clone> Fault<E> {
         Self { effect, call: None, place: None, skip: 0, left: 1 }
     }
 
-    /// Only calls of this method (Telegram: `sendMessage`, whatever its case) or route (`POST /channels/{}/messages`, `POST /2/tweets`).
+    /// Only calls of this method (Telegram: `sendMessage`, whatever its case) or route
+    /// (`POST /channels/{}/messages`, `POST /2/tweets`).
     #[must_use]
     pub fn on(mut self, call: &str) -> Self {
         self.call = Some(call.to_owned());

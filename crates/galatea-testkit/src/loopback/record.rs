@@ -1,4 +1,5 @@
-//! What a server holds besides its platform's world: faults that are ordered, rules that were broken.
+//! What a server holds besides its platform's world: faults that are ordered, rules that were
+//! broken.
 
 use super::fault::{self, Fault};
 

@@ -138,7 +138,8 @@ impl<S: Scene> Handle<S> {
         }
     }
 
-    /// The calls and violations so far, one per line, for failure messages. Secrets are not part of it.
+    /// The calls and violations so far, one per line, for failure messages. Secrets are not part of
+    /// it.
     pub fn story(&self) -> String {
         let state = self.shared.lock();
         let mut lines = state.story();

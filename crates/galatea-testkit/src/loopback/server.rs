@@ -7,7 +7,8 @@ use super::{
     wire::{Door, Wire},
 };
 
-/// A running server; stops and checks when dropped. Everything a test does goes through its [`Handle`].
+/// A running server; stops and checks when dropped. Everything a test does goes through its
+/// [`Handle`].
 pub struct Server<S: Scene> {
     handle: Handle<S>,
 }

@@ -93,7 +93,8 @@ impl axum::serve::Listener for Door {
                     let _ = stream.set_nodelay(true);
                     return (Line { stream, wire: Wire(Arc::new(AtomicI64::new(WHOLE))) }, from);
                 }
-                // Out of descriptors or a client that is gone already: others must get their turn before the next try.
+                // Out of descriptors or a client that is gone already: others must get their turn
+                // before the next try.
                 Err(_) => tokio::task::yield_now().await,
             }
         }

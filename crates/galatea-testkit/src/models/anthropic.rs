@@ -161,7 +161,8 @@ impl Dialect for Anthropic {
     }
 }
 
-/// Models that reason by themselves take no sampling parameters, forced tools or prefill (models overview, migration guides).
+/// Models that reason by themselves take no sampling parameters, forced tools or prefill (models
+/// overview, migration guides).
 fn is_new(model: &str) -> bool {
     ["claude-haiku-5", "claude-sonnet-5", "claude-opus-5", "claude-fable-5"]
         .iter()

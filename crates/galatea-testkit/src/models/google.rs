@@ -1,4 +1,5 @@
-//! Google's Gemini API: `generateContent`, `streamGenerateContent`, `batchEmbedContents`, models (ai.google.dev/api).
+//! Google's Gemini API: `generateContent`, `streamGenerateContent`, `batchEmbedContents`, models
+//! (ai.google.dev/api).
 
 use galatea_core::model::Finish;
 use serde_json::{Value, json};

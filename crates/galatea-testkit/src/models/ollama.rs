@@ -1,4 +1,5 @@
-//! Ollama's `/api/chat`, `/api/embed`, `/api/show` and `/api/tags` (docs/api.md of the ollama repository).
+//! Ollama's `/api/chat`, `/api/embed`, `/api/show` and `/api/tags` (docs/api.md of the ollama
+//! repository).
 
 use galatea_core::model::Finish;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! OpenAI's Chat Completions, embeddings and model list (API reference, platform.openai.com/docs/api-reference).
+//! OpenAI's Chat Completions, embeddings and model list (API reference,
+//! platform.openai.com/docs/api-reference).
 
 mod responses;
 

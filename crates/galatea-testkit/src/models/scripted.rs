@@ -139,8 +139,9 @@ impl TextModel for ScriptedModel {
     }
 }
 
-/// Shows a piece. As written today, the contract gives `on_text` one lifetime that begins before the answer exists, so only text that lives
-/// for ever can be shown; few enough pieces are shown in tests.
+/// Shows a piece. As written today, the contract gives `on_text` one lifetime that begins before
+/// the answer exists, so only text that lives for ever can be shown; few enough pieces are shown in
+/// tests.
 fn show(on_text: &(dyn Fn(&str) + Send + Sync), piece: &str) {
     on_text(piece);
 }

@@ -31,7 +31,8 @@ use super::{
 
 /// Largest request accepted.
 const MAX_REQUEST: usize = 64 << 20;
-/// Requests kept for inspection; older ones are forgotten, so that a benchmark does not fill memory.
+/// Requests kept for inspection; older ones are forgotten, so that a benchmark does not fill
+/// memory.
 const KEEP: usize = 4096;
 
 /// One wire format: what it demands and how it answers.
@@ -119,7 +120,8 @@ impl Recorded {
     }
 }
 
-/// A request, its body as it came: thousands of taken apart ones would cost the machine more than those who send them.
+/// A request, its body as it came: thousands of taken apart ones would cost the machine more than
+/// those who send them.
 struct Kept {
     /// Without its body.
     head: Recorded,
@@ -220,7 +222,8 @@ impl<D: Dialect> ModelServer<D> {
         *lock(&self.shared.script) = Some(Box::new(script));
     }
 
-    /// Sends bodies in pieces of this many bytes, so that characters and events are torn apart; 0 sends them whole.
+    /// Sends bodies in pieces of this many bytes, so that characters and events are torn apart; 0
+    /// sends them whole.
     pub fn tear(&self, bytes: usize) {
         self.shared.chunk.store(bytes, Ordering::Relaxed);
     }

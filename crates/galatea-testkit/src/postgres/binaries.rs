@@ -19,14 +19,16 @@ const VERSIONED: &[&str] = &[
     "/usr/local/pgsql",
 ];
 
-/// The folder of the server's programs. Installs them into the system (as root, where `apt-get` is) or into `folder` when there are none.
+/// The folder of the server's programs. Installs them into the system (as root, where `apt-get` is)
+/// or into `folder` when there are none.
 pub(super) fn find_or_install(folder: &Path) -> PathBuf {
     find().or_else(install_by_apt).or_else(|| unpack(&folder.join("programs"))).unwrap_or_else(|| {
         panic!("no PostgreSQL server programs: install PostgreSQL 14 or newer, or set {VARIABLE} to the folder that holds initdb, pg_ctl and postgres")
     })
 }
 
-/// The same, of a server that has pgvector. Distributions have it as a package of its own, if at all, so it comes out of a Python package first.
+/// The same, of a server that has pgvector. Distributions have it as a package of its own, if at
+/// all, so it comes out of a Python package first.
 pub(super) fn with_pgvector(folder: &Path) -> PathBuf {
     let has = |programs: &PathBuf| has_pgvector(programs);
     let found = || find().filter(has);
@@ -65,7 +67,8 @@ fn find() -> Option<PathBuf> {
         return Some(folder);
     }
     let path = env::var_os("PATH").unwrap_or_default();
-    // Distributions link single programs into other folders; beside the program itself are all of them.
+    // Distributions link single programs into other folders; beside the program itself are all of
+    // them.
     let linked = env::split_paths(&path).filter_map(|folder| {
         fs::canonicalize(folder.join("initdb")).ok()?.parent().map(Path::to_owned)
     });

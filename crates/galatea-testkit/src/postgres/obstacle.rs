@@ -1,4 +1,5 @@
-//! A database in which messages cannot be finished: whoever tries waits, and is told that the disk is full.
+//! A database in which messages cannot be finished: whoever tries waits, and is told that the disk
+//! is full.
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, query_scalar};
 use std::time::Duration;
@@ -12,7 +13,8 @@ const WAITS: &str = "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_database d ON d
 pub struct Obstacle(PgConnection);
 
 impl Obstacle {
-    /// From now on no message of this store comes into one of these states, such as "done" or "skipped". Its tables must be there.
+    /// From now on no message of this store comes into one of these states, such as "done" or
+    /// "skipped". Its tables must be there.
     pub async fn set(database: &Database, states: &[&str]) -> Self {
         let states = states.iter().map(|state| format!("'{state}'")).collect::<Vec<_>>().join(", ");
         let set = format!(

@@ -1,4 +1,5 @@
-//! A pooler in transaction mode, as PgBouncer is one: all clients take turns with one session, a transaction each.
+//! A pooler in transaction mode, as PgBouncer is one: all clients take turns with one session, a
+//! transaction each.
 
 use std::sync::Arc;
 use tokio::{

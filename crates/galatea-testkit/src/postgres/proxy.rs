@@ -55,7 +55,8 @@ impl Proxy {
         &self.url
     }
 
-    /// The `nth` answer from now on is thrown away together with its connection: what was asked for is done, and nobody hears of it.
+    /// The `nth` answer from now on is thrown away together with its connection: what was asked for
+    /// is done, and nobody hears of it.
     pub fn lose(&self, nth: usize) {
         self.shared.losing.store(nth, Ordering::SeqCst);
     }

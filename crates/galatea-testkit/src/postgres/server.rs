@@ -20,11 +20,12 @@ use nix::{
 
 use super::binaries;
 
-/// How often a process says that it still uses a server; the watcher ends one that nobody has used for two minutes.
+/// How often a process says that it still uses a server; the watcher ends one that nobody has used
+/// for two minutes.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 
-/// Ends the server in `$1` when its file `used` has not been touched for two minutes. It takes the description away first and looks once
-/// more, so that whoever came in between keeps it.
+/// Ends the server in `$1` when its file `used` has not been touched for two minutes. It takes the
+/// description away first and looks once more, so that whoever came in between keeps it.
 const WATCHER: &str = r#"
 cd / ; here=$1 ; stop=$2
 fresh() { [ -n "$(find "$here/used" -mmin -2 2>/dev/null)" ]; }
@@ -88,7 +89,8 @@ impl Server {
         Self::make(&root, binaries::find_or_install(&root), false)
     }
 
-    /// As [`Server::private`], with every commit on the disk before it counts: for measurements, slow.
+    /// As [`Server::private`], with every commit on the disk before it counts: for measurements,
+    /// slow.
     pub fn durable() -> Self {
         let root = root();
         let lock = fs::File::create(root.join("lock")).unwrap();
@@ -110,7 +112,8 @@ impl Server {
         fs::create_dir(&folder).unwrap();
         let runs_as = nix::unistd::geteuid().is_root().then(unprivileged);
         if let Some((user, group)) = runs_as {
-            // The one above as well: the watcher, which is no root either, removes the server's folder from it.
+            // The one above as well: the watcher, which is no root either, removes the server's
+            // folder from it.
             for folder in [root, &folder] {
                 chown(folder, Some(user), Some(group)).unwrap();
             }
@@ -195,15 +198,18 @@ impl Server {
         self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
     }
 
-    /// Stops it as an administrator does who restarts it: sessions are ended, nothing is left to be recovered.
+    /// Stops it as an administrator does who restarts it: sessions are ended, nothing is left to be
+    /// recovered.
     pub fn stop_fast(&self) {
         self.run("pg_ctl", &["-D", &self.data(), "-m", "fast", "-w", "stop"]);
     }
 
-    /// Kills all its processes (SIGKILL), as the system does when memory runs out. It recovers with the next [`Server::start`].
+    /// Kills all its processes (SIGKILL), as the system does when memory runs out. It recovers with
+    /// the next [`Server::start`].
     pub fn kill_9(&self) {
         kill(Pid::from_raw(self.pid().try_into().unwrap()), Signal::SIGKILL).unwrap();
-        // Its sessions end by themselves once they notice; a new server refuses to start beside them.
+        // Its sessions end by themselves once they notice; a new server refuses to start beside
+        // them.
         while self.is_running() {
             thread::sleep(Duration::from_millis(10));
         }
@@ -262,7 +268,8 @@ impl Server {
         let output = self.folder.join("output");
         let file = || fs::File::options().create(true).append(true).open(&output).unwrap();
         let mut command = Command::new(self.programs.join(program));
-        // To a file: the server inherits it, and whoever reads a pipe would wait for the server's end.
+        // To a file: the server inherits it, and whoever reads a pipe would wait for the server's
+        // end.
         command
             .args(arguments)
             .current_dir("/")

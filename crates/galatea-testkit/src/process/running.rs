@@ -16,7 +16,8 @@ use tokio::{
     sync::watch,
 };
 
-/// After this long a wait fails with the output so far: only a test or program that is wrong takes so long.
+/// After this long a wait fails with the output so far: only a test or program that is wrong takes
+/// so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Which stream a line came from.

@@ -1,4 +1,5 @@
-//! What became of every message, operators' decisions, and the agreement of the store with the pure protocol.
+//! What became of every message, operators' decisions, and the agreement of the store with the pure
+//! protocol.
 
 use galatea_core::{
     Account, DeliveryId, Gap, Store, Timestamp, TurnId,
@@ -68,7 +69,8 @@ pub async fn every_message_is_accounted_for(store: Arc<dyn Store>) {
             unanswered(&store, scene, state).await;
         }
     }
-    // One that was deleted, and one that was deleted while a turn was under way: no turn finished it, and it says why.
+    // One that was deleted, and one that was deleted while a turn was under way: no turn finished
+    // it, and it says why.
     let deleted = [
         unanswered(&store, scene, InboxState::New).await,
         unanswered(&store, scene, InboxState::New).await,
@@ -208,7 +210,8 @@ pub async fn gaps_are_listed_with_their_account(store: Arc<dyn Store>) {
     assert_eq!(told, [(SOURCE, "8", gap(1)), (SOURCE, "8", gap(2)), (SOURCE, "9", gap(3))]);
 }
 
-/// Three hundred steps of a seeded walk: the store takes and refuses what [`Tables`] takes and refuses, and ends in its states.
+/// Three hundred steps of a seeded walk: the store takes and refuses what [`Tables`] takes and
+/// refuses, and ends in its states.
 pub async fn the_store_and_the_protocol_agree(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let (mut tables, mut messages, mut turns) = (Tables::default(), Vec::new(), Vec::new());

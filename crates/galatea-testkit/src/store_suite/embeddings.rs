@@ -55,7 +55,8 @@ async fn stored(store: &Arc<dyn Store>, scene: Scene, all: &[(&str, f32)]) -> Ve
     memories
 }
 
-/// By cosine similarity, with threshold and limit; the newest of equals first; memories come back whole.
+/// By cosine similarity, with threshold and limit; the newest of equals first; memories come back
+/// whole.
 pub async fn the_likest_come_first(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let all = [

@@ -53,7 +53,8 @@ pub async fn the_same_message_from_many_tasks_is_stored_once(store: Arc<dyn Stor
     assert_eq!(stored, 1);
 }
 
-/// An imported message has elizaOS's id; the same id in another room or of another agent is another message.
+/// An imported message has elizaOS's id; the same id in another room or of another agent is another
+/// message.
 pub async fn a_legacy_id_in_the_same_room_is_the_same_message(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let imported = scene.memory("imported", 1);
@@ -126,7 +127,8 @@ pub async fn connections_memories_and_cursor_are_in_the_same_commit(store: Arc<d
     );
 }
 
-/// Edits, deletions, people who come and go and moved Rooms: all of them with the messages and the cursor.
+/// Edits, deletions, people who come and go and moved Rooms: all of them with the messages and the
+/// cursor.
 pub async fn mutations_are_in_the_same_commit(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let known = [scene.message("typo", 1), scene.message("secret", 2)];
@@ -187,7 +189,8 @@ pub async fn mutations_are_in_the_same_commit(store: Arc<dyn Store>) {
     assert_eq!(stored, Some(cursor));
 }
 
-/// Each batch leaves its own position, also when all of it was known; streams, accounts and agents have their own.
+/// Each batch leaves its own position, also when all of it was known; streams, accounts and agents
+/// have their own.
 pub async fn the_cursor_follows_its_batches(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
@@ -332,7 +335,8 @@ pub async fn everything_of_an_entry_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(store.inbox_item(MemoryId::fresh()).await.unwrap(), None);
 }
 
-/// Somebody takes back what they said before its turn: no answer, no trace of the words, and a replay is no new message.
+/// Somebody takes back what they said before its turn: no answer, no trace of the words, and a
+/// replay is no new message.
 pub async fn a_deleted_message_is_not_answered_and_not_new_again(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let mut message = scene.message("/say secret", 1);
@@ -350,7 +354,8 @@ pub async fn a_deleted_message_is_not_answered_and_not_new_again(store: Arc<dyn 
     assert_eq!(store.memory(id).await.unwrap(), None);
 }
 
-/// A connector's state is stored with the batch it comes with, or not at all; each account has its own.
+/// A connector's state is stored with the batch it comes with, or not at all; each account has its
+/// own.
 pub async fn connector_state_is_in_the_same_commit(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let state = |key: &str, value| ConnectorState {

@@ -1,5 +1,5 @@
-//! Leases: one holder at a time, and nothing from one that was late. Members stand for processes; a store that cannot be shared gives
-//! everybody what they ask for.
+//! Leases: one holder at a time, and nothing from one that was late. Members stand for processes; a
+//! store that cannot be shared gives everybody what they ask for.
 
 use galatea_core::{
     AgentId, Cursor, ErrorKind, Event, MemberId, RemoteId, RoomId, Source, Store,
@@ -27,7 +27,8 @@ fn fence(member: MemberId, lease: &Lease) -> Option<Fence> {
     Some(Fence { member, lease: lease.clone() })
 }
 
-/// Nobody gets what another one holds, nor more than asked for, and together they hold each part once.
+/// Nobody gets what another one holds, nor more than asked for, and together they hold each part
+/// once.
 pub async fn parts_are_shared_out(store: Arc<dyn Store>) {
     let (a, b, all) =
         (MemberId::fresh(), MemberId::fresh(), Partition::all_rooms(AgentId::fresh()));
@@ -108,7 +109,8 @@ pub async fn members_are_counted_by_group(store: Arc<dyn Store>) {
     assert_eq!(members.iter().find(|member| member.id == late).unwrap().left, Duration::ZERO);
 }
 
-/// Each hears what the others publish, once and in order, from when it began to listen; what was told just before may come, too.
+/// Each hears what the others publish, once and in order, from when it began to listen; what was
+/// told just before may come, too.
 pub async fn events_reach_the_others(store: Arc<dyn Store>) {
     let (here, there) = (MemberId::fresh(), MemberId::fresh());
     let event = || Event::AgentStarted { agent: AgentId::fresh() };
@@ -165,7 +167,8 @@ pub async fn a_lease_ends_by_the_stores_clock(store: Arc<dyn Store>) {
     assert!(list.iter().all(|l| l.left > LONG / 2 && l.left <= LONG));
 }
 
-/// A worker that slept past its lease finishes no turn and moves no cursor; the one that took over does both.
+/// A worker that slept past its lease finishes no turn and moves no cursor; the one that took over
+/// does both.
 pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
@@ -229,7 +232,8 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
     assert_eq!(position().await, "taken over");
 }
 
-/// Whoever lost an account cannot undo what the next one does with a part; that it was sent is true all the same.
+/// Whoever lost an account cannot undo what the next one does with a part; that it was sent is true
+/// all the same.
 pub async fn whoever_lost_an_account_settles_nothing_but_the_truth(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let part = [Partition::account(&SOURCE, scene.agent, &account())];

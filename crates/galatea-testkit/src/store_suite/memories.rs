@@ -264,7 +264,8 @@ pub async fn another_agents_memories_are_never_returned(store: Arc<dyn Store>) {
     }
 }
 
-/// All words, in any order and case; also those stored since the last search; conditions hold as well.
+/// All words, in any order and case; also those stored since the last search; conditions hold as
+/// well.
 pub async fn words_are_found_in_full_text(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let elsewhere = scene.other_room();

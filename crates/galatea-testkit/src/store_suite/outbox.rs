@@ -363,7 +363,8 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     );
 }
 
-/// What waited long for its turn lies far behind the newest, and what lies around it is told all the same.
+/// What waited long for its turn lies far behind the newest, and what lies around it is told all
+/// the same.
 pub async fn a_trail_reaches_back_to_what_waited_long(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let asked = scene.message("asked", 1);

@@ -40,7 +40,8 @@ async fn names(store: &Arc<dyn Store>, agent: AgentId) -> Vec<String> {
     names
 }
 
-/// What asks leaves a task, what answers removes it, each in the commit of its turn and in the order of the effects.
+/// What asks leaves a task, what answers removes it, each in the commit of its turn and in the
+/// order of the effects.
 pub async fn a_turn_saves_and_removes_tasks(store: Arc<dyn Store>) {
     let scene = Scene::new();
     store.connect(scene.connections()).await.unwrap();
@@ -88,7 +89,8 @@ pub async fn a_turn_saves_and_removes_tasks(store: Arc<dyn Store>) {
     assert!(names(&store, scene.agent).await.is_empty(), "and one that is gone is no error");
 }
 
-/// A refused turn neither leaves its task nor removes another's: what it would have asked or answered never happened.
+/// A refused turn neither leaves its task nor removes another's: what it would have asked or
+/// answered never happened.
 pub async fn a_conflict_leaves_tasks_as_they_were(store: Arc<dyn Store>) {
     let scene = Scene::new();
     store.connect(scene.connections()).await.unwrap();
@@ -114,7 +116,8 @@ pub async fn a_conflict_leaves_tasks_as_they_were(store: Arc<dyn Store>) {
     );
 }
 
-/// Of two turns that answer one press, one commits: what waited is removed by it, and what the other brought is not there.
+/// Of two turns that answer one press, one commits: what waited is removed by it, and what the
+/// other brought is not there.
 pub async fn of_two_answers_one_takes_the_task(store: Arc<dyn Store>) {
     for _ in 0..20 {
         let scene = Scene::new();
@@ -137,7 +140,8 @@ pub async fn of_two_answers_one_takes_the_task(store: Arc<dyn Store>) {
     }
 }
 
-/// What somebody was asked or has waiting goes with them; others' tasks stay, and the same person's with another agent.
+/// What somebody was asked or has waiting goes with them; others' tasks stay, and the same person's
+/// with another agent.
 pub async fn a_forgotten_persons_tasks_go(store: Arc<dyn Store>) {
     let (scene, somebody) = (Scene::new(), EntityId::fresh());
     let abroad = Scene { person: scene.person, ..Scene::new() };

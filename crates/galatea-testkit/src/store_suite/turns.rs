@@ -209,7 +209,8 @@ pub async fn effects_are_applied(store: Arc<dyn Store>) {
     assert_eq!(store.participant_state(scene.room, scene.itself()).await.unwrap(), None);
 }
 
-/// All that somebody wrote goes, with the answers to it and their names; nobody else loses anything.
+/// All that somebody wrote goes, with the answers to it and their names; nobody else loses
+/// anything.
 pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     let scene = Scene::new();
     store.connect(scene.connections()).await.unwrap();

@@ -33,7 +33,8 @@ const CALL: Amount = Amount {
     micros: 420,
 };
 
-/// A turn that commits adds its usage, one that is refused adds nothing, and what is added twice is added up.
+/// A turn that commits adds its usage, one that is refused adds nothing, and what is added twice is
+/// added up.
 pub async fn a_turn_adds_to_the_ledger_in_its_commit(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);

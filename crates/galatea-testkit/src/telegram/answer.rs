@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 /// A method's outcome.
 pub(crate) type Answer = Result<Value, Refusal>;
 
-/// An unsuccessful answer: HTTP status, description and `ResponseParameters` (Bot API, "Making requests").
+/// An unsuccessful answer: HTTP status, description and `ResponseParameters` (Bot API, "Making
+/// requests").
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
     /// `error_code` and HTTP status.

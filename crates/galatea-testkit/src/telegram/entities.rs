@@ -49,7 +49,8 @@ pub(crate) fn utf16_len(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
-/// Checks entities a client sent against their text. Broken ones refuse; what the server would mend silently is noted as a violation.
+/// Checks entities a client sent against their text. Broken ones refuse; what the server would mend
+/// silently is noted as a violation.
 pub(crate) fn check(text: &str, raw: &Value, params: &Params) -> Result<Vec<Value>, Refusal> {
     let Some(list) = raw.as_array() else {
         return Err(Refusal::broken("expected an Array of MessageEntity"));
@@ -187,8 +188,9 @@ fn field<'a, T>(
     })
 }
 
-/// "Entities can be nested" (Bot API, Formatting options): no partial overlap; code and pre hold nothing and are held by quotes only;
-/// quotes can't be nested; other kinds than the plain styles can't contain each other.
+/// "Entities can be nested" (Bot API, Formatting options): no partial overlap; code and pre hold
+/// nothing and are held by quotes only; quotes can't be nested; other kinds than the plain styles
+/// can't contain each other.
 fn check_nesting(spans: &mut [Span], params: &Params) {
     spans.sort_by_key(|s| (s.from, std::cmp::Reverse(s.to)));
     for (i, outer) in spans.iter().enumerate() {
@@ -248,7 +250,8 @@ pub(crate) fn trimmed(text: &str, entities: Vec<Value>) -> Formatted {
     Formatted { text: kept.to_owned(), entities }
 }
 
-/// Entities the server finds by itself in what people and bots write: mentions, commands, links, hashtags.
+/// Entities the server finds by itself in what people and bots write: mentions, commands, links,
+/// hashtags.
 pub(crate) fn detect(text: &str, taken: &[Value]) -> Vec<Value> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -285,7 +288,8 @@ fn classify(word: &str) -> (usize, Option<&'static str>, usize) {
         );
     }
     if let Some(rest) = word.strip_prefix('@') {
-        // Usernames are 5 to 32 characters long (telegram.org/faq, "What can I use as my username?"); bots' end in bot.
+        // Usernames are 5 to 32 characters long (telegram.org/faq, "What can I use as my
+        // username?"); bots' end in bot.
         let len = name_len(rest);
         return (skip, (len >= 3).then_some("mention"), len + 1);
     }

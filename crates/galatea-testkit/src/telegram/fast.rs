@@ -31,7 +31,8 @@ pub(crate) fn answer(shared: &Shared, method: &Method, body: &Bytes) -> Option<B
             });
             let from = state.world.person_json(state.world.bot);
             drop(state);
-            // Waiters look at the load's end only; waking them for every message would cost more than the answer.
+            // Waiters look at the load's end only; waking them for every message would cost more
+            // than the answer.
             if finished {
                 shared.bump();
             }

@@ -5,7 +5,8 @@ use crate::loopback::ErrorBody;
 /// What goes wrong with a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// 429 with this `retry_after` in seconds; nothing is done, and sends to the chat before then are violations.
+    /// 429 with this `retry_after` in seconds; nothing is done, and sends to the chat before then
+    /// are violations.
     RateLimited(u64),
     /// A 5xx answer with a page or a JSON body; nothing is done.
     ServerError(u16, ErrorBody),
@@ -13,9 +14,11 @@ pub enum Effect {
     LoseResponse,
     /// The call is done and never answered; the connection stays open.
     ApplyAndHang,
-    /// The connection closes without an answer and nothing is done until [`super::Handle::apply_late`].
+    /// The connection closes without an answer and nothing is done until
+    /// [`super::Handle::apply_late`].
     ApplyLate,
-    /// The call is done, and the connection closes after this many bytes of the answer, head included.
+    /// The call is done, and the connection closes after this many bytes of the answer, head
+    /// included.
     CutAfter(usize),
     /// Nothing is done and nothing is ever answered.
     Hang,

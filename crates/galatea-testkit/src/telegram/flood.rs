@@ -9,8 +9,8 @@ use super::{
     world::{Chat, ChatKind},
 };
 
-/// Pacing the server may enforce. Numbers from the Bot API's FAQ, "My bot is hitting limits": one message per second in a chat,
-/// 20 per minute in a group.
+/// Pacing the server may enforce. Numbers from the Bot API's FAQ, "My bot is hitting limits": one
+/// message per second in a chat, 20 per minute in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pace {
     /// Messages a second to one chat; unlimited when none.
@@ -26,8 +26,9 @@ impl Pace {
     }
 }
 
-/// Deadlines of flood waits. A wait is about "the given method with the given input parameters" (core.telegram.org/api/errors, 420); what posts
-/// into one chat counts as one, since the published limits are about messages in a chat (Bots FAQ).
+/// Deadlines of flood waits. A wait is about "the given method with the given input parameters"
+/// (core.telegram.org/api/errors, 420); what posts into one chat counts as one, since the published
+/// limits are about messages in a chat (Bots FAQ).
 #[derive(Debug, Default)]
 pub(crate) struct Flood(BTreeMap<Call, Timestamp>);
 

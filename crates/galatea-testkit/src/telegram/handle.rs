@@ -106,7 +106,8 @@ impl Handle {
         self.change(|s| s.options.privacy = on);
     }
 
-    /// Applies what [`super::Effect::ApplyLate`] held back: messages appear although their requests failed long ago.
+    /// Applies what [`super::Effect::ApplyLate`] held back: messages appear although their requests
+    /// failed long ago.
     pub fn apply_late(&self) {
         self.change(|s| {
             for (method, params) in std::mem::take(&mut s.late) {
@@ -130,7 +131,8 @@ impl Handle {
         self.change(|s| s.updates.drop_pending());
     }
 
-    /// Goes on with this `update_id`, as after a week without updates (Bot API, Update.update_id). Forgets what waits: such an old queue is empty.
+    /// Goes on with this `update_id`, as after a week without updates (Bot API, Update.update_id).
+    /// Forgets what waits: such an old queue is empty.
     pub fn jump_update_id(&self, to: i64) {
         self.change(|s| s.updates.jump(to));
     }
@@ -239,7 +241,8 @@ impl Handle {
         .await
     }
 
-    /// Waits until a method was called at least `count` times and every one of them is answered, and returns the calls.
+    /// Waits until a method was called at least `count` times and every one of them is answered,
+    /// and returns the calls.
     pub async fn wait_calls(&self, method: &str, count: usize) -> Vec<Call> {
         self.wait_for(&format!("{count} calls of {method}"), |h| {
             Some(h.calls_of(method))
@@ -263,7 +266,8 @@ impl Handle {
         }
     }
 
-    /// Waits until every update of the load is answered, without a limit of its own, and returns the trips.
+    /// Waits until every update of the load is answered, without a limit of its own, and returns
+    /// the trips.
     pub async fn wait_load(&self) -> Vec<Trip> {
         let mut changes = self.shared.changed.subscribe();
         loop {

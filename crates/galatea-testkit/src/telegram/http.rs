@@ -76,7 +76,8 @@ async fn handle(
     }
 }
 
-/// Token and method of a path. A malformed token is 404, a wrong one 401, as the hosted server answers.
+/// Token and method of a path. A malformed token is 404, a wrong one 401, as the hosted server
+/// answers.
 fn route(shared: &Shared, path: &str) -> Result<&'static Method, Refusal> {
     let mut state = shared.lock();
     let parts = path.strip_prefix("/bot").and_then(|p| p.split_once('/'));
@@ -238,8 +239,9 @@ async fn perform(shared: &Arc<Shared>, method: &'static Method, params: Params) 
     outcome
 }
 
-/// getUpdates: offset, limit, timeout, one poller (telegram-bot-api, process_get_updates_query and do_get_updates).
-/// Left out: the real server delays a second 409 within 3 s, and slows a client that repeats an offset within 0.5 s.
+/// getUpdates: offset, limit, timeout, one poller (telegram-bot-api, process_get_updates_query and
+/// do_get_updates). Left out: the real server delays a second 409 within 3 s, and slows a client
+/// that repeats an offset within 0.5 s.
 async fn get_updates(shared: &Arc<Shared>, params: Params) -> Answer {
     let mut changes = shared.changed.subscribe();
     let (limit, timeout, mine) = {

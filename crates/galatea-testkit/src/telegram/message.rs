@@ -81,7 +81,8 @@ impl Message {
         if let Some(edited) = self.edited {
             message["edit_date"] = json!(edited);
         }
-        // In a topic, a message that replies to nothing "replies" to the topic's first message; clients must not take that for a reply.
+        // In a topic, a message that replies to nothing "replies" to the topic's first message;
+        // clients must not take that for a reply.
         let replied = self.reply_to.or(self.thread.filter(|t| self.in_topic && *t != self.id));
         if with_reply && let Some(replied) = replied.and_then(|id| world.message(self.chat, id)) {
             message["reply_to_message"] = replied.json(world, false);

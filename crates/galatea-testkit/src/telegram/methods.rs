@@ -24,7 +24,8 @@ use super::{
 pub(crate) use files::photo_sizes;
 pub(crate) use identity::me;
 
-/// Runs a call: declared parameters first, then the method itself. `getUpdates` waits, so it lives with the HTTP side.
+/// Runs a call: declared parameters first, then the method itself. `getUpdates` waits, so it lives
+/// with the HTTP side.
 pub(crate) fn run(state: &mut State, method: &'static Method, params: &Params) -> Answer {
     check_declared(method, params)?;
     match method.name {

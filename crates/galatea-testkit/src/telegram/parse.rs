@@ -1,4 +1,5 @@
-//! `parse_mode`: text in HTML, MarkdownV2 or Markdown becomes plain text with entities, or is refused as the server refuses it.
+//! `parse_mode`: text in HTML, MarkdownV2 or Markdown becomes plain text with entities, or is
+//! refused as the server refuses it.
 
 mod html;
 mod markdown;
@@ -11,7 +12,8 @@ use super::{
     params::Params,
 };
 
-/// Reads `text` with `parse_mode` or entities from a call: checked, trimmed, with the server's own finds. Length limits are the caller's.
+/// Reads `text` with `parse_mode` or entities from a call: checked, trimmed, with the server's own
+/// finds. Length limits are the caller's.
 pub(crate) fn formatted(
     params: &Params,
     text: &str,

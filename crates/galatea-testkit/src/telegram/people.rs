@@ -85,7 +85,8 @@ impl Saying {
     }
 }
 
-/// Thread of a message: its topic; or, in a supergroup without topics, the thread its reply belongs to.
+/// Thread of a message: its topic; or, in a supergroup without topics, the thread its reply belongs
+/// to.
 fn place(
     state: &State,
     chat: i64,
@@ -182,7 +183,8 @@ impl User {
         self.sends(chat, "", Map::from_iter([("sticker".to_owned(), object)]))
     }
 
-    /// Sends photos as one album: separate messages and updates with one `media_group_id`, the caption on the first.
+    /// Sends photos as one album: separate messages and updates with one `media_group_id`, the
+    /// caption on the first.
     pub fn sends_album(&self, chat: &Chat, photos: &[&[u8]], caption: &str) -> Vec<i64> {
         let group = self.api.change(State::media_group);
         let mut ids = Vec::new();

@@ -1,4 +1,5 @@
-//! Every method the server knows with the parameters the Bot API documents for it. Anything else is a violation.
+//! Every method the server knows with the parameters the Bot API documents for it. Anything else is
+//! a violation.
 
 /// A method's declaration.
 pub(crate) struct Method {
@@ -155,7 +156,8 @@ impl Method {
     }
 }
 
-/// Update types, and whether they are delivered when `allowed_updates` was never given (Bot API, getUpdates).
+/// Update types, and whether they are delivered when `allowed_updates` was never given (Bot API,
+/// getUpdates).
 pub(crate) const UPDATE_KINDS: &[(&str, bool)] = &[
     ("message", true),
     ("edited_message", true),

@@ -43,11 +43,13 @@ pub struct Options {
     pub pace: Pace,
     /// Remember every call. Off for benchmarks.
     pub history: bool,
-    /// Check parameters. Off for benchmarks: then only `getMe`, `getUpdates`, `sendMessage` and `sendChatAction` are fast.
+    /// Check parameters. Off for benchmarks: then only `getMe`, `getUpdates`, `sendMessage` and
+    /// `sendChatAction` are fast.
     pub checks: bool,
     /// First `update_id`.
     pub first_update: i64,
-    /// Longest request body in bytes: 50 MB and some for the form around it (Bot API, "Sending files").
+    /// Longest request body in bytes: 50 MB and some for the form around it (Bot API, "Sending
+    /// files").
     pub max_upload: usize,
 }
 

@@ -52,7 +52,8 @@ impl Updates {
         }
     }
 
-    /// Whether updates of a kind are wanted now. Applies when an update is made, as documented: not to earlier ones.
+    /// Whether updates of a kind are wanted now. Applies when an update is made, as documented: not
+    /// to earlier ones.
     pub(crate) fn wants(&self, kind: &str) -> bool {
         match &self.allowed {
             Some(allowed) => allowed.contains(kind),
@@ -114,7 +115,8 @@ impl Updates {
         self.replay.extend(self.queue.iter().map(|(_, u)| u.clone()));
     }
 
-    /// Remembers `allowed_updates`; a list that is missing leaves the setting, an empty one restores the default.
+    /// Remembers `allowed_updates`; a list that is missing leaves the setting, an empty one
+    /// restores the default.
     pub(crate) fn allow(&mut self, params: &Params) -> Result<(), Refusal> {
         let Some(list) = params.json("allowed_updates")? else { return Ok(()) };
         let list = list
@@ -139,8 +141,9 @@ impl Updates {
         self.allowed.as_ref()
     }
 
-    /// Confirms by offset (telegram-bot-api, do_get_updates): ids below a positive one are forgotten; a negative one keeps the last |offset|;
-    /// one beyond the queue's end counts as none, which is how clients survive ids that jump.
+    /// Confirms by offset (telegram-bot-api, do_get_updates): ids below a positive one are
+    /// forgotten; a negative one keeps the last |offset|; one beyond the queue's end counts as
+    /// none, which is how clients survive ids that jump.
     pub(crate) fn confirm(&mut self, offset: i64) {
         if offset < 0 {
             let keep = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);

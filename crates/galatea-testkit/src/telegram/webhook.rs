@@ -10,7 +10,8 @@ use super::{
     updates,
 };
 
-/// First wait after a failed post; doubled up to [`LONGEST`]. The real server's waits are unpublished; they follow the server's clock here.
+/// First wait after a failed post; doubled up to [`LONGEST`]. The real server's waits are
+/// unpublished; they follow the server's clock here.
 const FIRST: Duration = Duration::from_millis(50);
 const LONGEST: Duration = Duration::from_secs(60);
 /// The header with the secret (Bot API, setWebhook.secret_token).
@@ -34,7 +35,8 @@ pub(crate) fn job(state: &State) -> Option<Job> {
 
 /// Posts until the webhook is deleted or replaced, or the server stops.
 pub(crate) async fn run(shared: Arc<Shared>, job: Job) {
-    // No proxy and no certificates: only the loopback is reached, and loading the system's roots takes longer than a test.
+    // No proxy and no certificates: only the loopback is reached, and loading the system's roots
+    // takes longer than a test.
     let built = reqwest::Client::builder().no_proxy().tls_certs_only([]).build();
     let client = built.unwrap_or_else(|e| panic!("no HTTP client for the webhook: {e}"));
     let clock = shared.lock().options.clock.clone();

@@ -212,7 +212,8 @@ impl World {
         id
     }
 
-    /// A new group, supergroup or channel with the bot in it as a member (an administrator in channels, as bots must be).
+    /// A new group, supergroup or channel with the bot in it as a member (an administrator in
+    /// channels, as bots must be).
     pub(crate) fn add_chat(&mut self, kind: ChatKind, title: &str, members: &[i64]) -> i64 {
         let next =
             if kind == ChatKind::Group { &mut self.next_group } else { &mut self.next_supergroup };
@@ -245,7 +246,8 @@ impl World {
         })
     }
 
-    /// The next message id of a chat: supergroups and channels number their own, everything else shares one counter.
+    /// The next message id of a chat: supergroups and channels number their own, everything else
+    /// shares one counter.
     pub(crate) fn next_message(&mut self, chat: i64) -> i64 {
         match self.chats.get_mut(&chat) {
             Some(chat) if matches!(chat.kind, ChatKind::Supergroup | ChatKind::Channel) => {

@@ -7,7 +7,8 @@ use crate::loopback::ErrorBody;
 /// What goes wrong with a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// 429 with `x-rate-limit-reset` so many seconds from now; nothing is done, and calls of the same route before then are violations.
+    /// 429 with `x-rate-limit-reset` so many seconds from now; nothing is done, and calls of the
+    /// same route before then are violations.
     RateLimited(u64),
     /// A 5xx answer with a page or a problem; nothing is done.
     ServerError(u16, ErrorBody),
@@ -17,7 +18,8 @@ pub enum Effect {
     LoseResponse,
     /// The call is done and never answered.
     ApplyAndHang,
-    /// The call is done, and the connection closes after this many bytes of the answer, head included.
+    /// The call is done, and the connection closes after this many bytes of the answer, head
+    /// included.
     CutAfter(usize),
     /// Nothing is done and nothing is ever answered.
     Hang,

@@ -112,7 +112,8 @@ impl Handle {
         });
     }
 
-    /// What a person does who opens the page and allows the app: the address the browser is sent to.
+    /// What a person does who opens the page and allows the app: the address the browser is sent
+    /// to.
     ///
     /// # Panics
     /// When the address breaks a rule of OAuth 2 with PKCE.

@@ -1,4 +1,5 @@
-//! Rate limits: windows of 15 minutes per route and account (X API, "Rate limits"), told in three headers.
+//! Rate limits: windows of 15 minutes per route and account (X API, "Rate limits"), told in three
+//! headers.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! OAuth 1.0a as the server sees it (RFC 5849): the base string is computed again from the request and its signature compared.
+//! OAuth 1.0a as the server sees it (RFC 5849): the base string is computed again from the request
+//! and its signature compared.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! OAuth 2 with PKCE as the server sees it (X, "OAuth 2.0 Authorization Code Flow with PKCE"; RFC 7636). Refresh tokens are good once.
+//! OAuth 2 with PKCE as the server sees it (X, "OAuth 2.0 Authorization Code Flow with PKCE"; RFC
+//! 7636). Refresh tokens are good once.
 
 use std::collections::HashMap;
 

@@ -28,7 +28,8 @@ impl Person {
         self.say(text, None, Some(post), true)
     }
 
-    /// Posts something that timelines show only after [`Handle::index_late`], so that newer posts are seen first.
+    /// Posts something that timelines show only after [`Handle::index_late`], so that newer posts
+    /// are seen first.
     pub fn posts_late(&self, text: &str) -> u64 {
         self.say(text, None, None, false)
     }

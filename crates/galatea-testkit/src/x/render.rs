@@ -72,7 +72,8 @@ pub(super) fn post(state: &State, post: &Post, fields: &str) -> Value {
     out
 }
 
-/// The text as X shows it: mentions in front of replies, short links, three characters escaped; and its entities, counted in characters.
+/// The text as X shows it: mentions in front of replies, short links, three characters escaped; and
+/// its entities, counted in characters.
 fn shown(state: &State, post: &Post) -> (String, Value) {
     let world = &state.world;
     let front: Vec<String> = world
@@ -174,7 +175,8 @@ pub(super) fn user(state: &State, id: u64) -> Option<Value> {
 mod time_of {
     use galatea_core::Timestamp;
 
-    /// RFC 3339 with milliseconds, in UTC (civil-from-days after Howard Hinnant's "chrono-compatible low-level date algorithms").
+    /// RFC 3339 with milliseconds, in UTC (civil-from-days after Howard Hinnant's
+    /// "chrono-compatible low-level date algorithms").
     pub(in crate::x) fn rfc3339(at: Timestamp) -> String {
         let (days, rest) = (at.0.div_euclid(86_400_000), at.0.rem_euclid(86_400_000));
         let z = days + 719_468;

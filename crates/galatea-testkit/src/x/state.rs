@@ -56,7 +56,8 @@ pub struct Options {
     pub access: Access,
     /// The account may reply unsummoned, like and quote.
     pub enterprise: bool,
-    /// Handles that the account may mention besides those in the conversation; any other mention is a violation.
+    /// Handles that the account may mention besides those in the conversation; any other mention is
+    /// a violation.
     pub may_mention: Vec<String>,
     /// Most posts on one page, whatever is asked for.
     pub page: usize,

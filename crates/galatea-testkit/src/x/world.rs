@@ -100,7 +100,8 @@ impl World {
         self.people.values().find(|p| p.handle.eq_ignore_ascii_case(handle))
     }
 
-    /// People X mentions in front of a reply: the one answered, and those they had mentioned; never the author.
+    /// People X mentions in front of a reply: the one answered, and those they had mentioned; never
+    /// the author.
     pub(super) fn in_front(&self, post: &Post) -> Vec<u64> {
         let Some(target) = post.reply_to.and_then(|id| self.posts.get(&id)) else {
             return Vec::new();
@@ -141,7 +142,8 @@ impl World {
             .collect()
     }
 
-    /// Whether a post's author summoned us with it: by mention or quotation (X, automation rules of 2026-02-23).
+    /// Whether a post's author summoned us with it: by mention or quotation (X, automation rules of
+    /// 2026-02-23).
     pub(super) fn summons(&self, post: &Post) -> bool {
         let quoted = post
             .quotes

@@ -16,7 +16,8 @@ use galatea_testkit::telegram::Handle;
 use serde_json::{Value, json};
 
 thread_local! {
-    /// One per test, as each test has its own thread and runtime. It loads no certificates: the loopback needs none.
+    /// One per test, as each test has its own thread and runtime. It loads no certificates: the
+    /// loopback needs none.
     static CLIENT: reqwest::Client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
 }
 
@@ -51,7 +52,8 @@ pub(crate) async fn fails(api: &Handle, method: &str, params: Value) -> (u16, St
     (status, body["description"].as_str().unwrap().to_owned())
 }
 
-/// Same, for a request a correct client must not send: it must be recorded as a violation; it is allowed here.
+/// Same, for a request a correct client must not send: it must be recorded as a violation; it is
+/// allowed here.
 pub(crate) async fn violates(api: &Handle, method: &str, params: Value) -> (u16, String) {
     let before = api.violations().len();
     let answer = fails(api, method, params).await;

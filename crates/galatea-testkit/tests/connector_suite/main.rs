@@ -1,4 +1,5 @@
-//! The connector suite, proven: a right toy connector passes every case, and each wrong one fails the case that is about its fault.
+//! The connector suite, proven: a right toy connector passes every case, and each wrong one fails
+//! the case that is about its fault.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod connector;

@@ -1,4 +1,5 @@
-//! A platform in memory: one person, a direct chat and a group, numbered events that are kept until acknowledged.
+//! A platform in memory: one person, a direct chat and a group, numbered events that are kept until
+//! acknowledged.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 

@@ -1,4 +1,5 @@
-//! The loopback Discord itself: it answers as the documents say, and notices what a correct client would not do.
+//! The loopback Discord itself: it answers as the documents say, and notices what a correct client
+//! would not do.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod gateway;

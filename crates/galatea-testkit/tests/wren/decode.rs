@@ -44,13 +44,15 @@ pub(crate) fn line(line: &str) -> Said<'_> {
     }
 }
 
-/// The id of the `n`th message of the connection that was made at this moment. The platform gives none, so one is made that can never meet
-/// another: no two connections of an account are made in the same millisecond, since the first has to fail before the second is tried.
+/// The id of the `n`th message of the connection that was made at this moment. The platform gives
+/// none, so one is made that can never meet another: no two connections of an account are made in
+/// the same millisecond, since the first has to fail before the second is tried.
 pub(crate) fn made(connected: Timestamp, n: u64) -> RemoteId {
     RemoteId::new(format_args!("wren-{}-{n}", connected.0))
 }
 
-/// The event of a message. The platform marks no mentions, so only the usual form counts: the name, then a colon or a comma.
+/// The event of a message. The platform marks no mentions, so only the usual form counts: the name,
+/// then a colon or a comma.
 pub(crate) fn incoming(
     id: RemoteId,
     at: Timestamp,

@@ -2,10 +2,12 @@
 
 use galatea_core::{Encoded, Error, ErrorKind, Outgoing, Result, TextUnit, split};
 
-/// Longest text of a line, in bytes: of 512 the word, the room (64 at most) and the end of the line take some.
+/// Longest text of a line, in bytes: of 512 the word, the room (64 at most) and the end of the line
+/// take some.
 pub(crate) const MAX_TEXT: usize = 400;
 
-/// One line for each line of the text, in as many pieces as it takes: a line break would end the command.
+/// One line for each line of the text, in as many pieces as it takes: a line break would end the
+/// command.
 pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
     match outgoing {
         Outgoing::Message { content, .. } => {

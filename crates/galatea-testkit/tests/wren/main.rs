@@ -1,5 +1,6 @@
-//! Wren: the tutorial's second worked example, a platform of lines over a socket, without message ids, cursor or history. Here it is run
-//! against a loopback server; `docs/add-a-connector.md` shows its parts.
+//! Wren: the tutorial's second worked example, a platform of lines over a socket, without message
+//! ids, cursor or history. Here it is run against a loopback server; `docs/add-a-connector.md`
+//! shows its parts.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod connector;

@@ -1,4 +1,5 @@
-//! What holds of the example: nothing read is lost, what cannot be read is said, nothing goes out without leave, every line fits.
+//! What holds of the example: nothing read is lost, what cannot be read is said, nothing goes out
+//! without leave, every line fits.
 
 use galatea_core::{
     Address, Content, Delivery, ErrorKind, Health, Outgoing, ReadBackContext, ReadBackResult,

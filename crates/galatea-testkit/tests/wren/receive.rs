@@ -15,9 +15,11 @@ use crate::{
     decode::{self, Said},
 };
 
-/// Key of our state: when the last message was stored. The platform has no cursor, but the time tells what may be missing.
+/// Key of our state: when the last message was stored. The platform has no cursor, but the time
+/// tells what may be missing.
 const SEEN: &str = "seen";
-/// The server pings every 30 s; a connection that is silent for three of them is dead, whatever TCP says.
+/// The server pings every 30 s; a connection that is silent for three of them is dead, whatever TCP
+/// says.
 const SILENCE: Duration = Duration::from_secs(90);
 /// Longest line, its end included.
 const MAX_LINE: u64 = 512;
@@ -29,7 +31,8 @@ type Lines = BufReader<OwnedReadHalf>;
 /// Connects and logs in.
 ///
 /// # Errors
-/// `Unavailable` when nobody answers, `Unauthorized` when the login is refused, which only a person can mend.
+/// `Unavailable` when nobody answers, `Unauthorized` when the login is refused, which only a person
+/// can mend.
 pub(crate) async fn connect(wren: &Wren) -> Result<(Lines, tokio::net::tcp::OwnedWriteHalf)> {
     let away = |e: std::io::Error| {
         Error::new(ErrorKind::Unavailable, "the server cannot be reached").with("cause", e)
@@ -121,8 +124,8 @@ async fn missing(gateway: &Gateway, now: Timestamp) -> Result<()> {
         .await
 }
 
-/// Stores a message, however often that takes: there is no second chance to read it. Meanwhile the server is not read, so TCP holds it back. None when
-/// the connector is to stop first.
+/// Stores a message, however often that takes: there is no second chance to read it. Meanwhile the
+/// server is not read, so TCP holds it back. None when the connector is to stop first.
 async fn store(
     gateway: &Gateway,
     event: Incoming,

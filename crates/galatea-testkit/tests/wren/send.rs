@@ -24,7 +24,8 @@ impl Line {
         *self.0.lock().await = None;
     }
 
-    /// Writes a line as long as leave is given. Half a line would make nonsense of the next, so a failure ends the connection.
+    /// Writes a line as long as leave is given. Half a line would make nonsense of the next, so a
+    /// failure ends the connection.
     pub(crate) async fn write(&self, line: &str, permit: &SendPermit) -> Result<()> {
         let mut open = self.0.lock().await;
         let Some(way_out) = open.as_mut() else { return Err(not_connected()) };

@@ -1,4 +1,5 @@
-//! A strict Wren server on loopback: it refuses what the protocol does not allow, and remembers every line.
+//! A strict Wren server on loopback: it refuses what the protocol does not allow, and remembers
+//! every line.
 
 use std::{net::SocketAddr, sync::Arc};
 use tokio::{

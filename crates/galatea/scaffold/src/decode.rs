@@ -77,7 +77,8 @@ pub fn parse_link(link: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     Some((Some(remote(room.parse().ok()?)), remote(message.parse().ok()?)))
 }
 
-/// The number of a line in the stream, and its event; none for an event of a kind we do not know, which must not stop those behind it.
+/// The number of a line in the stream, and its event; none for an event of a kind we do not know,
+/// which must not stop those behind it.
 ///
 /// # Errors
 /// `Unavailable` when the line has no number: then nobody knows how far the stream has been read.

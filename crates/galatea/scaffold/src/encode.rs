@@ -1,4 +1,5 @@
-//! Encode: `Outgoing` → parts the platform takes in one call each. Pure, so that the runtime can store the parts before it sends them.
+//! Encode: `Outgoing` → parts the platform takes in one call each. Pure, so that the runtime can
+//! store the parts before it sends them.
 
 use galatea_core::{
     Button, Content, Encoded, Error, Media, Outgoing, Press, RemoteId, Result, split::fenced,
@@ -50,7 +51,8 @@ fn parts(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Encoded>>
     texts.enumerate().map(part).collect()
 }
 
-/// Words first, then a line for every file and every row of buttons, which the platform does not have.
+/// Words first, then a line for every file and every row of buttons, which the platform does not
+/// have.
 fn render(content: &Content) -> String {
     let mut lines = vec![content.text.clone()];
     lines.extend(content.attachments.iter().map(file));

@@ -46,7 +46,8 @@ pub(crate) const PAGES: &[Explanation] = &[
 /// How long to stay away when the server says "slow down" and not for how long.
 const UNSAID_WAIT: Duration = Duration::from_secs(5);
 
-/// A failed call in this platform's words. Kind, retry advice and `sent` are those of [`galatea_http::status_error`].
+/// A failed call in this platform's words. Kind, retry advice and `sent` are those of
+/// [`galatea_http::status_error`].
 pub(crate) fn explain(error: Error) -> Error {
     match error.kind() {
         ErrorKind::Unauthorized => {

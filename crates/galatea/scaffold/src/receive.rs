@@ -1,4 +1,5 @@
-//! Receive: ask, store, and only then ask for what comes after. That order is all there is to "no message lost".
+//! Receive: ask, store, and only then ask for what comes after. That order is all there is to "no
+//! message lost".
 
 use galatea_core::{Batch, Cursor, Error, Gateway, Health, Result};
 use std::sync::Arc;
@@ -15,7 +16,8 @@ const STREAM: &str = "events";
 /// Polls until stopped.
 ///
 /// # Errors
-/// The first failure. It is not tried again in here: the runtime starts the connector again, with growing waits.
+/// The first failure. It is not tried again in here: the runtime starts the connector again, with
+/// growing waits.
 pub(crate) async fn run(api: &Arc<Api>, gateway: Gateway, stop: CancellationToken) -> Result<()> {
     gateway.register_send_handler(Arc::new(Sender(api.clone())));
     let Some(name) = stop.run_until_cancelled(api.who()).await.transpose()? else { return Ok(()) };
@@ -39,7 +41,8 @@ async fn position(gateway: &Gateway) -> Result<u64> {
     })
 }
 
-/// Hands a page over. When this returns, events and cursor are on the disk; the next poll tells the server to forget them.
+/// Hands a page over. When this returns, events and cursor are on the disk; the next poll tells the
+/// server to forget them.
 async fn store(lines: &str, mut last: u64, me: u64, gateway: &Gateway) -> Result<u64> {
     let mut events = Vec::new();
     for line in lines.lines().filter(|line| !line.trim().is_empty()) {
@@ -48,7 +51,8 @@ async fn store(lines: &str, mut last: u64, me: u64, gateway: &Gateway) -> Result
             tracing::warn!(seq, "an event could not be read and is passed over");
         }
         events.extend(event);
-        // A page may repeat old events: duplicates are the runtime's to drop, but the cursor never goes back.
+        // A page may repeat old events: duplicates are the runtime's to drop, but the cursor never
+        // goes back.
         last = last.max(seq);
     }
     if lines.trim().is_empty() {

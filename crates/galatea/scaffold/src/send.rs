@@ -60,7 +60,8 @@ impl Api {
         Ok(account.name)
     }
 
-    /// Events after number `after`, a JSON document per line. Asking for them tells the server that those before are stored.
+    /// Events after number `after`, a JSON document per line. Asking for them tells the server that
+    /// those before are stored.
     pub(crate) async fn events(&self, after: u64) -> Result<String> {
         let request = self
             .http
@@ -73,7 +74,8 @@ impl Api {
         let answer = self
             .call(self.http.post(&self.url(&format!("/rooms/{room}/messages"))).json(part))
             .await?;
-        // The server has said yes: whatever is wrong with the rest of its answer, the message may be there.
+        // The server has said yes: whatever is wrong with the rest of its answer, the message may
+        // be there.
         let posted: Posted = answer.json().await.map_err(|error| error.with_sent(Sent::Maybe))?;
         Ok(posted.id)
     }
@@ -109,7 +111,8 @@ impl SendHandler for Sender {
         encode::encode(outgoing)
     }
 
-    /// One call. Trying again is the outbox's business: it alone knows what is already stored, sent or too old.
+    /// One call. Trying again is the outbox's business: it alone knows what is already stored, sent
+    /// or too old.
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
         let id = self.0.post(number(&delivery.address.remote)?, &part_of(delivery)?).await?;
         Ok(Receipt { id: Some(remote(id)), moved_to: None })
@@ -143,7 +146,8 @@ fn part_of(delivery: &Delivery) -> Result<Part> {
         .map_err(|e| Error::unexpected("a stored part cannot be read").with("cause", e))
 }
 
-/// The newest message known from before the delivery: the platform numbers messages in the order they come.
+/// The newest message known from before the delivery: the platform numbers messages in the order
+/// they come.
 fn newest(context: &ReadBackContext) -> u64 {
     context.received.iter().chain(&context.sent).filter_map(|id| number(id).ok()).max().unwrap_or(0)
 }

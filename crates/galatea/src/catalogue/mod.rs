@@ -1,4 +1,5 @@
-//! Catalogue: what every `GAL-…` code means, why it comes up and what to do. `galatea explain` and the reference print it.
+//! Catalogue: what every `GAL-…` code means, why it comes up and what to do. `galatea explain` and
+//! the reference print it.
 
 mod agents;
 mod configuration;

@@ -33,7 +33,8 @@ fn sources() -> Vec<PathBuf> {
     files
 }
 
-/// Codes in a text: `GAL-` with at least one part; a part cut off by a dash is a prefix and no code.
+/// Codes in a text: `GAL-` with at least one part; a part cut off by a dash is a prefix and no
+/// code.
 fn codes(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-';
     text.match_indices("GAL-")

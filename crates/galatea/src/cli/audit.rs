@@ -29,7 +29,8 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
-    /// Counts and prints; works beside a running process. Exit 7 when something is missing or has no reason.
+    /// Counts and prints; works beside a running process. Exit 7 when something is missing or has
+    /// no reason.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let settings = &context.configuration()?.settings;
         let database =

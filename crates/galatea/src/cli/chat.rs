@@ -1,4 +1,5 @@
-//! chat: talk to an agent from this terminal: the running one, or one started just for the conversation.
+//! chat: talk to an agent from this terminal: the running one, or one started just for the
+//! conversation.
 
 #[cfg(unix)]
 mod exchange;
@@ -26,8 +27,9 @@ use crate::{
 
 /// Talk to an agent here
 ///
-/// Connects to the running galatea; when none runs in this data folder, the agent is started just for the conversation. Without -m,
-/// lines are read from the keyboard, or from standard input when that is no terminal.
+/// Connects to the running galatea; when none runs in this data folder, the agent is started just
+/// for the conversation. Without -m, lines are read from the keyboard, or from standard input when
+/// that is no terminal.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Chat {
     /// Name of the agent; the first when absent

@@ -1,4 +1,5 @@
-//! doctor: what works, what does not, and what to do about it. Only what is used is looked at, the gravest first.
+//! doctor: what works, what does not, and what to do about it. Only what is used is looked at, the
+//! gravest first.
 
 mod answers;
 mod characters;
@@ -31,9 +32,10 @@ use crate::{
 
 /// Find out what works and what does not; exit 7 when something does not
 ///
-/// Reads the configuration, tries the storage, and asks the configured platforms and model providers. That costs no tokens and changes
-/// nothing, unless --fix is given: that puts rights of files with secrets, the data folder and .gitignore right, and asks before it
-/// changes anything on a platform.
+/// Reads the configuration, tries the storage, and asks the configured platforms and model
+/// providers. That costs no tokens and changes nothing, unless --fix is given: that puts rights of
+/// files with secrets, the data folder and .gitignore right, and asks before it changes anything on
+/// a platform.
 #[derive(Debug, Clone, Args)]
 #[command(
     before_help = "Examples:\n  galatea doctor\n  galatea doctor --fix\n  galatea doctor --json | jq '.findings[] | select(.severity == \"error\")'"

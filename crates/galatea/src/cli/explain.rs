@@ -172,7 +172,8 @@ fn range(what: &str) -> Option<(MemoryId, MemoryId)> {
     Some((padded('0')?, padded('f')?))
 }
 
-/// What a link by a public name means, if an agent knows the place of that name. Names are told apart without regard to case.
+/// What a link by a public name means, if an agent knows the place of that name. Names are told
+/// apart without regard to case.
 async fn public(store: &dyn Store, what: &str) -> galatea_core::Result<Vec<ExplainQuery>> {
     let mut queries = Vec::new();
     for platform in PLATFORMS {

@@ -15,9 +15,11 @@ use answers::{Answers, Brain};
 
 /// Connect platforms and a model, step by step
 ///
-/// Asks what to connect, checks every credential with a real call, and writes .env (readable by you only) and a character file. With --yes
-/// nothing is asked: give the answers as options, and secrets on standard input, one per line: Telegram's token, Discord's token, X's four
-/// keys (API key, API key secret, access token, access token secret), the provider's key. What is not connected is left out.
+/// Asks what to connect, checks every credential with a real call, and writes .env (readable by you
+/// only) and a character file. With --yes nothing is asked: give the answers as options, and
+/// secrets on standard input, one per line: Telegram's token, Discord's token, X's four keys (API
+/// key, API key secret, access token, access token secret), the provider's key. What is not
+/// connected is left out.
 #[derive(Debug, Clone, Args)]
 #[command(
     before_help = "Examples:\n  galatea init\n  galatea init --yes --telegram-token-stdin --model ollama < token.txt\n  printf '%s\\n' \"$TOKEN\" \"$KEY\" | galatea init --yes \\\n      --telegram-token-stdin --model openai --model-key-stdin\n  printf '%s\\n' \"$DISCORD\" | galatea init --yes --connect discord --model ollama"
@@ -29,7 +31,8 @@ pub(crate) struct Init {
     /// Read the Telegram token from standard input; the same as --connect telegram
     #[arg(long)]
     telegram_token_stdin: bool,
-    /// Connect this platform (telegram, discord, x; may be repeated); its secrets are read from standard input
+    /// Connect this platform (telegram, discord, x; may be repeated); its secrets are read from
+    /// standard input
     #[arg(long, value_name = "PLATFORM")]
     connect: Vec<String>,
     /// Which model answers

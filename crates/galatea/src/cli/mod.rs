@@ -1,4 +1,5 @@
-//! The command line: one file per command. Every command ends in an exit code or in reports with one.
+//! The command line: one file per command. Every command ends in an exit code or in reports with
+//! one.
 
 mod audit;
 mod block;

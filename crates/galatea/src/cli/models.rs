@@ -21,8 +21,9 @@ use crate::{
 
 /// See which models are asked and why, or choose anew from the providers' lists
 ///
-/// Where no setting names a model, the newest generally available one of a preferred family is chosen from the provider's own list, and
-/// remembered in the data folder. It changes only when it is gone, or with `galatea models refresh`.
+/// Where no setting names a model, the newest generally available one of a preferred family is
+/// chosen from the provider's own list, and remembered in the data folder. It changes only when it
+/// is gone, or with `galatea models refresh`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Models {
     #[command(subcommand)]

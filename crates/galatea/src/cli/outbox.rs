@@ -19,7 +19,8 @@ use crate::{
 
 /// Far more than anybody reads; `--all` works on as many.
 const MANY: u32 = 100_000;
-/// Last characters of an id that name it in lists: version 7 begins with the time, so beginnings are alike (RFC 9562 §5.7).
+/// Last characters of an id that name it in lists: version 7 begins with the time, so beginnings
+/// are alike (RFC 9562 §5.7).
 const SHORT: usize = 8;
 
 /// Look at what is to be sent; send again or drop what could not be

@@ -1,4 +1,5 @@
-//! Repairs: `--fix` of connectors. Every question is asked before anything is changed, and afterwards the platform is asked again.
+//! Repairs: `--fix` of connectors. Every question is asked before anything is changed, and
+//! afterwards the platform is asked again.
 
 use galatea_core::{Connector, Error, Finding, Severity};
 use std::io;
@@ -19,7 +20,8 @@ pub(crate) struct Repairs {
 }
 
 impl Repairs {
-    /// Repairs what a person agrees to. The findings that stand after it: those of a second look, or the same when nothing was done.
+    /// Repairs what a person agrees to. The findings that stand after it: those of a second look,
+    /// or the same when nothing was done.
     ///
     /// # Errors
     /// Exit 2 when there is a question and nobody to ask; exit 130 when the person leaves.

@@ -31,7 +31,8 @@ use crate::{
 };
 use signals::Signals;
 
-/// Longest time for turns and sends in flight after the wish to stop. Service managers kill after 30 s or more.
+/// Longest time for turns and sends in flight after the wish to stop. Service managers kill after
+/// 30 s or more.
 const DRAIN: Duration = Duration::from_secs(25);
 
 /// Run the agents until Ctrl-C
@@ -130,7 +131,8 @@ impl Start {
     }
 }
 
-/// Finishes what is under way. A second signal ends the process without waiting for anything: what is committed is recovered at the next start.
+/// Finishes what is under way. A second signal ends the process without waiting for anything: what
+/// is committed is recovered at the next start.
 async fn drain(booted: &Booted, signals: &mut Signals) -> ExitCode {
     tokio::select! {
         () = booted.stop(DRAIN) => ExitCode::SUCCESS,

@@ -1,4 +1,5 @@
-//! Variables of one character in a layer meant for all (elizaOS): `CHARACTER.<NAME>.X`, `<NAME>_X`, `CHARACTER.<ID>.X`.
+//! Variables of one character in a layer meant for all (elizaOS): `CHARACTER.<NAME>.X`, `<NAME>_X`,
+//! `CHARACTER.<ID>.X`.
 
 use galatea_core::{Character, settings::Layer};
 
@@ -29,13 +30,15 @@ pub(super) fn layers(layer: &Layer, character: &Character) -> Vec<Layer> {
     [dotted(&name), prefixed].into_iter().chain(ids).filter(|layer| !layer.is_empty()).collect()
 }
 
-/// A prefix alone is too common to take everything behind it (`HOME_…`): only names that something reads.
+/// A prefix alone is too common to take everything behind it (`HOME_…`): only names that something
+/// reads.
 fn is_setting(key: &str) -> bool {
     find(key).is_some()
         || key.strip_suffix("_FILE").is_some_and(|base| find(base).is_some_and(|v| v.secret))
 }
 
-/// A character's name as it stands in variables: upper case, anything but letters and digits as `_`.
+/// A character's name as it stands in variables: upper case, anything but letters and digits as
+/// `_`.
 fn plain(name: &str) -> String {
     name.trim().to_uppercase().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect()
 }

@@ -1,4 +1,5 @@
-//! `.env`: parsed by dotenvy, one line handed over at a time, so that every value knows its line and every fault its column.
+//! `.env`: parsed by dotenvy, one line handed over at a time, so that every value knows its line
+//! and every fault its column.
 
 use galatea_core::settings::{Origin, Setting};
 use std::{
@@ -91,14 +92,15 @@ impl Parsed {
     }
 }
 
-/// Where a name stands in the line of its entry, in bytes: right before the `=`, maybe behind `export`.
+/// Where a name stands in the line of its entry, in bytes: right before the `=`, maybe behind
+/// `export`.
 fn name_at(line: &str, name: &str) -> Option<usize> {
     let (head, _) = line.split_once('=')?;
     head.trim_end().strip_suffix(name).map(str::len)
 }
 
-/// Whether the value of an entry holds a `$` that dotenvy replaces: outside single quotes, without a
-/// backslash, before any comment.
+/// Whether the value of an entry holds a `$` that dotenvy replaces: outside single quotes, without
+/// a backslash, before any comment.
 fn inserts(entry: &str) -> bool {
     let value = entry.split_once('=').map_or("", |(_, value)| value.trim_start());
     if value.starts_with('#') {
@@ -121,7 +123,8 @@ fn inserts(entry: &str) -> bool {
     false
 }
 
-/// What is wrong with an entry that dotenvy refuses. It tells an index into the logical line or into the value only.
+/// What is wrong with an entry that dotenvy refuses. It tells an index into the logical line or
+/// into the value only.
 fn fault(path: &Path, index: usize, range: &[&str], logical: &str, at: usize) -> Report {
     let line = range.iter().find(|l| !is_comment(l)).copied().unwrap_or_default();
     let indent = line.chars().count() - line.trim_start().chars().count();
@@ -142,7 +145,8 @@ fn fault(path: &Path, index: usize, range: &[&str], logical: &str, at: usize) ->
             )
         }
         Some(equal) => {
-            // `at` counts characters of the value, which begins at its first character that is not a space.
+            // `at` counts characters of the value, which begins at its first character that is not
+            // a space.
             let value = &line[equal + 1..];
             let start = line[..=equal].chars().count()
                 + (value.chars().count() - value.trim_start().chars().count());

@@ -8,12 +8,12 @@ use super::{
 };
 use crate::report::{Place, Report};
 
-/// More `$` are not tried: each can repeat all that was read before, so few lines make gigabytes. The
-/// file is the operator's own, who gains nothing by that.
+/// More `$` are not tried: each can repeat all that was read before, so few lines make gigabytes.
+/// The file is the operator's own, who gains nothing by that.
 const MOST_INSERTIONS: usize = 8;
 
-/// The bytes of a `.env`: every value is dotenvy's, everything has its place in the text, and no place
-/// shows a value.
+/// The bytes of a `.env`: every value is dotenvy's, everything has its place in the text, and no
+/// place shows a value.
 pub fn dotenv(bytes: &[u8]) {
     let text = match text_file::decode(bytes.to_vec()) {
         Ok(text) => text,
@@ -47,7 +47,8 @@ fn reports(parsed: &Parsed) -> impl Iterator<Item = &Report> {
     parsed.errors.iter().chain(&parsed.warnings)
 }
 
-/// The values are those that dotenvy reads in the whole text, the last of a name; its faults are ours.
+/// The values are those that dotenvy reads in the whole text, the last of a name; its faults are
+/// ours.
 fn same_as_dotenvy(parsed: &Parsed, text: &str) {
     let text: String = text.lines().flat_map(|line| [line, "\n"]).collect();
     let mut expected = BTreeMap::new();

@@ -1,5 +1,6 @@
-//! Configuration: every source read once, each value with its place. Strongest first: the character file, variables meant for this
-//! character only, the environment, `.env`, `galatea.toml`, defaults.
+//! Configuration: every source read once, each value with its place. Strongest first: the character
+//! file, variables meant for this character only, the environment, `.env`, `galatea.toml`,
+//! defaults.
 
 mod character_env;
 mod dotenv;
@@ -156,7 +157,8 @@ impl Configuration {
         })
     }
 
-    /// Settings of one agent: those of its character and those of the environment that are meant for it, then everybody's.
+    /// Settings of one agent: those of its character and those of the environment that are meant
+    /// for it, then everybody's.
     ///
     /// # Errors
     /// Exit 3 when a secret's file named for this character cannot be read.

@@ -9,7 +9,8 @@ use super::{
 };
 use crate::{accounts, report::Report};
 
-/// elizaOS's names that mean nothing in this build. They are no mistakes: people bring their `.env` along.
+/// elizaOS's names that mean nothing in this build. They are no mistakes: people bring their `.env`
+/// along.
 pub(crate) const ELIZAOS_ONLY: &[&str] = &[
     "DISCORD_VOICE_CHANNEL_ID",
     "DISCORD_AUDIT_LOG_ENABLED",
@@ -62,7 +63,8 @@ pub(crate) const ELIZAOS_ONLY: &[&str] = &[
     "TEXT_PROVIDER",
 ];
 
-/// First words of names that others use too (`MODEL_PATH`, `SMALL_WORLD`); an unknown name of these is no mistake.
+/// First words of names that others use too (`MODEL_PATH`, `SMALL_WORLD`); an unknown name of these
+/// is no mistake.
 const COMMON_WORDS: &[&str] = &[
     "ALLOW", "ALWAYS", "MODEL", "SMALL", "LARGE", "DEFAULT", "TEXT", "LOG", "SERVER", "DATABASE",
     "POSTGRES", "MESSAGE", "GROUP", "TERMINAL", "GOOGLE",
@@ -78,7 +80,8 @@ pub(crate) fn looks_secret(name: &str) -> bool {
         || is_declared_secret(upper)
 }
 
-/// Whether a name is that of a declared secret, or a character's form of it (`CHARACTER.<NAME>.X`, `<NAME>_X`).
+/// Whether a name is that of a declared secret, or a character's form of it (`CHARACTER.<NAME>.X`,
+/// `<NAME>_X`).
 pub(super) fn is_declared_secret(name: &str) -> bool {
     let base = name.rsplit('.').next().unwrap_or(name);
     let base = accounts::split(base).map_or(base, |(base, _)| base);
@@ -104,8 +107,8 @@ pub(super) fn unknown(parsed: &Parsed) -> Vec<Report> {
         .collect()
 }
 
-/// The same for the process environment, which is full of others' names: `GALATEA_…`, and what begins like a platform's or provider's and is
-/// nearly one of ours (`TELEGRAM_BOT_TOKE`).
+/// The same for the process environment, which is full of others' names: `GALATEA_…`, and what
+/// begins like a platform's or provider's and is nearly one of ours (`TELEGRAM_BOT_TOKE`).
 pub(super) fn unknown_in_environment(layer: &Layer) -> Vec<Report> {
     let told = |name: &String| {
         let meant = nearest(name);
@@ -170,7 +173,8 @@ fn is_family(name: &str) -> bool {
 
 /// The known name that was probably meant: at most a fifth of the letters away.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
-    // The distance takes time in proportion to the product of the lengths; no name of ours is this long.
+    // The distance takes time in proportion to the product of the lengths; no name of ours is this
+    // long.
     if name.len() > 64 {
         return None;
     }

@@ -88,7 +88,8 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, usize> {
     }
 }
 
-/// A line as it may be quoted: the name stays, every letter and digit of the value becomes a dot, so that a caret still points right.
+/// A line as it may be quoted: the name stays, every letter and digit of the value becomes a dot,
+/// so that a caret still points right.
 pub(super) fn masked(line: &str) -> String {
     let keep = line.find('=').map_or(0, |at| at + 1);
     let hide = |c: char| {

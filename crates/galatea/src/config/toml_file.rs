@@ -1,4 +1,5 @@
-//! `galatea.toml`: flat names or tables. `[telegram] bot_token` is `TELEGRAM_BOT_TOKEN`; `[character.helper] x` is `CHARACTER.HELPER.X`.
+//! `galatea.toml`: flat names or tables. `[telegram] bot_token` is `TELEGRAM_BOT_TOKEN`;
+//! `[character.helper] x` is `CHARACTER.HELPER.X`.
 
 use galatea_core::settings::{Origin, Setting};
 use serde_json::Value;
@@ -17,7 +18,8 @@ pub(super) fn parse(path: &Path, text: &str) -> Parsed {
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let place = place(path, text, &error.span().unwrap_or(0..0));
-        // Some of its messages quote the text, which may hold a secret: the first line says what is wrong.
+        // Some of its messages quote the text, which may hold a secret: the first line says what is
+        // wrong.
         let message = error.message().lines().next().unwrap_or_default().to_owned();
         parsed.errors.push(
             Report::error(format!("{} is not valid TOML: {message}", path.display()))

@@ -18,7 +18,8 @@ pub(crate) struct Group {
     pub(crate) variables: Vec<&'static Variable>,
 }
 
-/// The gate's settings for each of [`PLATFORMS`]: none where there is no login, since nobody but the owner of the machine is there.
+/// The gate's settings for each of [`PLATFORMS`]: none where there is no login, since nobody but
+/// the owner of the machine is there.
 static GATES: LazyLock<Vec<Vec<Variable>>> = LazyLock::new(|| {
     let of = |p: &Platform| {
         if p.has_login() {
@@ -95,7 +96,8 @@ pub(crate) fn names(variable: &Variable) -> impl Iterator<Item = &'static str> +
     std::iter::once(variable.name).chain(variable.aliases.iter().copied())
 }
 
-/// The setting of this name or alias; that of another account (`DISCORD_API_TOKEN_2`) is the platform's own, a further key is the provider's.
+/// The setting of this name or alias; that of another account (`DISCORD_API_TOKEN_2`) is the
+/// platform's own, a further key is the provider's.
 pub(crate) fn find(name: &str) -> Option<&'static Variable> {
     let plain = |name: &str| all_variables().find(|v| names(v).any(|known| known == name));
     plain(name).or_else(|| plain(accounts::split(name)?.0).filter(|v| is_of_account(v)))

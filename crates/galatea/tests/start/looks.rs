@@ -112,7 +112,8 @@ fn a_new_character_comes_with_a_schema_that_editors_find_and_it_keeps() {
     let beside = character["$schema"].as_str().unwrap().strip_prefix("./").unwrap().to_owned();
     let schema = read(&beside);
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
-    // Without a validator at hand: every field of the file is one the schema knows, so an editor completes and marks nothing.
+    // Without a validator at hand: every field of the file is one the schema knows, so an editor
+    // completes and marks nothing.
     let known = schema["properties"].as_object().unwrap();
     assert!(
         character.as_object().unwrap().keys().all(|key| known.contains_key(key)),

@@ -1,4 +1,5 @@
-//! start, status, chat, explain and connector through the real binary, on the loopback interface and in folders of their own.
+//! start, status, chat, explain and connector through the real binary, on the loopback interface
+//! and in folders of their own.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

@@ -1,5 +1,6 @@
-//! A machine that breaks under the program: the disk is full or cannot flush, the clock is set, the database server goes away. It stops
-//! acknowledging, says why, goes on by itself, loses nothing and says nothing twice.
+//! A machine that breaks under the program: the disk is full or cannot flush, the clock is set, the
+//! database server goes away. It stops acknowledging, says why, goes on by itself, loses nothing
+//! and says nothing twice.
 
 #[cfg(target_os = "linux")]
 mod clock;

@@ -26,7 +26,8 @@ use crate::{
 /// of one of them (64 s after seven failures) and an open breaker after it.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Questions of a room that are looked at while it goes on; what is open is among them. Their answers have at most so many parts each.
+/// Questions of a room that are looked at while it goes on; what is open is among them. Their
+/// answers have at most so many parts each.
 const RECENT: usize = 40;
 const PARTS: usize = 6;
 /// Calls in a chat shown around one in question.

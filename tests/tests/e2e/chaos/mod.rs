@@ -1,7 +1,9 @@
-//! Chaos: `kill -9` at random instants under load over fifty rooms, while platforms lose answers, apply late, deliver twice and limit.
+//! Chaos: `kill -9` at random instants under load over fifty rooms, while platforms lose answers,
+//! apply late, deliver twice and limit.
 //!
-//! The suite kills 300 times, in quarters that run side by side. `GALATEA_CHAOS_SEED` repeats the choices of a run (its instants stay those of
-//! the machine); `GALATEA_CHAOS_KILLS` is for `cargo xtask chaos`, the long run, which is the first quarter with more of them.
+//! The suite kills 300 times, in quarters that run side by side. `GALATEA_CHAOS_SEED` repeats the
+//! choices of a run (its instants stay those of the machine); `GALATEA_CHAOS_KILLS` is for
+//! `cargo xtask chaos`, the long run, which is the first quarter with more of them.
 
 mod house;
 mod storm;
@@ -20,7 +22,8 @@ fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
-/// Kills it so often; returns how long it took from each start to the first answer, where it was left alone until then.
+/// Kills it so often; returns how long it took from each start to the first answer, where it was
+/// left alone until then.
 async fn kills(house: &House, count: usize, random: &mut StdRng) -> Vec<Duration> {
     let mut answering = Vec::new();
     for _ in 0..count {
@@ -33,7 +36,8 @@ async fn kills(house: &House, count: usize, random: &mut StdRng) -> Vec<Duration
             house.speaks(before).await;
             answering.push(begun.elapsed());
         }
-        // On a slow machine a read-back takes its time; killed in the middle of each, it would never end.
+        // On a slow machine a read-back takes its time; killed in the middle of each, it would
+        // never end.
         tokio::time::sleep(Duration::from_millis(random.random_range(0..1_500))).await;
         assert!(running.is_running(), "it ended by itself:\n{}", running.output());
         running.kill_9().await;
@@ -46,7 +50,8 @@ async fn chaos(count: usize, seed: u64) {
     let (house, mut random) = (Arc::new(House::set().await), StdRng::seed_from_u64(seed));
     let begun = Instant::now();
     let mut first = house.program().arg("start").spawn();
-    // Before its first session Discord keeps nothing for a bot; a heartbeat tells of an event once it is stored.
+    // Before its first session Discord keeps nothing for a bot; a heartbeat tells of an event once
+    // it is stored.
     house.discord.wait_connected(1).await;
     house.discord.wait_acknowledged().await;
     first.kill_9().await;

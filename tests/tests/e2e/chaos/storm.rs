@@ -15,8 +15,9 @@ use super::house::House;
 
 /// Questions that may be without an answer at a time.
 const OPEN: usize = 60;
-/// Between two questions, and between two faults: random up to twice this. About one send in six fails: with more, one of thousands would fail
-/// as often in a row as makes it dead, which is right and not what is asked here.
+/// Between two questions, and between two faults: random up to twice this. About one send in six
+/// fails: with more, one of thousands would fail as often in a row as makes it dead, which is right
+/// and not what is asked here.
 const QUESTION: Duration = Duration::from_millis(40);
 /// Between two counts of what is open.
 const COUNT: Duration = Duration::from_secs(1);
@@ -39,11 +40,12 @@ pub(crate) async fn questions(house: Arc<House>, mut random: StdRng) {
     }
 }
 
-/// Faults that may wait for a call at each platform. On a busy machine few calls are made; a pile of
-/// faults would then meet every one of the last calls, and the breaker would hold them all back.
+/// Faults that may wait for a call at each platform. On a busy machine few calls are made; a pile
+/// of faults would then meet every one of the last calls, and the breaker would hold them all back.
 const WAITING_FAULTS: usize = 2;
 
-/// Orders faults until it is dropped. What is held back is applied before anybody may look for it: later, no one could know.
+/// Orders faults until it is dropped. What is held back is applied before anybody may look for it:
+/// later, no one could know.
 pub(crate) async fn faults(house: Arc<House>, mut random: StdRng) {
     loop {
         if random.random_bool(0.6) {

@@ -1,4 +1,5 @@
-//! Machines whose clocks differ by more than an answer lives: nothing expires by it, and the difference is told.
+//! Machines whose clocks differ by more than an answer lives: nothing expires by it, and the
+//! difference is told.
 
 use galatea_testkit::{machine::Machine, process::Home};
 
@@ -7,7 +8,8 @@ use super::crowd::Crowd;
 /// Longer than a question or an answer may wait.
 const AHEAD: i64 = 3 * 3600;
 
-/// Asks in a process of each role, one of which has another time, and gives what `cluster status` notes.
+/// Asks in a process of each role, one of which has another time, and gives what `cluster status`
+/// notes.
 async fn asked_with(role_ahead: &str, other_role: &str) {
     let mut crowd = Crowd::of(1).await;
     crowd.discord.allow_violation("no heartbeat within its interval");

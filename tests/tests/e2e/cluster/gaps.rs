@@ -1,5 +1,6 @@
-//! Gaps: how long rooms stay silent when processes are killed, paused, added and replaced, while everybody keeps talking. `cargo xtask cluster`
-//! runs it with forty rooms. Only that all is answered once and in order is a verdict; how long it takes is printed.
+//! Gaps: how long rooms stay silent when processes are killed, paused, added and replaced, while
+//! everybody keeps talking. `cargo xtask cluster` runs it with forty rooms. Only that all is
+//! answered once and in order is a verdict; how long it takes is printed.
 
 use galatea_testkit::process::Running;
 use std::{
@@ -12,7 +13,8 @@ use super::crowd::{Crowd, Node};
 /// How long a paused process is away: longer than a lease.
 const PAUSED: Duration = Duration::from_secs(9);
 
-/// Rooms on both platforms together, and how long it is quiet before and after what happens in a phase.
+/// Rooms on both platforms together, and how long it is quiet before and after what happens in a
+/// phase.
 fn measure() -> (usize, Duration) {
     match std::env::var("GALATEA_CLUSTER_ROOMS").ok().and_then(|rooms| rooms.parse().ok()) {
         Some(rooms) => (rooms, Duration::from_secs(3)),
@@ -63,7 +65,8 @@ fn gives_way<'a>(
 /// Between two questions in a room: platforms let an account write once a second there.
 const PACE: Duration = Duration::from_millis(1_500);
 
-/// One line of the table. What happens in a phase happens right before a question is asked in every room, so that the whole silence is measured.
+/// One line of the table. What happens in a phase happens right before a question is asked in every
+/// room, so that the whole silence is measured.
 async fn phase(crowd: &mut Crowd, what: &str, lasts: Duration, mut steps: Vec<Step<'_>>) {
     let begun = Instant::now();
     let (mut asked, mut waits) = (Vec::<Instant>::new(), Vec::new());

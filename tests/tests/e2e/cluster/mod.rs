@@ -1,4 +1,5 @@
-//! Several processes on one PostgreSQL: nothing lost, nothing said twice, in order, whatever becomes of one of them.
+//! Several processes on one PostgreSQL: nothing lost, nothing said twice, in order, whatever
+//! becomes of one of them.
 
 mod clocks;
 mod crowd;

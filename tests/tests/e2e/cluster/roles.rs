@@ -68,7 +68,8 @@ async fn a_flooded_room_keeps_no_other_room_waiting() {
     assert_eq!(stage.texts(&flooded), [""; 0], "and not because the flood was over");
 }
 
-/// Discord shows that an answer is coming; the process that decides against one is not the one that has to say so.
+/// Discord shows that an answer is coming; the process that decides against one is not the one that
+/// has to say so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_used_a_command_is_told_when_another_process_does_not_answer() {
     let crowd = Crowd::of(1).await;

@@ -1,4 +1,5 @@
-//! The whole: each process reports which work has no live owner, and which processes run another configuration.
+//! The whole: each process reports which work has no live owner, and which processes run another
+//! configuration.
 
 use galatea_testkit::process::Home;
 use serde_json::{Value, json};

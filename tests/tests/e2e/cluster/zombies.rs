@@ -57,7 +57,8 @@ async fn a_paused_connector_wakes_up_and_sends_nothing_twice() {
     crowd.is_accounted_for().await;
 }
 
-/// What it had on its way to the database when it was paused must not be let through beside what it does afterwards.
+/// What it had on its way to the database when it was paused must not be let through beside what it
+/// does afterwards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_paused_process_that_nobody_replaced_begins_anew() {
     let mut crowd = crowd(2).await;

@@ -238,7 +238,8 @@ async fn a_bot_without_a_server_gets_its_invitation() {
     assert!(check.stdout.split_whitespace().collect::<String>().contains(link), "{}", check.stdout);
 }
 
-/// Ann asks in a channel, and while the answer is on its way the bot is left with these permissions. What `explain` tells.
+/// Ann asks in a channel, and while the answer is on its way the bot is left with these
+/// permissions. What `explain` tells.
 async fn may_only(permissions: u64) -> (Scene, DiscordApi, u64, String) {
     let (scene, discord, ann, guild) = set().await;
     let general = guild.general();

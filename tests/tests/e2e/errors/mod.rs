@@ -1,4 +1,5 @@
-//! Every row of the error table, by the real program: code, cause, place and fix; and no secret anywhere.
+//! Every row of the error table, by the real program: code, cause, place and fix; and no secret
+//! anywhere.
 
 mod discord;
 mod files;
@@ -28,7 +29,8 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// `.env`: the bot's token in line 1, the Bot API's address in line 2, the model's address in line 3, its key in line 4.
+    /// `.env`: the bot's token in line 1, the Bot API's address in line 2, the model's address in
+    /// line 3, its key in line 4.
     pub(crate) async fn set() -> Self {
         let stage = Stage::set().await;
         let canaries = stage.canaries();
@@ -121,7 +123,8 @@ impl Scene {
     }
 }
 
-/// The address of something that is no Bot API server: it says the same to everybody who asks, and hangs up.
+/// The address of something that is no Bot API server: it says the same to everybody who asks, and
+/// hangs up.
 pub(crate) async fn something_else(answer: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -7,7 +7,8 @@ use galatea_testkit::{
 
 use super::{Scene, finding, http, says, something_else};
 
-/// A refused model wherever somebody may look: before the start, in the chat, while it runs, and on the platform.
+/// A refused model wherever somebody may look: before the start, in the chat, while it runs, and on
+/// the platform.
 async fn is_told(scene: &Scene, code: &str, expected: &[&str], refuse: impl FnOnce()) {
     let doctor = scene.run(&["doctor"]).await;
     says(&doctor.stdout, &[code]);

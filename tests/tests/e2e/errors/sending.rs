@@ -1,4 +1,5 @@
-//! What can go wrong with an answer: a person who blocked the bot, a group that moved, a flood wait.
+//! What can go wrong with an answer: a person who blocked the bot, a group that moved, a flood
+//! wait.
 
 use galatea_testkit::telegram::{Chat, Effect, Fault};
 

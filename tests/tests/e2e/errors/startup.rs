@@ -1,4 +1,5 @@
-//! Telegram's server has a bad day at the very start: no crash, tried again with growing pauses, and said wherever somebody looks.
+//! Telegram's server has a bad day at the very start: no crash, tried again with growing pauses,
+//! and said wherever somebody looks.
 
 use super::{Scene, http, says, something_else};
 

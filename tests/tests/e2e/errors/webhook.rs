@@ -154,7 +154,8 @@ async fn a_connector_that_fails_is_told_once() {
     let said = running.finish().await.stderr;
     assert_eq!(warnings(&said, "GAL-TG-WEBHOOK").len(), 1, "{said}");
 
-    // What is tried again: the first failure is told, the further ones are for whoever looks closer.
+    // What is tried again: the first failure is told, the further ones are for whoever looks
+    // closer.
     let nowhere = format!("http://127.0.0.1:{}", galatea_testkit::process::free_port());
     let mut running = scene
         .stage

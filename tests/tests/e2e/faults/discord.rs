@@ -10,7 +10,8 @@ const SEND: &str = "POST /channels/{}/messages";
 /// From the fault to the answer of what was said in the middle of it.
 const SOON: Duration = Duration::from_secs(15);
 
-/// Said before, in the middle of and after what this order does: each is answered once, in order, and soon.
+/// Said before, in the middle of and after what this order does: each is answered once, in order,
+/// and soon.
 async fn recovers(options: Options, order: Order, resumes: bool) {
     let stage = Stage::with(options).await;
     let _galatea = stage.start().await;

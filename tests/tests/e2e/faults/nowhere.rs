@@ -41,7 +41,8 @@ fn trapped(program: Program, trap: &str) -> Program {
     program.env("LOG_LEVEL", "debug").env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1")
 }
 
-/// Remote ends of the program's sockets that are not on this machine; sockets that look for a name server count.
+/// Remote ends of the program's sockets that are not on this machine; sockets that look for a name
+/// server count.
 fn elsewhere(galatea: &Running) -> Vec<String> {
     let pid = galatea.pid().unwrap();
     let own: Vec<String> = std::fs::read_dir(format!("/proc/{pid}/fd"))

@@ -1,4 +1,5 @@
-//! Posts done but not confirmed, keys taken back, an account that is suspended, tokens that rotate around a kill.
+//! Posts done but not confirmed, keys taken back, an account that is suspended, tokens that rotate
+//! around a kill.
 
 use galatea_testkit::{
     process::{Program, Running, free_port},
@@ -208,7 +209,8 @@ async fn a_renewal_that_never_arrived_is_tried_again() {
 #[tokio::test]
 async fn a_renewal_whose_answer_was_lost_asks_for_a_login_once_and_loses_nothing() {
     let (stage, api, program) = logged_in().await;
-    // X gave the next refresh token to nobody: the old one is spent, and to try it is all that is left.
+    // X gave the next refresh token to nobody: the old one is spent, and to try it is all that is
+    // left.
     api.allow_violation("a refresh token was used twice");
     let mut galatea = start(program.clone()).await;
     answers(&api, 1).await;

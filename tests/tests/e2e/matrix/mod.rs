@@ -1,5 +1,5 @@
-//! The crash matrix: every kill point × one and two crashes × platform × database. Whatever happens, every question is answered once and in
-//! order, and the audit says so.
+//! The crash matrix: every kill point × one and two crashes × platform × database. Whatever
+//! happens, every question is answered once and in order, and the audit says so.
 
 mod point;
 mod removal;
@@ -58,7 +58,8 @@ async fn all(platform: Platform, store: Store) {
     let count = cells.len();
     let runs = cells.into_iter().map(|crashes| async move {
         let name = crashes.iter().map(Point::to_string).collect::<Vec<_>>().join(", then ");
-        // A thread and a runtime each: one that fails does not end the others, and one whose database is removed does not hold them up.
+        // A thread and a runtime each: one that fails does not end the others, and one whose
+        // database is removed does not hold them up.
         let ended = tokio::task::spawn_blocking(move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -53,7 +53,8 @@ pub(crate) const TAKING_UP: [(Point, Point); 4] = [
     (Point::Inside("send.before"), Point::Inside("find.not_there")),
 ];
 
-/// The points around the commit of a batch that changes what is stored: edits, deletions, moved Rooms.
+/// The points around the commit of a batch that changes what is stored: edits, deletions, moved
+/// Rooms.
 pub(crate) const MUTATING: [Point; 2] =
     [Point::Inside("mutate.before"), Point::Inside("mutate.after")];
 
@@ -75,7 +76,8 @@ impl fmt::Display for Point {
 }
 
 impl Point {
-    /// Runs the program until it dies here. `once_ready` is what happens when it is up, if it comes so far.
+    /// Runs the program until it dies here. `once_ready` is what happens when it is up, if it comes
+    /// so far.
     pub(crate) async fn dies(self, world: &mut World, once_ready: impl FnOnce(&mut World)) {
         let armed = |program: Program| match self {
             Self::Inside(name) => program.env("FAILPOINTS", format!("{name}=return")),

@@ -1,4 +1,5 @@
-//! A message is deleted, and the program dies around the commit: after the restart the message is gone.
+//! A message is deleted, and the program dies around the commit: after the restart the message is
+//! gone.
 
 use galatea_core::{
     AgentIdentity, MemoryId,

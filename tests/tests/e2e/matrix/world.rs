@@ -161,8 +161,8 @@ impl World {
         }
     }
 
-    /// Discord keeps nothing for a bot before its first session, and every session is stored: without a message that waits in it, dying at
-    /// the intake would be about the session only.
+    /// Discord keeps nothing for a bot before its first session, and every session is stored:
+    /// without a message that waits in it, dying at the intake would be about the session only.
     pub(crate) async fn prepare(&mut self) {
         if let Scene::Discord { api, .. } = &self.scene {
             let mut running = self.program().arg("start").spawn();

@@ -1,6 +1,8 @@
-//! Two accounts of one character on each of two platforms: one process, one persona, four logins, and what happens to one happens to no other.
+//! Two accounts of one character on each of two platforms: one process, one persona, four logins,
+//! and what happens to one happens to no other.
 //!
-//! Both servers of a platform number their rooms and messages alike, so every id there is taken twice.
+//! Both servers of a platform number their rooms and messages alike, so every id there is taken
+//! twice.
 
 use galatea_testkit::{
     discord::{self, DiscordApi},

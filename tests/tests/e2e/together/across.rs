@@ -1,4 +1,5 @@
-//! From any room to any other: an owner on Telegram has it speak on Discord and on X; what cannot be reached is told.
+//! From any room to any other: an owner on Telegram has it speak on Discord and on X; what cannot
+//! be reached is told.
 
 use galatea_core::model::Finish;
 use galatea_testkit::models::{Answer, OpenAiServer, Recorded, Reply};
@@ -101,13 +102,15 @@ async fn an_owner_posts_from_telegram_to_discord_and_x() {
     assert_eq!((all.discord.shown(general.id).len(), all.x.shown().len()), (2, 2));
 }
 
-/// Every platform's owner has it speak on the two others; each place knows afterwards what was said there.
+/// Every platform's owner has it speak on the two others; each place knows afterwards what was said
+/// there.
 #[tokio::test]
 async fn from_every_platform_to_every_other_and_each_place_remembers() {
     let all = Everywhere::set().await;
     let owners =
         format!("telegram:{},discord:{},x:{}", all.stage.ann.id, all.dora.id, all.xenia.id);
-    // What others said in these places would have each wish confirmed first; that has tests of its own.
+    // What others said in these places would have each wish confirmed first; that has tests of its
+    // own.
     let _galatea = all
         .run(all.program().env("AGENT_OWNERS", owners).env("ACTION_CONFIRMATION", "never"))
         .await;

@@ -1,4 +1,5 @@
-//! What happens to one connector happens to no other: death, hang, ban. `status` tells which, and what to do.
+//! What happens to one connector happens to no other: death, hang, ban. `status` tells which, and
+//! what to do.
 
 use galatea_testkit::{discord, x};
 

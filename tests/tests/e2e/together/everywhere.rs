@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::stage::Stage;
 
-/// Telegram and the model of [`Stage`], with Discord and X beside them. Dropping it checks what the program did against the rules of all four.
+/// Telegram and the model of [`Stage`], with Discord and X beside them. Dropping it checks what the
+/// program did against the rules of all four.
 pub(super) struct Everywhere {
     pub(super) stage: Stage,
     pub(super) discord: DiscordApi,

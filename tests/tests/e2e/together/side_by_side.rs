@@ -1,4 +1,5 @@
-//! Each question is answered in its own thread, topic or conversation, out of its own conversation only, and stored under elizaOS's ids.
+//! Each question is answered in its own thread, topic or conversation, out of its own conversation
+//! only, and stored under elizaOS's ids.
 
 use galatea_core::ids::string_to_uuid;
 

@@ -13,7 +13,8 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The `Authorization` header of one request. JSON and multipart bodies are not signed (RFC 5849 §3.4.1.3.1).
+    /// The `Authorization` header of one request. JSON and multipart bodies are not signed (RFC
+    /// 5849 §3.4.1.3.1).
     pub(crate) fn header(
         &self,
         method: &str,

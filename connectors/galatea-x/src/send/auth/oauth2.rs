@@ -1,4 +1,5 @@
-//! OAuth 2 with PKCE: bearer tokens that renew themselves (X, "OAuth 2.0 Authorization Code Flow with PKCE"; RFC 6749, RFC 7636).
+//! OAuth 2 with PKCE: bearer tokens that renew themselves (X, "OAuth 2.0 Authorization Code Flow
+//! with PKCE"; RFC 6749, RFC 7636).
 
 use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, Retry, SecretString, Sent};
 use galatea_http::HttpClient;
@@ -85,7 +86,8 @@ impl App {
             response.bytes().await.map_err(|e| Failure::Transport(e).into_error("oauth2/token"))?;
         if status != 200 {
             return Err(match Problem::read(status, &body) {
-                // invalid_grant and invalid_request: the code or token is spent, invalid_client: the app is not known (RFC 6749 §5.2).
+                // invalid_grant and invalid_request: the code or token is spent, invalid_client:
+                // the app is not known (RFC 6749 §5.2).
                 Some(problem) if matches!(status, 400 | 401) => {
                     login_needed("X does not accept the login any more")
                         .with("x", galatea_http::shorten(&problem.detail, 120))
@@ -135,7 +137,8 @@ impl Session {
         self.token(Some(refused.clone())).await
     }
 
-    /// In a task of its own: whoever asks may be gone before X has answered, and what X gives then is the only token that is still good.
+    /// In a task of its own: whoever asks may be gone before X has answered, and what X gives then
+    /// is the only token that is still good.
     async fn token(&self, refused: Option<SecretString>) -> Result<SecretString> {
         let renewal = Arc::clone(&self.0);
         let token = tokio::spawn(async move { renewal.token(refused.as_ref()).await }).await;
@@ -196,7 +199,8 @@ impl Renewal {
 }
 
 impl Known {
-    /// Writes them if they are not on disk yet. When that fails they are good as long as this process lives, and are written at the next use.
+    /// Writes them if they are not on disk yet. When that fails they are good as long as this
+    /// process lives, and are written at the next use.
     fn store(&mut self, file: &TokenFile) {
         if self.stored {
             return;

@@ -1,4 +1,5 @@
-//! The tokens of OAuth 2 on disk. The refresh token is replaced by every refresh, so the new one is durable before anything uses it.
+//! The tokens of OAuth 2 on disk. The refresh token is replaced by every refresh, so the new one is
+//! durable before anything uses it.
 
 use galatea_core::{Error, Result, SecretString, Timestamp};
 use secrecy::ExposeSecret;
@@ -76,7 +77,8 @@ impl TokenFile {
         keep::replace(&self.0, &bytes, true)
     }
 
-    /// Keeps other processes from refreshing meanwhile: a second refresh with the same token would end the login. Blocks.
+    /// Keeps other processes from refreshing meanwhile: a second refresh with the same token would
+    /// end the login. Blocks.
     pub(crate) fn lock(&self) -> Result<File> {
         let failed = |e: std::io::Error| {
             Error::unexpected("the tokens of X cannot be locked")

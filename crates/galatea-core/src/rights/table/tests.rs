@@ -1,9 +1,10 @@
-//! Every cell of the table, written out: a change of the rules has to be made here as well, cell by cell.
+//! Every cell of the table, written out: a change of the rules has to be made here as well, cell by
+//! cell.
 
 use super::*;
 
-/// Per scope and site: what members, admins, owners and owners of the agent get, first without, then with other people's words.
-/// `.` done, `?` confirmed first, `x` refused.
+/// Per scope and site: what members, admins, owners and owners of the agent get, first without,
+/// then with other people's words. `.` done, `?` confirmed first, `x` refused.
 const CELLS: &[(Scope, Site, &str, &str)] = &[
     (Scope::Conversation, Site::Private, "....", "...."),
     (Scope::Conversation, Site::Group, "....", "...."),

@@ -3,7 +3,8 @@
 use super::{Match, Piece, Rule, Script, Step, Substitution, Template};
 use crate::doctor::pattern::{Token, Word};
 
-/// Most elements of a pattern, and largest fixed number of words in it: bounds for the work that a match costs.
+/// Most elements of a pattern, and largest fixed number of words in it: bounds for the work that a
+/// match costs.
 const MAX_TOKENS: usize = 32;
 
 /// A mistake with its place, both from 1.

@@ -63,7 +63,8 @@ struct Tool<'a> {
     name: &'a str,
     description: &'a str,
     parameters: Cow<'a, Value>,
-    // Strict by default, which demands schemas of another kind (all fields required, no further ones).
+    // Strict by default, which demands schemas of another kind (all fields required, no further
+    // ones).
     strict: bool,
 }
 

@@ -257,7 +257,8 @@ fn memory_is_bounded() {
 }
 
 proptest! {
-    /// Whatever begins and ends in whatever order, what is used and set aside stays within each cap, but for what a call cost above its estimate.
+    /// Whatever begins and ends in whatever order, what is used and set aside stays within each
+    /// cap, but for what a call cost above its estimate.
     #[test]
     fn no_cap_is_passed_by_more_than_calls_cost_above_their_estimate(
         steps in proptest::collection::vec((0_usize..4, any::<bool>(), 1_u64..20_000, 0_u64..30_000), 1..200),

@@ -1,4 +1,5 @@
-//! Attribution: what a person has the agent say elsewhere carries who asked. Pure, and not to be forged by the text.
+//! Attribution: what a person has the agent say elsewhere carries who asked. Pure, and not to be
+//! forged by the text.
 
 use galatea_core::{Content, Memory, Turn};
 use std::collections::BTreeSet;
@@ -6,7 +7,8 @@ use std::collections::BTreeSet;
 /// Longest name shown, in characters.
 const LONGEST: usize = 64;
 
-/// Puts who asked in front, and the words into a block quote whose every line is marked, so that nothing in them can look like that line.
+/// Puts who asked in front, and the words into a block quote whose every line is marked, so that
+/// nothing in them can look like that line.
 pub(super) fn attribute(turn: &Turn<'_>, content: &mut Content) {
     // An empty block of code shows nothing, and its platform says so.
     let shows = content.text.chars().any(|c| !c.is_whitespace() && !"`*_~#>-".contains(c));
@@ -17,8 +19,8 @@ pub(super) fn attribute(turn: &Turn<'_>, content: &mut Content) {
     }
 }
 
-/// Everybody who asked, by name and by what a name cannot take on: the handle or the id, and the platform. Without `@`, which would call
-/// the person who has that handle where it is said.
+/// Everybody who asked, by name and by what a name cannot take on: the handle or the id, and the
+/// platform. Without `@`, which would call the person who has that handle where it is said.
 pub(super) fn asker(turn: &Turn<'_>) -> String {
     let mut seen = BTreeSet::new();
     let speakers = turn
@@ -49,7 +51,8 @@ fn named(turn: &Turn<'_>, memory: &Memory) -> String {
     }
 }
 
-/// A handle letter by letter, for two must never look alike: underscores stay, and are escaped where Markdown would take them for a mark.
+/// A handle letter by letter, for two must never look alike: underscores stay, and are escaped
+/// where Markdown would take them for a mark.
 fn handle(text: &str) -> String {
     let kept: String = text
         .chars()
@@ -68,7 +71,8 @@ pub(super) fn plain(name: &str) -> String {
     shown.take(LONGEST).collect::<String>().trim().to_owned()
 }
 
-/// A text as a block quote: each line of it, by any line break there is, begins with the quote's mark.
+/// A text as a block quote: each line of it, by any line break there is, begins with the quote's
+/// mark.
 pub(super) fn quoted(text: &str) -> String {
     let text = text.trim().replace("\r\n", "\n");
     let lines = text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']);
@@ -78,7 +82,8 @@ pub(super) fn quoted(text: &str) -> String {
         .join("\n")
 }
 
-/// Control characters, and those that turn the direction of a text or hide words in it; joiners of emoji are none.
+/// Control characters, and those that turn the direction of a text or hide words in it; joiners of
+/// emoji are none.
 fn hidden(c: char) -> bool {
     c.is_control() && c != '\t'
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{e0000}'..='\u{e007f}')

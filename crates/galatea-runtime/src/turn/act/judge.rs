@@ -1,4 +1,5 @@
-//! Judge: what an action is about to do, or came to, held against the table of rights and the platform's own rules.
+//! Judge: what an action is about to do, or came to, held against the table of rights and the
+//! platform's own rules.
 
 use galatea_core::{
     ActionResult, Address, EntityId, RemoteId, Result, Room, Speak, Turn, World,
@@ -42,7 +43,8 @@ impl Judged {
     }
 }
 
-/// An action as its author declared it, before it runs. One that speaks elsewhere is judged by what it returns, unless it does so by itself.
+/// An action as its author declared it, before it runs. One that speaks elsewhere is judged by what
+/// it returns, unless it does so by itself.
 pub(super) fn scope(
     turn: &Turn<'_>,
     engine: &Engine,
@@ -61,7 +63,8 @@ pub(super) fn scope(
     }
 }
 
-/// What an action came to: each message elsewhere and each change for itself, the strictest ruling counts.
+/// What an action came to: each message elsewhere and each change for itself, the strictest ruling
+/// counts.
 pub(super) async fn result(
     turn: &Turn<'_>,
     engine: &Engine,

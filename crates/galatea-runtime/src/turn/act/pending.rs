@@ -1,5 +1,6 @@
-//! Pending: actions that wait until the person who asked confirms them. Stored as a task in the commit of the turn that asks, and removed in the
-//! commit of the turn that carries them out, so they are done once or not at all.
+//! Pending: actions that wait until the person who asked confirms them. Stored as a task in the
+//! commit of the turn that asks, and removed in the commit of the turn that carries them out, so
+//! they are done once or not at all.
 
 use galatea_core::{
     ActionResult, AgentId, Button, Content, EntityId, Press, Result, RoomId, Store, Task, TaskId,
@@ -18,7 +19,8 @@ use crate::turn::Engine;
 const TAG: &str = "AWAITING_CONFIRMATION";
 /// Without letters and digits that look alike.
 const ALPHABET: &[u8] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
-/// Letters of a code: the answer names what was asked, so that a `yes` to something else never confirms.
+/// Letters of a code: the answer names what was asked, so that a `yes` to something else never
+/// confirms.
 const LENGTH: usize = 5;
 
 /// One action that waits.
@@ -26,7 +28,8 @@ const LENGTH: usize = 5;
 pub(crate) struct Request {
     /// The call as the model wrote it.
     pub(crate) call: PlannedAction,
-    /// What it came to, where it changes nothing while it runs: just this is carried out. None: it is run once it is confirmed.
+    /// What it came to, where it changes nothing while it runs: just this is carried out. None: it
+    /// is run once it is confirmed.
     pub(crate) result: Option<ActionResult>,
 }
 
@@ -48,7 +51,8 @@ pub(crate) struct Answer {
     pub(crate) yes: bool,
 }
 
-/// The answer in a message, if it is one: `ok-7K2QM` or `no-7K2QM`, alone or beside a mention. A button says the same.
+/// The answer in a message, if it is one: `ok-7K2QM` or `no-7K2QM`, alone or beside a mention. A
+/// button says the same.
 pub(crate) fn answer(text: &str) -> Option<Answer> {
     let mut words = text.split_whitespace();
     let found: Vec<Answer> = words.by_ref().take(3).filter_map(code_in).collect();
@@ -71,7 +75,8 @@ fn code_in(word: &str) -> Option<Answer> {
 }
 
 impl Pending {
-    /// Asks for what waits: the question, and the changes that keep it and drop what the same person was asked before in this Room.
+    /// Asks for what waits: the question, and the changes that keep it and drop what the same
+    /// person was asked before in this Room.
     pub(crate) async fn ask(
         engine: &Engine,
         turn: &Turn<'_>,

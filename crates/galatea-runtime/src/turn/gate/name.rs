@@ -13,7 +13,8 @@ pub(super) enum Called {
     No,
 }
 
-/// Words before a name that address it: greetings and calls of the languages most spoken on the platforms.
+/// Words before a name that address it: greetings and calls of the languages most spoken on the
+/// platforms.
 const GREETINGS: [&str; 24] = [
     "hey",
     "hi",
@@ -41,7 +42,8 @@ const GREETINGS: [&str; 24] = [
     "привет",
 ];
 
-/// Looks for the name and the handle, in any case. One-letter names would match everywhere and are left out.
+/// Looks for the name and the handle, in any case. One-letter names would match everywhere and are
+/// left out.
 pub(super) fn called(text: &str, character: &Character) -> Called {
     let text = text.to_lowercase();
     let names = [Some(&character.name), character.username.as_ref()];

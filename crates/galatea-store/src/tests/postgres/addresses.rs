@@ -67,7 +67,8 @@ async fn a_user_without_rights_is_told() {
         .execute(AssertSqlSafe(format!("GRANT CREATE ON DATABASE {name} TO {role}")))
         .await
         .unwrap();
-    // The role stays: it ends with the server, and its session may take a moment longer than the store.
+    // The role stays: it ends with the server, and its session may take a moment longer than the
+    // store.
     open_at(&url).await.unwrap().close().await;
 }
 

@@ -50,7 +50,8 @@ async fn a_hundred_writers_share_their_commits_and_lose_nothing() {
     );
 }
 
-/// An index takes some 2,700 bytes of a value (<https://www.postgresql.org/docs/current/btree.html>); the others of the group must not fail.
+/// An index takes some 2,700 bytes of a value
+/// (<https://www.postgresql.org/docs/current/btree.html>); the others of the group must not fail.
 #[tokio::test]
 async fn a_change_that_cannot_be_stored_fails_alone() {
     let database = Database::fresh().await;

@@ -75,8 +75,8 @@ async fn a_part_that_two_enqueue_is_written_once() {
     assert_eq!(a.deliveries_of(turn).await.unwrap().len(), 1);
 }
 
-/// The holder's transaction is open and holds the lease's row when the process is paused: the server ends it, the part is taken over, and
-/// what the paused one wakes up to do is not committed.
+/// The holder's transaction is open and holds the lease's row when the process is paused: the
+/// server ends it, the part is taken over, and what the paused one wakes up to do is not committed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_paused_past_its_lease_cannot_commit() {
     let database = Database::fresh().await;
@@ -125,7 +125,8 @@ async fn a_transaction_paused_past_its_lease_cannot_commit() {
     .unwrap();
 }
 
-/// Two processes renew, claim, ingest and answer under their leases at once: nothing gets stuck or fails but for losing a part.
+/// Two processes renew, claim, ingest and answer under their leases at once: nothing gets stuck or
+/// fails but for losing a part.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn renewing_while_answering_stops_nobody() {
     let database = Database::fresh().await;

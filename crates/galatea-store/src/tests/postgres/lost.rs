@@ -1,4 +1,5 @@
-//! Lost servers and lost answers: the store recovers by itself and reports the true result of what was in flight.
+//! Lost servers and lost answers: the store recovers by itself and reports the true result of what
+//! was in flight.
 
 use super::{open, open_at};
 use galatea_core::{
@@ -89,8 +90,8 @@ async fn a_commit_whose_answer_was_lost_is_known_for_what_it_was() {
     );
 }
 
-/// On a machine that was paused the first attempt alone takes longer than the store tries: the commit may stand, and its caller must not learn
-/// that it does not.
+/// On a machine that was paused the first attempt alone takes longer than the store tries: the
+/// commit may stand, and its caller must not learn that it does not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_whose_answer_was_lost_too_late_to_ask_again_may_stand() {
     let database = Database::fresh().await;
@@ -108,7 +109,8 @@ async fn a_commit_whose_answer_was_lost_too_late_to_ask_again_may_stand() {
     assert!(store.inbox_item(message.memory.id).await.unwrap().is_some(), "it stands");
 }
 
-/// Whichever answer on the way is lost. A partition claimed without a reply would stay with a member that does not use it.
+/// Whichever answer on the way is lost. A partition claimed without a reply would stay with a
+/// member that does not use it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_whose_answer_was_lost_tells_all_that_is_held() {
     let database = Database::fresh().await;

@@ -21,7 +21,8 @@ async fn fresh() -> Fresh {
 
 galatea_testkit::embedding_suite!(fresh());
 
-/// It may be in any schema, come and go: nothing has to be restarted, and who compares makes no difference.
+/// It may be in any schema, come and go: nothing has to be restarted, and who compares makes no
+/// difference.
 #[tokio::test]
 async fn it_may_be_anywhere_and_go_while_we_run() {
     let database = Database::with_pgvector().await;

@@ -1,5 +1,5 @@
-//! Servers that say nothing any more: reads end, their connections are replaced, and heartbeats do not wait for them. Here a lock keeps the
-//! answers away.
+//! Servers that say nothing any more: reads end, their connections are replaced, and heartbeats do
+//! not wait for them. Here a lock keeps the answers away.
 
 use galatea_core::{
     AgentId, ErrorKind, MemberId,

@@ -1,4 +1,5 @@
-//! Opening: each kind of file found there gets a clear error, and other programs' files stay untouched.
+//! Opening: each kind of file found there gets a clear error, and other programs' files stay
+//! untouched.
 
 use galatea_core::{
     ErrorKind, Retry,

@@ -75,7 +75,8 @@ async fn a_writer_that_rests_goes_on() {
     store.close().await;
 }
 
-/// A trigger refuses one message; the others of the group must not fail, and nothing of its own change stays.
+/// A trigger refuses one message; the others of the group must not fail, and nothing of its own
+/// change stays.
 #[tokio::test]
 async fn a_change_that_is_refused_fails_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -127,7 +128,8 @@ async fn a_document_nested_too_deeply_is_refused() {
     assert_eq!((error.kind(), error.retry()), (ErrorKind::Invalid, Retry::Never));
 }
 
-/// Of two turns in one group that finish the same message the second is refused, and writes nothing.
+/// Of two turns in one group that finish the same message the second is refused, and writes
+/// nothing.
 #[tokio::test]
 async fn a_conflict_within_a_group_takes_back_its_own_change_only() {
     let store = Database::in_memory().await.unwrap();

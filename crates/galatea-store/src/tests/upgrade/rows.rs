@@ -1,4 +1,5 @@
-//! The rows of an older database, as its version of the program wrote them: one or more in every table.
+//! The rows of an older database, as its version of the program wrote them: one or more in every
+//! table.
 
 use uuid::Uuid;
 
@@ -40,7 +41,8 @@ pub(super) struct Spelling {
     pub(super) id: fn(Uuid) -> String,
     /// No, and yes.
     pub(super) booleans: [&'static str; 2],
-    /// The column of the words of a memory, and its value for one text; none where the database finds them by itself.
+    /// The column of the words of a memory, and its value for one text; none where the database
+    /// finds them by itself.
     pub(super) words: Option<(&'static str, &'static str)>,
     /// The vector (0.6, 0.8).
     pub(super) vector: &'static str,
@@ -137,7 +139,8 @@ fn people_and_places(spelling: &Spelling) -> Vec<String> {
     ]
 }
 
-/// Memories with their inbox rows, a fact, an answer, an embedding, and the journal of the turn that had begun.
+/// Memories with their inbox rows, a fact, an answer, an embedding, and the journal of the turn
+/// that had begun.
 fn messages(spelling: &Spelling) -> Vec<String> {
     let [agent, world, room, person, turn] =
         [AGENT, WORLD, ROOM, PERSON, TURN].map(|n| (spelling.id)(id(n)));

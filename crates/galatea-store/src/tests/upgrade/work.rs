@@ -1,4 +1,5 @@
-//! Work that the earlier version had not finished: today's store claims it, commits it, and takes more behind it.
+//! Work that the earlier version had not finished: today's store claims it, commits it, and takes
+//! more behind it.
 
 use galatea_core::{
     AgentId, DeliveryId, EntityId, ErrorKind, MemberId, MemoryId, RemoteId, RoomId, TurnId,
@@ -26,7 +27,8 @@ fn scene() -> Scene {
     }
 }
 
-/// Messages are answered once, deliveries are settled, duplicates stay duplicates, and new rows come after the old ones.
+/// Messages are answered once, deliveries are settled, duplicates stay duplicates, and new rows
+/// come after the old ones.
 pub(super) async fn check(store: &Database) {
     messages(store).await;
     deliveries(store).await;
@@ -92,7 +94,8 @@ async fn newcomers(store: &Database) {
     assert_eq!(open.iter().map(|item| item.entry.memory.id).collect::<Vec<_>>(), [new.memory.id]);
 }
 
-/// The lease of a process that died under the earlier version goes to the next one, with a higher epoch.
+/// The lease of a process that died under the earlier version goes to the next one, with a higher
+/// epoch.
 pub(super) async fn check_lease(store: &Database) {
     let part = Partition::account(&SOURCE, AgentId(id(rows::AGENT)), &account());
     let held = store

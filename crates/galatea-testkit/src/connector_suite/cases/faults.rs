@@ -1,4 +1,5 @@
-//! Failures of a send: what they say about trying again and about what may have happened, and the read-back.
+//! Failures of a send: what they say about trying again and about what may have happened, and the
+//! read-back.
 
 use std::time::Duration;
 

@@ -9,7 +9,8 @@ use crate::connector_suite::{
     CapturedLog, ConnectorHarness, Outcome, PlatformFault, Said, Scene, SpotKind,
 };
 
-/// Stopping must not wait for a long poll (up to 50 s on Telegram); this is far below it and far above any scheduling delay.
+/// Stopping must not wait for a long poll (up to 50 s on Telegram); this is far below it and far
+/// above any scheduling delay.
 const PROMPT: Duration = Duration::from_secs(10);
 
 /// `run` returns Ok soon after stop.

@@ -61,7 +61,8 @@ pub async fn sends_text<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// Text over the limit is split: every part fits (the platform checks), nothing is lost, the order holds.
+/// Text over the limit is split: every part fits (the platform checks), nothing is lost, the order
+/// holds.
 pub async fn sends_long_text_whole<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     talking(&scene, &spot).await;

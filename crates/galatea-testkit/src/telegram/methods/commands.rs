@@ -32,7 +32,8 @@ pub(super) fn set(state: &mut State, params: &Params) -> Answer {
     Ok(json!(true))
 }
 
-/// 1-32 lower case letters, digits and underscores; description 1-256 characters (Bot API, BotCommand).
+/// 1-32 lower case letters, digits and underscores; description 1-256 characters (Bot API,
+/// BotCommand).
 fn check(command: &Value) -> Result<(), Refusal> {
     let name = command["command"]
         .as_str()

@@ -68,7 +68,8 @@ pub(super) fn markup(state: &mut State, params: &Params) -> Answer {
     })
 }
 
-/// The message a call names; it must exist and be the bot's own. Order and words of telegram-bot-api's check_message and tdlib's can_edit_message.
+/// The message a call names; it must exist and be the bot's own. Order and words of
+/// telegram-bot-api's check_message and tdlib's can_edit_message.
 fn own_message(state: &State, params: &Params) -> Result<(i64, i64), Refusal> {
     if params.has("inline_message_id") && !params.has("chat_id") {
         return Err(Refusal::bad("invalid inline message identifier specified"));

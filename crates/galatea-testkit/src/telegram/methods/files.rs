@@ -24,7 +24,8 @@ pub(super) struct Taken {
     pub(super) size: u64,
 }
 
-/// Takes the file a parameter or an `InputMedia.media` names: an upload, `attach://`, a `file_id`, or an HTTP URL.
+/// Takes the file a parameter or an `InputMedia.media` names: an upload, `attach://`, a `file_id`,
+/// or an HTTP URL.
 pub(super) fn take(
     state: &mut State,
     params: &Params,
@@ -136,7 +137,8 @@ pub(super) fn describe(kind: &str, file: &Taken, params: Option<&Params>) -> Map
     }
     let mut fields = Map::from_iter([(kind.to_owned(), object.clone())]);
     if kind == "animation" {
-        // "For backward compatibility, when this field is set, the document field will also be set" (Bot API, Message.animation).
+        // "For backward compatibility, when this field is set, the document field will also be set"
+        // (Bot API, Message.animation).
         fields.insert("document".to_owned(), object);
     }
     fields

@@ -177,7 +177,8 @@ fn reply(state: &State, params: &Params, to: i64) -> Result<Option<i64>, Refusal
     Ok((place == to).then_some(id))
 }
 
-/// `message_thread_id`: it must exist, and General (1) is left out when sending (Bot API changelog 6.3; sends answer "not found").
+/// `message_thread_id`: it must exist, and General (1) is left out when sending (Bot API changelog
+/// 6.3; sends answer "not found").
 fn thread(state: &State, params: &Params, to: i64, sends: bool) -> Result<Option<i64>, Refusal> {
     let Some(thread) = params.int("message_thread_id")? else { return Ok(None) };
     let missing = "message thread not found";

@@ -9,7 +9,8 @@ use crate::telegram::{
     state::{State, Webhook},
 };
 
-/// setWebhook. The real server wants https and the ports 443, 80, 88, 8443; here plain http to the loopback is right and nothing else is reached.
+/// setWebhook. The real server wants https and the ports 443, 80, 88, 8443; here plain http to the
+/// loopback is right and nothing else is reached.
 pub(super) fn set(state: &mut State, params: &Params) -> Answer {
     let url = params.required_text("url")?.to_owned();
     if url.is_empty() {

@@ -114,7 +114,8 @@ fn open_is(stack: &[Open], mark: &str) -> bool {
 }
 
 fn mark(rest: &str) -> Option<&'static str> {
-    // "In case of ambiguity between italic and underline entities __ is always greedily treated from left to right as underline."
+    // "In case of ambiguity between italic and underline entities __ is always greedily treated
+    // from left to right as underline."
     ["||", "![", "[", "*", "__", "_", "~"].into_iter().find(|m| rest.starts_with(*m))
 }
 

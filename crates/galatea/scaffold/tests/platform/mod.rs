@@ -1,5 +1,5 @@
-//! The platform in this process: one account, one person, a direct room and a group. It is strict: a request that breaks the rules of
-//! the platform fails the test.
+//! The platform in this process: one account, one person, a direct room and a group. It is strict:
+//! a request that breaks the rules of the platform fails the test.
 
 mod http;
 

@@ -18,10 +18,12 @@ pub(crate) enum Progress<'a> {
     Message(&'a Message),
 }
 
-/// Says `text` and hands over what comes until the answer is complete. `silent` is asked now and then why there is no answer.
+/// Says `text` and hands over what comes until the answer is complete. `silent` is asked now and
+/// then why there is no answer.
 ///
 /// # Errors
-/// `Timeout` (`GAL-CHAT-TIMEOUT`), `Unavailable` when the other side went away, what the agent's side refused, or what `silent` found.
+/// `Timeout` (`GAL-CHAT-TIMEOUT`), `Unavailable` when the other side went away, what the agent's
+/// side refused, or what `silent` found.
 pub(crate) async fn ask(
     client: &mut TerminalClient,
     text: &str,
@@ -91,7 +93,8 @@ pub(crate) trait Silence {
     /// Why what was said is no answer but an apology; nothing when it was one.
     fn failure(&self, memory: MemoryId) -> impl Future<Output = Option<Error>> + Send;
 
-    /// Completes when it is certain that no answer will come, with the reason; pends for ever otherwise.
+    /// Completes when it is certain that no answer will come, with the reason; pends for ever
+    /// otherwise.
     fn reason(&self, memory: Option<MemoryId>) -> impl Future<Output = Error> + Send;
 }
 

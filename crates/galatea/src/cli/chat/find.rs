@@ -18,7 +18,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Connects to a running agent: the one named, else the first. None when no agent answers at all.
 ///
 /// # Errors
-/// `NotFound` (`GAL-CHAT-AGENT`) when agents answer, but none of this name; anything [`TerminalClient::connect`] refuses.
+/// `NotFound` (`GAL-CHAT-AGENT`) when agents answer, but none of this name; anything
+/// [`TerminalClient::connect`] refuses.
 pub(crate) async fn connect(
     data_dir: &Path,
     agent: Option<&str>,

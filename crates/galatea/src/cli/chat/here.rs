@@ -28,7 +28,8 @@ pub(crate) struct Here {
 /// Starts it.
 ///
 /// # Errors
-/// `Conflict` (`GAL-LOCK`) when a galatea without a terminal runs here, and whatever keeps an agent from starting.
+/// `Conflict` (`GAL-LOCK`) when a galatea without a terminal runs here, and whatever keeps an agent
+/// from starting.
 pub(crate) async fn start(
     characters: &[PathBuf],
     configuration: &Configuration,

@@ -29,7 +29,8 @@ enum Input {
     End(End),
 }
 
-/// The keyboard, on its own thread because reading blocks. It reads one line for each prompt it is given.
+/// The keyboard, on its own thread because reading blocks. It reads one line for each prompt it is
+/// given.
 struct Keyboard {
     prompts: blocking::Sender<String>,
     lines: mpsc::Receiver<Input>,

@@ -15,7 +15,8 @@ use crate::output::Output;
 /// Says one thing and prints what is answered.
 ///
 /// # Errors
-/// As [`exchange::ask`], and `Unavailable` (`GAL-CHAT-FAILED`) after an apology in place of an answer.
+/// As [`exchange::ask`], and `Unavailable` (`GAL-CHAT-FAILED`) after an apology in place of an
+/// answer.
 pub(crate) async fn say(
     client: &mut TerminalClient,
     text: &str,

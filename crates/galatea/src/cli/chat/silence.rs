@@ -1,4 +1,5 @@
-//! Silence: why a message stays without an answer, read from the database beside the running process.
+//! Silence: why a message stays without an answer, read from the database beside the running
+//! process.
 
 use galatea_core::{
     Decision, Error, ErrorKind, MemoryId, Settings, StepOutcome, Store, store::InboxState,

@@ -27,7 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Log in to a platform with a browser
 ///
-/// Prints the page to open. When the browser comes back to this machine, or its last address is pasted here, the tokens are kept.
+/// Prints the page to open. When the browser comes back to this machine, or its last address is
+/// pasted here, the tokens are kept.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Login {
     /// Platform, such as x
@@ -113,7 +114,8 @@ async fn wait(login: &dyn BrowserLogin, context: &Context) -> Result<String> {
     }
 }
 
-/// Lines of stdin. Read by a thread of its own that nobody waits for: the runtime's reader would keep the program until the next line.
+/// Lines of stdin. Read by a thread of its own that nobody waits for: the runtime's reader would
+/// keep the program until the next line.
 fn pasted() -> mpsc::Receiver<String> {
     let (put, lines) = mpsc::channel(16);
     std::thread::spawn(move || {

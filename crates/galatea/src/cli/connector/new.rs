@@ -1,4 +1,5 @@
-//! connector new: writes the crate of a new connector into a checkout of the sources, and tells the two lines that are left to add.
+//! connector new: writes the crate of a new connector into a checkout of the sources, and tells the
+//! two lines that are left to add.
 
 use clap::Args;
 use galatea_core::{Error, ErrorKind};

@@ -1,6 +1,8 @@
-//! The files of a new connector. They are a connector for an invented platform named parrot, kept in `crates/galatea/scaffold`.
+//! The files of a new connector. They are a connector for an invented platform named parrot, kept
+//! in `crates/galatea/scaffold`.
 
-/// A file of the new crate: its path in the crate's folder, and its text for a platform named parrot.
+/// A file of the new crate: its path in the crate's folder, and its text for a platform named
+/// parrot.
 macro_rules! templates {
     ($($path:literal),+ $(,)?) => {
         &[("Cargo.toml", include_str!("../../../scaffold/Cargo.toml.in")), $(($path, include_str!(concat!("../../../scaffold/", $path)))),+]
@@ -29,7 +31,8 @@ pub(super) struct Spellings {
     pub(super) package: String,
     /// `galatea_my_chat`.
     pub(super) library: String,
-    /// `my_chat`: settings are its upper case with a suffix, and a hyphen cannot stand in a variable's name.
+    /// `my_chat`: settings are its upper case with a suffix, and a hyphen cannot stand in a
+    /// variable's name.
     pub(super) source: String,
     /// `MyChat`.
     pub(super) title: String,

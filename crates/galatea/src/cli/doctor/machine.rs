@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use super::Examined;
 use crate::health;
 
-/// 2026-01-01T00:00:00Z in Unix seconds: this version was made later, so no right clock shows an earlier time.
+/// 2026-01-01T00:00:00Z in Unix seconds: this version was made later, so no right clock shows an
+/// earlier time.
 const MADE_AFTER: Duration = Duration::from_secs(1_767_225_600);
 
 /// A clock that is far behind; a right one is not worth a word.

@@ -56,7 +56,8 @@ pub(super) async fn models(examined: &Examined<'_>, personas: &[Persona]) -> Vec
     found
 }
 
-/// Asks every platform an agent is on. A platform that is off is worth a word only if somebody configured it.
+/// Asks every platform an agent is on. A platform that is off is worth a word only if somebody
+/// configured it.
 ///
 /// # Errors
 /// As [`Repairs::offer`].
@@ -78,7 +79,8 @@ pub(super) async fn connectors(
             clock: Arc::clone(&clock),
         };
         for platform in PLATFORMS {
-            // The terminal's socket belongs to the process that runs, and needs a folder that a first start makes.
+            // The terminal's socket belongs to the process that runs, and needs a folder that a
+            // first start makes.
             if platform.source == galatea_terminal::SOURCE
                 && (examined.running.is_some() || !examined.data_dir.path().exists())
             {

@@ -109,7 +109,8 @@ fn part(delivery: &ExplainedDelivery, style: Style) -> String {
         let code = trouble.code.map(|code| format!("  {code}")).unwrap_or_default();
         let _ =
             write!(line, "\n          {}", hang(10, &format!("{}{code}", trouble.message), style));
-        // What an attempt advised is out of date once there is no further one: `nothing to do, it is sent later`.
+        // What an attempt advised is out of date once there is no further one:
+        // `nothing to do, it is sent later`.
         let again = format!("`galatea outbox retry {}` sends it again", delivery.id);
         let fix = match (delivery.state, trouble.fix) {
             // A refusal lasts until its cause is mended, so that comes first.

@@ -94,7 +94,8 @@ impl Answers {
         self.settings.push((name.to_owned(), value.to_owned()));
     }
 
-    /// Chooses a provider. The choice is written down, so that a key that is set later does not change it unseen.
+    /// Chooses a provider. The choice is written down, so that a key that is set later does not
+    /// change it unseen.
     pub(super) fn choose(&mut self, brain: Brain) {
         self.put(models::GALATEA_MODEL_PROVIDER.name, brain.provider());
     }

@@ -1,4 +1,5 @@
-//! Ask: the questions, in the order a newcomer thinks in. Every credential is checked before the next question.
+//! Ask: the questions, in the order a newcomer thinks in. Every credential is checked before the
+//! next question.
 
 use std::{io, path::Path};
 
@@ -60,7 +61,8 @@ pub(super) async fn answers(init: &Init, context: &Context) -> Result<Answers> {
     Ok(answers)
 }
 
-/// Asks for a platform's secrets, each by what its declaration says it is, until the platform accepts them.
+/// Asks for a platform's secrets, each by what its declaration says it is, until the platform
+/// accepts them.
 async fn login(
     platform: &Platform,
     answers: &mut Answers,
@@ -101,7 +103,8 @@ async fn login(
     }
 }
 
-/// Telegram's own description: digits, a colon, about 35 letters, digits, `_` and `-` (Bot API, "Authorizing your bot").
+/// Telegram's own description: digits, a colon, about 35 letters, digits, `_` and `-` (Bot API,
+/// "Authorizing your bot").
 fn looks_like_a_token(text: &str) -> bool {
     text.trim().split_once(':').is_some_and(|(id, rest)| {
         (5..=20).contains(&id.len())

@@ -52,7 +52,8 @@ fn settings(answers: &Answers, context: &Context) -> Result<Settings> {
     Ok(context.configuration()?.settings.with_layer(answers.layer()))
 }
 
-/// Asks a platform about the login: who it is, what is in the way, what it sees. Where that costs something, only if `agreed` to it.
+/// Asks a platform about the login: who it is, what is in the way, what it sees. Where that costs
+/// something, only if `agreed` to it.
 ///
 /// # Errors
 /// When the configuration cannot be read.

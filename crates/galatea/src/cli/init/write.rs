@@ -40,7 +40,8 @@ pub(super) struct Plan {
 /// Works out what changes. With `asks`, a person is asked before a value is replaced.
 ///
 /// # Errors
-/// `GAL-FILE-EXISTS` when another value is there and neither `force` nor a person allows replacing it.
+/// `GAL-FILE-EXISTS` when another value is there and neither `force` nor a person allows replacing
+/// it.
 pub(super) fn plan(answers: &Answers, context: &Context, force: bool, asks: bool) -> Result<Plan> {
     let env = context.env_file().to_path_buf();
     let path = context.working_dir.join(&env);
@@ -143,8 +144,9 @@ impl Plan {
     }
 }
 
-/// How `.env` names the character file. A relative path in it is taken from the folder it lies in, so it stays right when both are moved
-/// together: into a container, to `/etc/galatea`. Where that is another folder than this one, the whole path.
+/// How `.env` names the character file. A relative path in it is taken from the folder it lies in,
+/// so it stays right when both are moved together: into a container, to `/etc/galatea`. Where that
+/// is another folder than this one, the whole path.
 fn named_in(env: &Path, character: &Path, working_dir: &Path) -> String {
     let path = working_dir.join(env);
     let folder = path.parent().unwrap_or(working_dir);

@@ -8,7 +8,8 @@ pub(crate) struct Signals {
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
-    /// A terminal that was closed; none where whoever started this wants it to go on then (`nohup`).
+    /// A terminal that was closed; none where whoever started this wants it to go on then
+    /// (`nohup`).
     #[cfg(unix)]
     hangup: Option<tokio::signal::unix::Signal>,
 }
@@ -63,13 +64,15 @@ async fn hung_up(hangup: &mut Option<tokio::signal::unix::Signal>) {
     }
 }
 
-/// Whether this process was started with SIGHUP ignored. Linux tells; elsewhere nobody is asked, and it counts as not ignored.
+/// Whether this process was started with SIGHUP ignored. Linux tells; elsewhere nobody is asked,
+/// and it counts as not ignored.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| is_ignored(&status, 1))
 }
 
-/// Whether a signal's bit is set in the mask of ignored ones, in a text of the form proc_pid_status(5) describes.
+/// Whether a signal's bit is set in the mask of ignored ones, in a text of the form
+/// proc_pid_status(5) describes.
 #[cfg(unix)]
 fn is_ignored(status: &str, signal: u32) -> bool {
     let mask = status
